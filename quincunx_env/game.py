@@ -1,0 +1,323 @@
+"""One game of Quincunx in plain Python, in the order of the rules (RULES.md Part 1).
+
+`Game` is the rule book as code and serves everything that plays one game at a time. Many games at once are played by
+`quincunx_env.batch`; the two are tested against each other, move by move.
+"""
+
+from array import array
+from collections.abc import Sequence
+from functools import cache
+from itertools import compress
+from operator import and_
+from typing import NamedTuple
+
+from quincunx_env import scoring
+from quincunx_env.cards import EMPTY, card_name, print_cards
+from quincunx_env.deal import Deal, Domain
+from quincunx_env.grid import Grid
+from quincunx_env.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, OPEN_SPAN, Rules
+from quincunx_env.scoring import Score
+
+
+class IllegalAction(ValueError):
+    """A play or an announcement that the rules do not allow now. Nothing has changed."""
+
+
+class Pending(NamedTuple):
+    """Simpleton: what the player to move has chosen and now announces the points of."""
+
+    card: int
+    cell: int
+
+
+class Game:
+    """A game in progress: one round, or a match of several.
+
+    Args:
+        rules: which game.
+        deals: a deal for each round; a single round takes a bare `Deal` too.
+
+    Raises:
+        ValueError: if the deals do not fit the rules.
+
+    Attributes:
+        board: card id or `EMPTY` by cell, and one extra `EMPTY` for what is off the grid.
+        order: the ply on which the card of a cell came, 0 for face-up cards, -1 where there is none.
+        hands: for each seat, by card id: 1 if held.
+        legal: by cell: 1 if a card may be played there.
+        ply: cards played in this round.
+        drawn: cards drawn from the pile in this round.
+        scores: points of each seat in this round.
+        totals: points of each seat in the whole game so far, this round included.
+        mover: the seat to move.
+        round: number of the round, from 0.
+        pending: Simpleton, while its points are to be announced: the chosen play; otherwise None.
+        over: whether the game has ended.
+        lost: solitaire: whether the hand ran out before the grid was full.
+    """
+
+    __slots__ = (
+        *("rules", "deals", "round", "board", "order", "hands", "legal", "ply", "drawn", "scores", "totals", "mover"),
+        *("pending", "over", "lost", "_pile", "_span", "_within", "_tables"),
+    )
+
+    def __init__(self, rules: Rules, deals: Deal | Sequence[Deal]) -> None:
+        deals = (deals,) if isinstance(deals, Deal) else tuple(deals)
+        if len(deals) != rules.num_rounds:
+            raise ValueError(f"these rules play {rules.num_rounds} rounds and need a deal for each, got {len(deals)}")
+        for deal in deals:
+            deal.check(rules)
+        self._begin(rules, deals)
+
+    def _begin(self, rules: Rules, deals: tuple[Deal, ...]) -> None:
+        self.rules = rules
+        self.deals = deals
+        self._tables = scoring.tables(rules)
+        self.totals = [0] * rules.num_players
+        self._set_up(0)
+
+    @classmethod
+    def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> "Game":
+        """The game number ``game`` of the row seeded ``seed``."""
+        new = cls.__new__(cls)  # nothing to check: such deals fit the rules
+        rounds = range(rules.num_rounds)
+        new._begin(rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in rounds))
+        return new
+
+    # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
+
+    def _set_up(self, round: int) -> None:
+        rules, deal = self.rules, self.deals[round]
+        self.round = round
+        self.board = array("b", [EMPTY]) * (rules.num_cells + 1)
+        self.order = array("b", [-1]) * (rules.num_cells + 1)
+        self.legal = bytearray(rules.num_cells) if rules.touching else bytearray([1]) * rules.num_cells
+        self._span = (rules.grid.side, -1, rules.grid.side, -1)
+        self._within = bytes([1]) * rules.num_cells
+        for cell, card in zip(rules.face_up_cells, deal.face_up, strict=True):
+            self._lay(card, cell, 0)
+        self.hands = [bytearray(rules.num_cards) for _ in deal.hands]
+        for hand, cards in zip(self.hands, deal.hands, strict=True):
+            for card in cards:
+                hand[card] = 1
+        self._pile = deal.pile
+        self.drawn = 0
+        self.ply = 0
+        self.scores = [0] * rules.num_players
+        self.mover = self.first
+        self.pending: Pending | None = None
+        self.over = False
+        self.lost = False
+
+    @property
+    def first(self) -> int:
+        """The seat that begins this round. R15: the last seat deals first, so seat 0 begins, then seat 1 and so on."""
+        return self.round % self.rules.num_players
+
+    def _lay(self, card: int, cell: int, ply: int) -> None:
+        """Put a card on the grid and keep the legal cells up to date.
+
+        Where cards must touch, a cell becomes legal when a neighbour is filled and, in the open start, stops being so
+        for good when the cards in play have spread too far from it.
+        """
+        board, legal = self.board, self.legal
+        board[cell] = card
+        self.order[cell] = ply
+        legal[cell] = 0
+        if not self.rules.touching:
+            return
+        grid = self.rules.grid
+        if self.rules.start == "open":
+            row, column = grid.place(cell)
+            top, bottom, left, right = self._span
+            span = min(top, row), max(bottom, row), min(left, column), max(right, column)
+            if span != self._span:
+                self._span = span
+                self._within = _within(grid, *span)
+                legal[:] = bytes(map(and_, legal, self._within))
+        for neighbour in grid.adjacent[cell]:
+            if neighbour != grid.off and board[neighbour] == EMPTY:
+                legal[neighbour] = self._within[neighbour]
+
+    # --- 1.3 The turn ------------------------------------------------------------------------------------------------
+
+    def hand(self, seat: int) -> tuple[int, ...]:
+        """Ids of the cards a seat holds, ascending."""
+        return tuple(compress(range(self.rules.num_cards), self.hands[seat]))
+
+    def legal_cards(self) -> tuple[int, ...]:
+        """Cards that may be played now, ascending; none while an announcement is due or when the game is over."""
+        return () if self.over or self.pending else self.hand(self.mover)
+
+    def legal_cells(self) -> tuple[int, ...]:
+        """Cells in which a card may be played now, ascending. Every legal card may go into every legal cell."""
+        return () if self.over or self.pending else tuple(compress(range(self.rules.num_cells), self.legal))
+
+    def play(self, card: int, cell: int) -> list[int]:
+        """Play a card from the hand of the seat to move.
+
+        With Simpleton the play only becomes `pending`; it is scored when its points have been announced.
+
+        Returns:
+            What each seat gained or lost by it, penalties at the end of a round included.
+
+        Raises:
+            IllegalAction: if the rules do not allow it; nothing has changed then.
+        """
+        rules = self.rules
+        if (
+            self.over
+            or self.pending
+            or not 0 <= card < rules.num_cards
+            or not 0 <= cell < rules.num_cells
+            or not self.hands[self.mover][card]
+            or not self.legal[cell]
+        ):
+            raise IllegalAction(self._complaint(card, cell))
+        self.hands[self.mover][card] = 0
+        if rules.simpleton:
+            self.pending = Pending(card, cell)
+            return [0] * rules.num_players
+        gains = [0] * rules.num_players
+        points, draws = self.value(card, cell)
+        gains[self.mover] = points
+        self._finish_play(card, cell, draws, gains)
+        return gains
+
+    def _finish_play(self, card: int, cell: int, draws: int, gains: list[int]) -> None:
+        """Everything after the points of a play are settled."""
+        self.ply += 1
+        self._lay(card, cell, self.ply)
+        # R3: draws that the pile cannot serve are lost.
+        hand = self.hands[self.mover]
+        for drawn in self._pile[self.drawn : self.drawn + draws]:
+            hand[drawn] = 1
+            self.drawn += 1
+        players = self.rules.num_players
+        full = self.ply == self.rules.num_plays
+        if full:
+            for seat in range(players):
+                gains[seat] -= scoring.penalty(self.hand(seat))
+        for seat in range(players):
+            self.scores[seat] += gains[seat]
+            self.totals[seat] += gains[seat]
+        self.mover = (self.mover + 1) % players
+        if full:
+            self._end_round()
+        elif players == 1 and not any(hand):
+            self.lost = self.over = True
+
+    def _complaint(self, card: int, cell: int) -> str:
+        """What is wrong with a play, and what would be right."""
+        if self.over:
+            return "the game is over: reset to play again"
+        rules = self.rules
+        if self.pending:
+            return f"seat {self.mover} has chosen a play and must announce its points now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
+        if not (0 <= card < rules.num_cards and 0 <= cell < rules.num_cells):
+            return (
+                f"card {card}, cell {cell} is out of range: cards run from 0 to {rules.num_cards - 1}, "
+                f"cells from 0 to {rules.num_cells - 1}"
+            )
+        place, cells = rules.grid.place(cell), [rules.grid.place(legal) for legal in self.legal_cells()]
+        wrong = f"{card_name(card)} cannot be played at {place}: "
+        if not self.hands[self.mover][card]:
+            return wrong + f"it is not in the hand of seat {self.mover}, which holds {print_cards(self.legal_cards())}"
+        why = "the cell is taken" if self.board[cell] != EMPTY else "a card must touch one in play within the 5x5 square"
+        return wrong + f"{why}; legal cells are {cells}"
+
+    # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
+
+    def value(self, card: int, cell: int) -> tuple[int, int]:
+        """(points, draws) of playing any card into any empty cell of the grid as it is now, without playing it."""
+        board, tables = self.board, self._tables
+        word = 0
+        for by_neighbour, neighbour in zip(tables.words[card], tables.around[cell], strict=True):
+            word += by_neighbour[board[neighbour]]
+        points = (word & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET
+        codes = word >> scoring.CODE_SHIFT
+        for bonus in tables.bonus:
+            points += bonus[codes & scoring.CODE_MASK]
+            codes >>= 8
+        if word >> scoring.POWER_SHIFT & 1:
+            points += scoring.power_points(scoring.CARDS[card].suits, board)
+        if self.rules.flush:
+            points += scoring.FLUSH_BONUS * len(scoring.flushes(self.rules, board, cell, card))
+        return points, word >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
+
+    def score(self, card: int, cell: int) -> Score:
+        """The parts of `value`: what a play would score, and from which cells."""
+        return scoring.score(self.rules, self.board, cell, card)
+
+    # --- 1.5 End of the round ----------------------------------------------------------------------------------------
+
+    def _end_round(self) -> None:
+        if self.round + 1 < self.rules.num_rounds:
+            self._set_up(self.round + 1)
+        else:
+            self.over = True
+
+    @property
+    def penalties(self) -> list[int]:
+        """What the cards in each hand cost if the round ended now."""
+        return [scoring.penalty(self.hand(seat)) for seat in range(self.rules.num_players)]
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """The seats with the highest total, which share the win."""
+        return tuple(seat for seat, total in enumerate(self.totals) if total == max(self.totals))
+
+    # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
+
+    def announce(self, points: int) -> list[int]:
+        """Announce the points of the pending play, which is then scored.
+
+        Returns:
+            What each seat gained or lost by it, penalties at the end of a round included.
+
+        Raises:
+            IllegalAction: if no announcement is due or it is out of range; nothing has changed then.
+        """
+        if self.pending is None:
+            raise IllegalAction("no announcement is due: a card must be played first" if not self.over else
+                                "the game is over: reset to play again")
+        if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
+            raise IllegalAction(f"an announcement lies between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
+        card, cell = self.pending
+        true, draws = self.value(card, cell)
+        players = self.rules.num_players
+        gains = [0] * players
+        own, taken = scoring.simpleton(points, true)
+        gains[self.mover] += own
+        gains[(self.mover + 1) % players] += taken
+        self.pending = None
+        self._finish_play(card, cell, draws, gains)
+        return gains
+
+    # --- Beyond the rules --------------------------------------------------------------------------------------------
+
+    @property
+    def pile(self) -> tuple[int, ...]:
+        """What is left of the draw pile, top card first. No player may see this."""
+        return self._pile[self.drawn :]
+
+    def copy(self) -> "Game":
+        """An independent game in the same state, with the same cards to come."""
+        twin = Game.__new__(Game)
+        for name in self.__slots__:
+            value = getattr(self, name)
+            setattr(twin, name, value[:] if name in _MUTABLE else value)
+        twin.hands = [hand[:] for hand in self.hands]
+        return twin
+
+
+_MUTABLE = {"board", "order", "legal", "scores", "totals"}
+
+
+@cache
+def _within(grid: Grid, top: int, bottom: int, left: int, right: int) -> bytes:
+    """By cell: 1 if a card there keeps cards that span these rows and columns within `OPEN_SPAN` of each."""
+    return bytes(
+        max(bottom, row) - min(top, row) < OPEN_SPAN and max(right, column) - min(left, column) < OPEN_SPAN
+        for row, column in map(grid.place, range(grid.num_cells))
+    )

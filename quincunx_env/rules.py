@@ -1,0 +1,159 @@
+"""Which game is played: the options, the set-ups and what follows from them (RULES.md 1.1, 1.2, 1.5, 1.6)."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from quincunx_env.cards import BASIC_DECK, EXCUSE, PAWNS
+from quincunx_env.grid import Grid, grid
+
+Start = Literal["corners", "open"]
+
+OPEN_SPAN = 5
+"""Open start: the cards in play never span more rows or columns than this."""
+
+
+class Setup(NamedTuple):
+    """What lies on the table before the first play."""
+
+    side: int
+    """The grid has ``side`` x ``side`` cells. The open start's is 9x9 so that its 5x5 square can grow anywhere around
+    the first card, which lies in the middle."""
+    face_up: tuple[tuple[int, int], ...]
+    """(row, column) of the face-up cards, in reading order."""
+    hand: int
+    """Cards dealt to each player."""
+    filled: int
+    """Cards on the grid when the round ends."""
+
+
+_FOUR = ((0, 0), (0, 4), (4, 0), (4, 4))
+_FIVE = ((0, 0), (0, 4), (2, 2), (4, 0), (4, 4))
+_MIDDLE = ((4, 4),)
+
+SETUPS: dict[tuple[int, str], Setup] = {
+    (1, "corners"): Setup(4, ((0, 0), (0, 3), (3, 0), (3, 3)), 8, 16),
+    (2, "corners"): Setup(5, _FIVE, 10, 25),
+    (3, "corners"): Setup(5, _FOUR, 7, 25),
+    (4, "corners"): Setup(5, _FIVE, 6, 25),
+    (2, "open"): Setup(9, _MIDDLE, 12, 25),
+    (3, "open"): Setup(9, _MIDDLE, 8, 25),
+    (4, "open"): Setup(9, _MIDDLE, 6, 25),
+}
+"""By number of players and start."""
+
+ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
+"""Simpleton: what may be announced. The points of a play lie within -36 and 302."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The options of a game of Quincunx.
+
+    Raises:
+        ValueError: if an option or a combination of options is not one of the rules', naming what is.
+    """
+
+    num_players: int = 1
+    """1 is the solitaire; 2 to 4 play against each other."""
+    start: Start = "corners"
+    """Several players: fill a grid whose corners are dealt (``"corners"``), or grow one from a single card
+    (``"open"``)."""
+    edge_contact: bool = False
+    """Solitaire: a card must share an edge with a card in play (ruling R1)."""
+    excuse: bool = False
+    """Extended deck: with the Excuse."""
+    pawns: bool = False
+    """Extended deck: with the four Pawns."""
+    flush: bool = False
+    """Variant: flush bonus."""
+    simpleton: bool = False
+    """Variant for several players: the points of a play are announced before they are counted."""
+    match: bool = False
+    """As many rounds as players, the deal passing on; one round otherwise."""
+
+    def __post_init__(self) -> None:
+        if type(self.num_players) is not int or not 1 <= self.num_players <= 4:
+            raise ValueError(f"num_players must be 1 (solitaire), 2, 3 or 4, got {self.num_players!r}")
+        if self.start not in ("corners", "open"):
+            raise ValueError(f"start must be 'corners' or 'open', got {self.start!r}")
+        for field in fields(self)[2:]:
+            if not isinstance(getattr(self, field.name), bool):
+                raise ValueError(f"{field.name} must be True or False, got {getattr(self, field.name)!r}")
+        if self.num_players == 1:
+            if self.start == "open":
+                raise ValueError("start='open' needs 2 to 4 players; the solitaire's start is 'corners'")
+            if self.simpleton:
+                raise ValueError("simpleton=True needs 2 to 4 players: somebody has to notice (RULES.md 1.6)")
+            if self.match:
+                raise ValueError("match=True needs 2 to 4 players; a solitaire is a single round")
+        elif self.edge_contact:
+            raise ValueError(
+                "edge_contact=True is an option of the solitaire (num_players=1); with several players "
+                "start='open' asks for contact and start='corners' has none"
+            )
+
+    @cached_property
+    def setup(self) -> Setup:
+        """Grid, face-up cells and hand size."""
+        return SETUPS[self.num_players, self.start]
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid on which the cells of this game are numbered."""
+        return grid(self.setup.side)
+
+    @cached_property
+    def num_cells(self) -> int:
+        """Length of every axis of cells."""
+        return self.grid.num_cells
+
+    @cached_property
+    def face_up_cells(self) -> tuple[int, ...]:
+        """Cells of the face-up cards, in reading order."""
+        return tuple(map(self.grid.cell, self.setup.face_up))
+
+    @cached_property
+    def deck(self) -> tuple[int, ...]:
+        """Ids of the cards in the deck, ascending."""
+        return (*BASIC_DECK, *(PAWNS if self.pawns else ()), *((EXCUSE,) if self.excuse else ()))
+
+    @cached_property
+    def num_cards(self) -> int:
+        """Length of every axis of cards: 36 for the basic deck, 41 with either extension."""
+        return 41 if self.pawns or self.excuse else 36
+
+    @cached_property
+    def pile_size(self) -> int:
+        """Cards in the draw pile when play begins."""
+        return len(self.deck) - len(self.face_up_cells) - self.num_players * self.setup.hand
+
+    @cached_property
+    def num_plays(self) -> int:
+        """Plays that fill the grid."""
+        return self.setup.filled - len(self.face_up_cells)
+
+    @cached_property
+    def num_rounds(self) -> int:
+        """Rounds of an episode."""
+        return self.num_players if self.match else 1
+
+    @cached_property
+    def touching(self) -> bool:
+        """Whether a card must share an edge with a card in play."""
+        return self.edge_contact or self.start == "open"
+
+    @cached_property
+    def num_lines(self) -> int:
+        """How many of the `LINES` count: all four, in the solitaire rows and columns only (1.4, ruling R7)."""
+        return 2 if self.num_players == 1 else 4
+
+    @cached_property
+    def num_plays_encoded(self) -> int:
+        """Joint actions that are plays: ``card * num_cells + cell``."""
+        return self.num_cards * self.num_cells
+
+    @cached_property
+    def num_actions(self) -> int:
+        """Joint actions: the plays and, with Simpleton, ``num_plays_encoded + announcement + 64``."""
+        return self.num_plays_encoded + (ANNOUNCE_MAX - ANNOUNCE_MIN + 1 if self.simpleton else 0)

@@ -1,0 +1,326 @@
+"""What a play scores (RULES.md 1.4), told once.
+
+The first half are the rules as plain functions, in the order of the text; `score` puts them together and returns every
+part of a play. The second half are tables, *built* from these functions, from which both engines read the total of
+a play quickly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from quincunx_env.cards import CARDS, EMPTY
+from quincunx_env.grid import BOXES, LINES, Grid
+from quincunx_env.rules import Rules
+
+DRAWING_SUMS = (11, 20)
+THREE_BONUS = 30
+STRAIGHT_BONUS = 20
+PAIR_BONUS = 5
+FLUSH_BONUS = 10
+HAND_PENALTY = {"A": 15, "P": 10, "C": 10, "X": 0} | {str(number): number for number in range(2, 10)}
+"""What each rank costs that is left in hand when the round ends (1.5)."""
+
+RATINGS = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more")
+"""Classes of a solitaire round, ascending (1.5)."""
+
+Place = tuple[int, int]
+
+
+# --- 1.4.1 Basic -----------------------------------------------------------------------------------------------------
+
+
+def basic(card: int, neighbour: int) -> tuple[int, int]:
+    """(points, draws) that a card earns from one adjacent card."""
+    if EMPTY in (card, neighbour):
+        return 0, 0  # R13: such a side contributes nothing, and the others still count
+    one, other = CARDS[card], CARDS[neighbour]
+    if "X" in (one.rank, other.rank):
+        return 0, 0
+    total = one.value + other.value
+    if total in DRAWING_SUMS:
+        return 0, 1
+    if total > 9:
+        return total - 10, 0
+    low = "AP"  # Pawns do as Aces
+    friendly = one.suits & other.suits and (one.rank in low or other.rank in low)
+    return (total if friendly else -total), 0
+
+
+# --- 1.4.2 and 1.4.3 Three of a kind, straight -----------------------------------------------------------------------
+
+
+def rank_order(card: int, pawns: bool) -> int | None:
+    """Place of a card's rank, Ace low. R8: with Pawns in the deck they stand between 9 and Crown. None: no rank."""
+    ranks = "A23456789PC" if pawns else "A23456789C"
+    return ranks.index(CARDS[card].rank) if card != EMPTY and CARDS[card].rank in ranks else None
+
+
+def line_bonus(ranks: Sequence[int | None], at: int) -> int:
+    """Bonus of one line for the card at index ``at``, from the places of the ranks (None breaks a run).
+
+    R4: a line scores once, three of a kind before straight.
+    """
+    if ranks[at] is None:
+        return 0
+    if _run(ranks, at, 0) >= 3:
+        return THREE_BONUS
+    return STRAIGHT_BONUS if max(_run(ranks, at, 1), _run(ranks, at, -1)) >= 3 else 0
+
+
+def _run(ranks: Sequence[int | None], at: int, step: int) -> int:
+    """Length of the unbroken run through ``at`` in which the rank changes by ``step`` from card to card."""
+    length, here = 1, ranks[at]
+    assert here is not None
+    for direction in (-1, 1):
+        distance = 1
+        while (
+            0 <= at + direction * distance < len(ranks)
+            and ranks[at + direction * distance] == here + direction * distance * step
+        ):
+            distance += 1
+        length += distance - 1
+    return length
+
+
+# --- 1.4.4 Pair ------------------------------------------------------------------------------------------------------
+
+
+def pair(card: int, neighbour: int) -> bool:
+    """Whether two cards have one rank. R9: Pawn is a rank."""
+    return EMPTY not in (card, neighbour) and CARDS[card].rank == CARDS[neighbour].rank != "X"
+
+
+# --- 1.4.5 Power play ------------------------------------------------------------------------------------------------
+
+
+def power(card: int, neighbour: int) -> bool:
+    """Whether two cards are Ace and Crown of one suit. R10: a Pawn is neither."""
+    if EMPTY in (card, neighbour):
+        return False
+    one, other = CARDS[card], CARDS[neighbour]
+    return {one.rank, other.rank} == {"A", "C"} and one.suits == other.suits
+
+
+def power_points(suit: int, grid_cards: Sequence[int]) -> int:
+    """Values of all cards of a suit (a bit of `Card.suits`) in the grid but its Ace and Crown."""
+    cards = [CARDS[card] for card in grid_cards if card != EMPTY]
+    return sum(card.value for card in cards if card.suits & suit and card.rank not in "AC")
+
+
+# --- 1.4.6 Flush bonus -----------------------------------------------------------------------------------------------
+
+
+def flush_line(suits: Sequence[int], at: int) -> bool:
+    """Whether the card at index ``at`` of a line belongs to an unbroken run of four cards that share a suit (R14).
+
+    R6: once a line, even when two suits qualify. ``suits``: `Card.suits`, 0 for an empty cell.
+    """
+    return any(
+        suits[start] & suits[start + 1] & suits[start + 2] & suits[start + 3]
+        for start in range(max(at - 3, 0), min(at, len(suits) - 4) + 1)
+    )
+
+
+def flush_box(suits: Sequence[int]) -> bool:
+    """Whether the four cards of a box have one suit in common (R6, R14)."""
+    return bool(suits[0] & suits[1] & suits[2] & suits[3])
+
+
+def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[str, ...]:
+    """`LINES` and `BOXES` in which a card played into a cell scores a flush. R7: in the solitaire no diagonals."""
+    suits = [CARDS[other].suits if other != EMPTY else 0 for other in board]
+    suits[cell] = CARDS[card].suits
+    lines = _whole_lines(rules, cell).items()
+    boxes = zip(BOXES, rules.grid.boxes[cell], strict=True)
+    return (
+        *(name for name, line in lines if flush_line([suits[place] for place in line], 4)),
+        *(name for name, box in boxes if flush_box([suits[place] for place in (cell, *box)])),
+    )
+
+
+@cache
+def _whole_lines(rules: Rules, cell: int) -> dict[str, tuple[int, ...]]:
+    """The lines that count, as far as five cards in a row can reach; the cell itself is at index 4."""
+    return {LINES[line]: rules.grid.line(cell, line, tuple(range(-4, 5))) for line in range(rules.num_lines)}
+
+
+# --- The play as a whole ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Score:
+    """A play with its parts. Places are (row, column)."""
+
+    basic: dict[Place, int]
+    """Points from each adjacent card that scores any."""
+    draws: tuple[Place, ...]
+    """Adjacent cards that earn a draw each."""
+    threes: tuple[str, ...]
+    """`LINES` that score a three of a kind."""
+    straights: tuple[str, ...]
+    """`LINES` that score a straight."""
+    pairs: tuple[Place, ...]
+    """Adjacent cards that score a pair."""
+    power: int
+    """Points of the power play."""
+    flushes: tuple[str, ...]
+    """`LINES` and `BOXES` that score a flush."""
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """Points by kind."""
+        return {
+            "basic": sum(self.basic.values()),
+            "threes": THREE_BONUS * len(self.threes),
+            "straights": STRAIGHT_BONUS * len(self.straights),
+            "pairs": PAIR_BONUS * len(self.pairs),
+            "power": self.power,
+            "flush": FLUSH_BONUS * len(self.flushes),
+        }
+
+    @property
+    def points(self) -> int:
+        """Sum of the parts."""
+        return sum(self.parts.values())
+
+
+def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
+    """Score a card played into an empty cell (R2: on the grid with the new card, before anything is drawn).
+
+    Args:
+        rules: decide which lines count, the order of ranks and whether there is a flush bonus.
+        board: card id or `EMPTY` of every cell, and one extra `EMPTY` for what is off the grid.
+        cell: where the card goes.
+        card: its id.
+    """
+    grid = rules.grid
+    after = list(board)
+    after[cell] = card
+    adjacent = {neighbour: after[neighbour] for neighbour in grid.adjacent[cell]}
+    earned = {neighbour: basic(card, other) for neighbour, other in adjacent.items()}
+    lines = _whole_lines(rules, cell)
+    bonuses = {
+        name: line_bonus([rank_order(after[place], rules.pawns) for place in line], 4)
+        for name, line in lines.items()
+    }
+    threes = tuple(name for name, bonus in bonuses.items() if bonus == THREE_BONUS)
+    in_threes = {place for name in threes for place in lines[name]}
+    powered = [other for other in adjacent.values() if power(card, other)]
+    return Score(
+        basic={grid.place(neighbour): points for neighbour, (points, _) in earned.items() if points},
+        draws=tuple(grid.place(neighbour) for neighbour, (_, draw) in earned.items() if draw),
+        threes=threes,
+        straights=tuple(name for name, bonus in bonuses.items() if bonus == STRAIGHT_BONUS),
+        pairs=tuple(
+            grid.place(neighbour)
+            for neighbour, other in adjacent.items()
+            if pair(card, other) and neighbour not in in_threes
+        ),
+        power=power_points(CARDS[card].suits, after) if powered else 0,
+        flushes=flushes(rules, board, cell, card) if rules.flush else (),
+    )
+
+
+def penalty(cards: Sequence[int]) -> int:
+    """What cards left in hand cost at the end of the round (1.5)."""
+    return sum(HAND_PENALTY[CARDS[card].rank] for card in cards)
+
+
+def rating(points: int, lost: bool) -> int:
+    """Index into `RATINGS` of a finished solitaire round (1.5)."""
+    return 0 if lost else 1 + sum(points >= least for least in (80, 100, 120, 150))
+
+
+def simpleton(announced: int, true: int) -> tuple[int, int]:
+    """(what the announcing player scores, what the next player takes) for an announcement (1.6, R11)."""
+    if announced <= true:
+        return announced, true - announced
+    return 2 * true - announced, 0
+
+
+# --- The same as tables ----------------------------------------------------------------------------------------------
+#
+# Everything but power play and flush follows from the cards within two cells of the play: a straight or a three of
+# three cards never reaches farther, and longer runs score no more. Each of those places adds a word to a sum whose bit
+# fields are wide enough never to carry into each other:
+#
+#     bits 0-6    basic points, 9 added for each adjacent place so that they stay positive (4 x 18 at most)
+#     bits 7-9    draws (4 at most)
+#     bit  10     power play (1 at most: there is one such card)
+#     bits 11-    an 8-bit code for each line: what the ranks of its four places are to that of the card
+
+DISTANCES = (-2, -1, 1, 2)
+BASIC_OFFSET = 9
+DRAWS_SHIFT, POWER_SHIFT, CODE_SHIFT = 7, 10, 11
+BASIC_MASK, DRAWS_MASK, CODE_MASK = 127, 7, 255
+_UNRELATED, _SAME, _ABOVE, _BELOW = range(4)
+
+
+class Tables(NamedTuple):
+    """What both engines look up. See the comment above for the bit fields."""
+
+    around: tuple[tuple[int, ...], ...]
+    """[cell][place]: the cells in reach, line by line, by `DISTANCES`."""
+    words: tuple[tuple[tuple[int, ...], ...], ...]
+    """[card][place][neighbour]: what a neighbour adds to the sum. Index `EMPTY` (-1) is the last and stands for an
+    empty cell."""
+    bonus: tuple[tuple[int, ...], ...]
+    """[line][code]: bonus of a line, with the pairs on it."""
+
+
+def tables(rules: Rules) -> Tables:
+    """The tables for a game."""
+    return _tables(rules.grid, rules.num_lines, rules.pawns)
+
+
+@cache
+def _tables(grid: Grid, num_lines: int, pawns: bool) -> Tables:
+    places = [(line, distance) for line in range(num_lines) for distance in DISTANCES]
+    cards = (*range(len(CARDS)), EMPTY)
+    return Tables(
+        around=tuple(
+            tuple(place for line in range(num_lines) for place in grid.line(cell, line, DISTANCES))
+            for cell in range(grid.num_cells)
+        ),
+        words=tuple(
+            tuple(tuple(_word(card, other, line, distance, pawns) for other in cards) for line, distance in places)
+            for card in cards[:-1]
+        ),
+        bonus=tuple(tuple(_coded_bonus(line, code) for code in range(CODE_MASK + 1)) for line in range(num_lines)),
+    )
+
+
+def _is_orthogonal(line: int) -> bool:
+    return LINES[line] in ("row", "column")
+
+
+def _word(card: int, other: int, line: int, distance: int, pawns: bool) -> int:
+    """What one card in reach adds to the sum."""
+    word = _relation(card, other, distance, pawns) << CODE_SHIFT + 8 * line + 2 * DISTANCES.index(distance)
+    if _is_orthogonal(line) and abs(distance) == 1:
+        points, draws = basic(card, other)
+        word |= points + BASIC_OFFSET | draws << DRAWS_SHIFT | power(card, other) << POWER_SHIFT
+    return word
+
+
+def _relation(card: int, other: int, distance: int, pawns: bool) -> int:
+    """How the rank of a card in reach stands to that of the card played."""
+    here, there = rank_order(card, pawns), rank_order(other, pawns)
+    if here is None or there is None:
+        return _UNRELATED
+    return {0: _SAME, abs(distance): _ABOVE, -abs(distance): _BELOW}.get(there - here, _UNRELATED)
+
+
+def _coded_bonus(line: int, code: int) -> int:
+    """`line_bonus` and the pairs of a line whose cards stand to the card played as the code says."""
+    ranks: list[int | None] = []
+    for index, distance in enumerate(DISTANCES):
+        relation = code >> 2 * index & 3
+        ranks.append({_UNRELATED: None, _SAME: 0, _ABOVE: abs(distance), _BELOW: -abs(distance)}[relation])
+    ranks.insert(2, 0)
+    bonus = line_bonus(ranks, 2)
+    if _is_orthogonal(line) and bonus != THREE_BONUS:
+        bonus += PAIR_BONUS * ((ranks[1] == 0) + (ranks[3] == 0))
+    return bonus
