@@ -6,6 +6,7 @@ is frozen: golden tests hold it.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -62,6 +63,14 @@ class Deal:
         """The deal that these rules, this seed and these counters always give."""
         block, place = divmod(game, _BLOCK)
         return _deals(rules, check_seed(seed), block, round, domain)[place]
+
+    @classmethod
+    def of_cards(cls, rules: Rules, cards: Sequence[int]) -> "Deal":
+        """Deal a shuffled deck: the face-up cards, each seat's hand whole, then the pile from the top."""
+        up, size = len(rules.face_up_cells), rules.setup.hand
+        pile = up + rules.num_players * size
+        hands = tuple(tuple(cards[start : start + size]) for start in range(up, pile, size))
+        return cls(tuple(cards[:up]), hands, tuple(cards[pile:]))
 
     @property
     def cards(self) -> tuple[int, ...]:
@@ -165,13 +174,4 @@ def _deals(rules: Rules, seed: int, block: int, round: int, domain: Domain) -> t
     """The deals of `_BLOCK` consecutive games: one array operation costs hardly more for all of them than for one."""
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
     seeds, rounds = np.full_like(games, seed), np.full_like(games, round)
-    up, hand = len(rules.face_up_cells), rules.setup.hand
-    starts = range(up, up + rules.num_players * hand, hand)
-    return tuple(
-        Deal(
-            tuple(cards[:up]),
-            tuple(tuple(cards[start : start + hand]) for start in starts),
-            tuple(cards[up + rules.num_players * hand :]),
-        )
-        for cards in shuffle(rules, seeds, games, rounds, domain).tolist()
-    )
+    return tuple(Deal.of_cards(rules, cards) for cards in shuffle(rules, seeds, games, rounds, domain).tolist())

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import compress
 from operator import and_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quincunx_env import scoring
 from quincunx_env.cards import EMPTY, card_name, print_cards
@@ -83,6 +83,23 @@ class Game:
         rounds = range(rules.num_rounds)
         new._begin(rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in rounds))
         return new
+
+    @classmethod
+    def restore(
+        cls, rules: Rules, deals: Sequence[Deal], round: int, plays: Sequence[tuple[int, int]],
+        hands: Sequence[Sequence[int]], **state: Any
+    ) -> "Game":
+        """A game in the middle: ``plays`` are the (card, cell) of this round so far, ``hands`` the cards now held, and
+        ``state`` holds `drawn`, `scores`, `totals`, `mover`, `pending`, `over` and `lost`."""
+        game = cls(rules, deals)
+        game._set_up(round)
+        for ply, (card, cell) in enumerate(plays, 1):
+            game._lay(card, cell, ply)
+        game.ply = len(plays)
+        game.hands = [bytearray(card in hand for card in range(rules.num_cards)) for hand in hands]
+        for name, value in state.items():
+            setattr(game, name, value)
+        return game
 
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
 
@@ -295,6 +312,19 @@ class Game:
         return gains
 
     # --- Beyond the rules --------------------------------------------------------------------------------------------
+
+    def step(self, action: int) -> list[int]:
+        """`play` or `announce` by joint action (see `Rules.num_actions`); returns the same gains.
+
+        Raises:
+            IllegalAction: if it is illegal; nothing has changed then.
+        """
+        rules = self.rules
+        if not 0 <= action < rules.num_actions:
+            raise IllegalAction(f"action {action} is out of range: actions run from 0 to {rules.num_actions - 1}")
+        if action < rules.num_plays_encoded:
+            return self.play(*divmod(action, rules.num_cells))
+        return self.announce(action - rules.num_plays_encoded + ANNOUNCE_MIN)
 
     @property
     def pile(self) -> tuple[int, ...]:

@@ -235,9 +235,8 @@ def rating(points: int, lost: bool) -> int:
 
 def simpleton(announced: int, true: int) -> tuple[int, int]:
     """(what the announcing player scores, what the next player takes) for an announcement (1.6, R11)."""
-    if announced <= true:
-        return announced, true - announced
-    return 2 * true - announced, 0
+    # Too little: what was announced. Too much: the true points less the difference. Either way the lower of the two.
+    return min(announced, 2 * true - announced), max(true - announced, 0)
 
 
 # --- The same as tables ----------------------------------------------------------------------------------------------

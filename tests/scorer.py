@@ -1,23 +1,23 @@
 """An independent judge for Quincunx: one play, scored from the rules alone.
 
-The engines of this project are written to be fast. This module is written to be *obviously right*, so
-that the engines can be checked against it: it shares no code and no data with them, uses nothing but
-the standard library, and follows the wording of the rules step by step. Section numbers (1.4) and
-rulings (R4) refer to the project's rules page.
+The engines of this project are written to be fast. This module is written to be *obviously right*,
+so that the engines can be checked against it: it shares no code and no data with them, uses nothing
+but the standard library, and follows the wording of the rules step by step. Section numbers (1.4)
+and rulings (R4) refer to the project's rules page.
 
 Conventions
 -----------
 - A card is its printed name: rank, then the suit letters in the order M S V L Y K. ``"AM"``,
   ``"2MK"``, ``"CM"`` (C = Crown), ``"PVLY"`` (P = Pawn), ``"X"`` (the Excuse).
 - A cell is ``(row, column)``; rows count downwards, columns to the right.
-- A board maps cells to the cards lying there *before* the play. A cell that is not in it is empty or
-  outside the grid; for scoring there is no difference (R13).
+- A board maps cells to the cards lying there *before* the play. A cell that is not in it is empty
+  or outside the grid; for scoring there is no difference (R13).
 - The four lines through a cell (1.4) are called ``"row"``, ``"column"``, ``"falling"`` (top left to
   bottom right) and ``"rising"`` (bottom left to top right), and are always listed in this order.
 - Neighbours are listed in the order above, left, right, below.
 
-The judge does not ask whether the play was legal (that is what :func:`legal_cells` is for), nor whether
-a card occurs twice.
+The judge does not ask whether the play was legal (that is what :func:`legal_cells` is for), nor
+whether a card occurs twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Cell: TypeAlias = tuple[int, int]
 Board: TypeAlias = Mapping[Cell, str]
 Form: TypeAlias = Literal["any", "contact", "open"]
 
-# --- 1.1 The cards ------------------------------------------------------------------------------------
+# --- 1.1 The cards ------------------------------------------------------------------------------
 
 ACES = ("AM", "AS", "AV", "AL", "AY", "AK")
 NUMBERS = (
@@ -56,10 +56,10 @@ _RANK = {name: name[0] for name in EXTENDED_DECK}
 _SUITS = {name: name[1:] for name in EXTENDED_DECK}
 #: Value of every card in basic scoring and power plays: Ace 1, Crown 10, Pawn 1. Not the Excuse.
 _VALUE = {
-    **{name: 1 for name in ACES},
+    **dict.fromkeys(ACES, 1),
     **{name: int(name[0]) for name in NUMBERS},
-    **{name: 10 for name in CROWNS},
-    **{name: 1 for name in PAWNS},
+    **dict.fromkeys(CROWNS, 10),
+    **dict.fromkeys(PAWNS, 1),
 }
 _KNOWN = frozenset(EXTENDED_DECK)
 _PAWN_NAMES = frozenset(PAWNS)
@@ -68,9 +68,9 @@ _PAWN_NAMES = frozenset(PAWNS)
 _ORDER_WITHOUT_PAWNS = {rank: place for place, rank in enumerate("A23456789C")}
 _ORDER_WITH_PAWNS = {rank: place for place, rank in enumerate("A23456789PC")}
 
-# --- The geometry of a play -----------------------------------------------------------------------------
+# --- The geometry of a play ---------------------------------------------------------------------
 
-#: The step along each line; "backward" below means against it.
+#: The step along each line.
 _STEPS: dict[str, Cell] = {"row": (0, 1), "column": (1, 0), "falling": (1, 1), "rising": (-1, 1)}
 _DIAGONALS = ("falling", "rising")
 _NEIGHBOURS: tuple[Cell, ...] = ((-1, 0), (0, -1), (0, 1), (1, 0))
@@ -165,7 +165,7 @@ def _same_rank(cards: list[str], rank: str) -> int:
 
 
 def _consecutive(cards: list[str], place: int, step: int, order: Mapping[str, int]) -> int:
-    """How many cards from the start of ``cards`` on go up (``step`` 1) or down (-1) from ``place``."""
+    """How many cards from the start of ``cards`` on go up (``step`` 1) or down from ``place``."""
     count = 0
     for card in cards:
         place += step
@@ -195,10 +195,10 @@ def judge(
 ) -> Judgement:
     """Score the play of ``card`` into the empty ``cell`` of ``board`` (1.4, with R2 to R14).
 
-    ``board`` holds the cards lying there before the play; it is not changed. ``solitaire`` takes the
-    diagonals out (1.4, R7), ``pawns`` says that the deck has the Pawns (R8), ``flush`` plays the
-    variant of step 6. Raises ``ValueError`` for unknown cards, an occupied cell, or a Pawn where there
-    are none.
+    ``board`` holds the cards lying there before the play; it is not changed. ``solitaire`` takes
+    the diagonals out (1.4, R7), ``pawns`` says that the deck has the Pawns (R8), ``flush`` plays
+    the variant of step 6. Raises ``ValueError`` for unknown cards, an occupied cell, or a Pawn
+    where there are none.
     """
     _check(board, cell, card, pawns)
     if card == EXCUSE:  # "Playing it scores nothing and draws nothing."
@@ -246,8 +246,12 @@ def judge(
             threes.append(line)  # R4: where a three of a kind scores, a straight does not.
         else:
             here = order[rank]
-            upwards = _consecutive(before, here, -1, order) + 1 + _consecutive(after, here, 1, order)
-            downwards = _consecutive(before, here, 1, order) + 1 + _consecutive(after, here, -1, order)
+            upwards = (
+                _consecutive(before, here, -1, order) + 1 + _consecutive(after, here, 1, order)
+            )
+            downwards = (
+                _consecutive(before, here, 1, order) + 1 + _consecutive(after, here, -1, order)
+            )
             if upwards >= 3 or downwards >= 3:  # R4: both together count once.
                 straights.append(line)
         if flush and any(
@@ -255,9 +259,9 @@ def judge(
         ):
             flush_lines.append(line)  # R6: one per line, whatever the number of suits.
 
-    # 4. Pairs. A neighbour in the card's row (column) is part of a three of a kind scored by this
-    # play exactly if the row (column) scores one: it lies between the card and the rest of it, or at
-    # the card's other side, and has the rank.
+    # 4. Pairs. A neighbour of the card's rank belongs to the unbroken run of that rank in the line
+    # the two share, their row or column, and to no other run through the card. So it is part of a
+    # three of a kind scored by this play exactly if that line scores one (R5).
     pairs: list[Cell] = []
     for place, other in neighbours:
         its_line = "row" if place[0] == row else "column"
@@ -303,7 +307,7 @@ def judge(
     )
 
 
-# --- Rare events ------------------------------------------------------------------------------------------
+# --- Rare events --------------------------------------------------------------------------------
 
 EVENTS = (
     "straight and three in one line",
@@ -320,7 +324,7 @@ EVENTS = (
 
 
 def _windows(grid: Board, cell: Cell, line: str, size: int) -> list[list[str]]:
-    """All stretches of ``size`` neighbouring cards in a line that hold ``cell``, without the Excuse.
+    """All stretches of ``size`` cards in a line that hold ``cell``: no gap, no Excuse.
 
     An unbroken run of *at least* ``size`` cards holds the cell exactly if a run of ``size`` does.
     """
@@ -356,10 +360,10 @@ def events(
     - "two or more lines": at least two lines score a straight or a three of a kind (flushes apart).
     - "three draws", "four draws": exactly so many.
     - "pair across a three": a pair scores in the same play as a three of a kind (R5).
-    - "flush in two suits": a scoring line in which two suits qualify, or a scoring box whose cards have
-      two suits in common (R6). Needs the variant.
-    - "pawn inside a straight": a straight through the card holds a Pawn that is neither of its ends,
-      so that 9, Pawn and Crown stand side by side (R8). It need not score (R4).
+    - "flush in two suits": a scoring line in which two suits qualify, or a scoring box whose cards
+      have two suits in common (R6). Needs the variant.
+    - "pawn inside a straight": a straight through the card holds a Pawn that is neither of its
+      ends, so that 9, Pawn and Crown stand side by side (R8). It need not score (R4).
     - "excuse inside a line": the Excuse lies directly between the card and another card.
     - "power play with many cards": a power play that sums at least six other cards.
 
@@ -392,7 +396,7 @@ def events(
             found.add("two straights in one line")
         # A Pawn inside a straight: 9 Pawn Crown, with the card among the three or further down the
         # run that ends in them.
-        for size in (3, 4, 5):
+        for size in (3, 4, 5) if pawns else ():
             for window in _windows(grid, cell, name, size):
                 ranks = "".join(_RANK[other] for other in window)
                 if (ranks in rank_order or ranks[::-1] in rank_order) and "P" in ranks[1:-1]:
@@ -426,7 +430,8 @@ def events(
         if _RANK[other] == _RANK[card] and with_three and shared_line not in with_three:
             found.add("pair across a three")
         if {_RANK[card], _RANK[other]} == {"A", "C"} and _SUITS[card] == _SUITS[other]:
-            if sum(_SUITS[card] in _SUITS[it] for it in set(grid.values()) - {card, other}) >= 6:
+            rest = set(grid.values()) - {card, other}
+            if sum(_SUITS[card] in _SUITS[it] for it in rest) >= 6:
                 found.add("power play with many cards")
     if draw_sums == 3:
         found.add("three draws")
@@ -442,7 +447,7 @@ def events(
     return frozenset(found)
 
 
-# --- 1.5 The end of the round, 1.6 the Simpleton, 1.2 where a card may go ----------------------------------
+# --- 1.5 The end of the round, 1.6 the Simpleton, 1.2 where a card may go -----------------------
 
 
 def penalty(card: str) -> int:
@@ -489,10 +494,13 @@ def legal_cells(cells: Collection[Cell], *, form: Form, side: int) -> set[Cell]:
     """The cells a card may be played into (1.2, R1), given the occupied cells.
 
     - ``"any"``: every empty cell of the ``side`` x ``side`` grid (corner start, solitaire).
-    - ``"contact"``: empty cells of that grid that share an edge with a card (solitaire by the book).
-    - ``"open"``: cells that share an edge with a card, such that the bounding box of all cards, the new
-      one included, stays at most 5 in either direction. ``side`` is ignored; with the first card at
-      (4, 4) everything happens within a 9 x 9 grid. The Excuse counts as a card like any other.
+    - ``"contact"``: empty cells of that grid that share an edge with a card (solitaire, the book's
+      rule).
+    - ``"open"``: cells that share an edge with a card, such that the bounding box of all cards, the
+      new one included, stays at most 5 in either direction. ``side`` is ignored; with the first
+      card at (4, 4) everything happens within a 9 x 9 grid.
+
+    The Excuse occupies its cell and can be touched like any card.
     """
     occupied = set(cells)
     if form == "any":

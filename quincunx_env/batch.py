@@ -1,0 +1,589 @@
+"""Many games of Quincunx at once, in array operations (RULES.md Part 1).
+
+`Batch` plays what `quincunx_env.game.Game` plays, B games side by side and without a loop over them; the two are tested
+against each other, move by move. Hands and cells are bits of one integer per game, what a play scores is looked up in
+the tables of `quincunx_env.scoring`, and a pile is the list of its prefix sets, so that drawing any number of cards is
+one exclusive or.
+
+Axes: B games, P seats, C cells, K cards, W words of 64 cells (1, or 2 for the 81 cells of the open start), R rounds.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env import scoring
+from quincunx_env.cards import CARDS, EMPTY
+from quincunx_env.deal import MAX_SEED, Deal, Domain, check_seed, shuffle
+from quincunx_env.game import Game, IllegalAction, Pending
+from quincunx_env.rules import ANNOUNCE_MIN, OPEN_SPAN, Rules
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+
+_ONE = np.uint64(1)
+_WORD = 64
+_COLUMNS = len(CARDS) + 1
+"""Length of a table's axis of neighbours: every card, and `EMPTY` first."""
+
+
+class Batch:
+    """``num_games`` games in progress.
+
+    A new batch holds finished games: `reset` deals them. Finished games stay as they are until they are reset, and
+    take no part in steps.
+
+    Args:
+        rules: which game; the same for all.
+        num_games: B.
+        domain: what the seeded deals are for; environments leave this alone.
+
+    Attributes:
+        board: int8 [B, C + 1], card id or `EMPTY`; the extra cell stands for what is off the grid.
+        order: int8 [B, C + 1], the ply on which the card of a cell came, 0 for face-up cards, -1 where there is none.
+        hands: uint64 [B, P], bit k is set if the seat holds card k.
+        legal: uint64 [B, W], bit of each cell in which a card may be played.
+        ply: int64 [B], cards played in this round.
+        drawn: int64 [B], cards drawn from the pile in this round.
+        scores: int64 [B, P], points in this round.
+        totals: int64 [B, P], points in the whole game so far, this round included.
+        mover: int64 [B], the seat to move.
+        round: int64 [B], number of the round, from 0.
+        pending: int64 [B, 2], Simpleton: chosen card and cell while their points are to be announced, otherwise -1.
+        over: bool [B], whether the game has ended.
+        lost: bool [B], solitaire: whether the hand ran out before the grid was full.
+        decks: int8 [B, R, cards in the deck], the cards of each round in the order in which they are dealt.
+        seed, game: int64 [B], which seeded deal this is; -1 where the deal was handed in.
+    """
+
+    STATE = (
+        *("board", "order", "hands", "legal", "ply", "drawn", "scores", "totals", "mover", "round", "pending", "over"),
+        *("lost", "decks", "seed", "game", "_pile", "_taken", "_touched", "_rows_used", "_columns_used"),
+        *("_row_seed", "_row_resets"),
+    )
+    """Names of the arrays that make up the state, [B, ...] each."""
+
+    board: npt.NDArray[np.int8]
+    order: npt.NDArray[np.int8]
+    hands: Words
+    legal: Words
+    ply: Ints
+    drawn: Ints
+    scores: Ints
+    totals: Ints
+    mover: Ints
+    round: Ints
+    pending: Ints
+    over: Bools
+    lost: Bools
+    decks: npt.NDArray[np.int8]
+    seed: Ints
+    game: Ints
+    _pile: Words
+    _taken: Words
+    _touched: Words
+    _rows_used: Ints
+    _columns_used: Ints
+    _row_seed: Ints
+    _row_resets: Ints
+
+    def __init__(self, rules: Rules, num_games: int, domain: Domain = "play") -> None:
+        if num_games < 1:
+            raise ValueError(f"num_games must be at least 1, got {num_games}")
+        self.rules = rules
+        self.domain = domain
+        cells, words, players = rules.num_cells, -(-rules.num_cells // _WORD), rules.num_players
+        shapes: dict[str, tuple[tuple[int, ...], Any, int]] = {
+            "board": ((cells + 1,), np.int8, EMPTY),
+            "order": ((cells + 1,), np.int8, -1),
+            "hands": ((players,), np.uint64, 0),
+            "legal": ((words,), np.uint64, 0),
+            "scores": ((players,), np.int64, 0),
+            "totals": ((players,), np.int64, 0),
+            "pending": ((2,), np.int64, -1),
+            "over": ((), np.bool_, True),
+            "lost": ((), np.bool_, False),
+            "decks": ((rules.num_rounds, len(rules.deck)), np.int8, EMPTY),
+            "seed": ((), np.int64, -1),
+            "game": ((), np.int64, -1),
+            "_pile": ((rules.pile_size + 1,), np.uint64, 0),
+            "_taken": ((words,), np.uint64, 0),
+            "_touched": ((words,), np.uint64, 0),
+            "_row_seed": ((), np.int64, -1),
+        }
+        for name in self.STATE:
+            shape, dtype, fill = shapes.get(name, ((), np.int64, 0))
+            setattr(self, name, np.full((num_games, *shape), fill, dtype))
+        self._bind()
+
+    def _bind(self) -> None:
+        """Everything that follows from the rules and the number of games."""
+        self.num_games = len(self.board)
+        self._all = np.arange(self.num_games)
+        self._tables = _tables(self.rules)
+
+    # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
+
+    def reset(
+        self,
+        seed: int | Sequence[int] | Ints | None = None,
+        rows: npt.ArrayLike | None = None,
+        deals: Sequence[Deal | Sequence[Deal]] | None = None,
+    ) -> None:
+        """Deal new games.
+
+        Args:
+            seed: row i is seeded ``seed + i`` and starts with its game number 0; a sequence gives each of ``rows`` its
+                own. Without a seed each row goes on to its next game, from a random seed if it never had one.
+            rows: which rows; all by default.
+            deals: for each of ``rows`` the deal of each round (a single round takes a bare `Deal` too).
+
+        Raises:
+            ValueError: for a seed or a deal that cannot be used; nothing has changed then.
+        """
+        rows = self._all if rows is None else np.atleast_1d(np.asarray(rows))
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+        seeds = self._seeds(seed, rows)
+        games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
+        if deals is None:
+            decks = self._shuffle(seeds, games)
+            self.seed[rows], self.game[rows] = seeds, games
+        else:
+            decks = self._check_deals(deals, len(rows))
+            self.seed[rows] = self.game[rows] = -1
+        self._row_seed[rows], self._row_resets[rows] = seeds, games
+        self.decks[rows] = decks
+        self.totals[rows] = 0
+        self.round[rows] = 0
+        self._set_up(rows)
+
+    def _seeds(self, seed: int | Sequence[int] | Ints | None, rows: Ints) -> Ints:
+        """The seed of each of these rows."""
+        if seed is None:
+            seeds = self._row_seed[rows]
+            fresh = np.random.default_rng().integers(MAX_SEED, size=len(rows))
+            return np.where(seeds < 0, fresh, seeds)
+        if isinstance(seed, int | np.integer):
+            check_seed(check_seed(seed) + self.num_games - 1)
+            return int(seed) + rows
+        seeds = np.array([check_seed(each) for each in seed], np.int64)
+        if len(seeds) != len(rows):
+            raise ValueError(f"{len(rows)} games are reset, got {len(seeds)} seeds")
+        return seeds
+
+    def _shuffle(self, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
+        """The decks of each round, int8 [n, R, cards in the deck]."""
+        words = seeds.astype(np.uint64), games.astype(np.uint64)
+        rounds = [np.full(len(seeds), round, np.uint64) for round in range(self.rules.num_rounds)]
+        return np.stack([shuffle(self.rules, *words, round, self.domain) for round in rounds], axis=1)
+
+    def _check_deals(self, deals: Sequence[Deal | Sequence[Deal]], count: int) -> npt.NDArray[np.int8]:
+        if isinstance(deals, Deal) or len(deals) != count:
+            raise ValueError(f"{count} games are reset and need a deal each")
+        games = [Game(self.rules, deal) for deal in deals]
+        return np.array([[deal.cards for deal in game.deals] for game in games], np.int8)
+
+    def _set_up(self, rows: Ints) -> None:
+        """Begin the current round of these rows."""
+        rules, tables = self.rules, self._tables
+        cards = self.decks[rows, self.round[rows]]
+        up, hand, players = len(rules.face_up_cells), rules.setup.hand, rules.num_players
+        board = np.full((len(rows), rules.num_cells + 1), EMPTY, np.int8)
+        board[:, rules.face_up_cells] = cards[:, :up]
+        self.board[rows] = board
+        self.order[rows] = tables.first_order
+        self._taken[rows] = tables.first_taken
+        self._touched[rows] = tables.first_touched
+        self._rows_used[rows], self._columns_used[rows] = tables.first_used
+        self.legal[rows] = tables.first_legal
+        bits = _ONE << cards[:, up:].astype(np.uint64)
+        hands = bits[:, : players * hand].reshape(len(rows), players, hand)
+        self.hands[rows] = np.bitwise_or.reduce(hands, axis=2)
+        pile = np.zeros((len(rows), rules.pile_size + 1), np.uint64)
+        np.bitwise_or.accumulate(bits[:, players * hand :], axis=1, out=pile[:, 1:])
+        self._pile[rows] = pile
+        self.drawn[rows] = self.ply[rows] = self.scores[rows] = 0
+        # R15: the last seat deals first, so seat 0 begins the first round, seat 1 the second.
+        self.mover[rows] = self.round[rows] % players
+        self.pending[rows] = -1
+        self.over[rows] = self.lost[rows] = False
+
+    # --- 1.3 The turn ------------------------------------------------------------------------------------------------
+
+    def step(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Ints:
+        """Play one action in each game.
+
+        Args:
+            actions: integers [B] (or one for each of ``rows``), joint: ``card * C + cell`` or, while an announcement is
+                due, ``K * C + announcement + 64``. Those of finished games are ignored.
+            rows: int64, the games to play in, each once; all by default.
+
+        Returns:
+            int64 [len(rows), P]: what each seat gained or lost, penalties at the end of a round included.
+
+        Raises:
+            IllegalAction: if an action is illegal; nothing has changed in any game then.
+        """
+        rows = self._all if rows is None else rows
+        actions = self._as_actions(actions, len(rows))
+        gains = np.zeros((len(rows), self.rules.num_players), np.int64)
+        live = ~self.over[rows]
+        if not live.all():
+            if live.any():
+                gains[live] = self.step(actions[live], rows[live])
+            return gains
+        legal = self.is_legal(actions, rows)
+        if not legal.all():
+            at = int(np.argmin(legal))
+            try:
+                self.to_game(int(rows[at])).step(int(actions[at]))
+            except IllegalAction as error:
+                raise IllegalAction(f"game {rows[at]}: {error}") from None
+        if not self.rules.simpleton:
+            cards, cells = np.divmod(actions, self.rules.num_cells)
+            self._take_from_hand(rows, cards)
+            points, draws = self.value(cards, cells, rows)
+            gains[np.arange(len(rows)), self.mover[rows]] = points
+            self._finish_play(rows, cards, cells, draws, gains)
+            return gains
+        announcing = self.pending[rows, 0] >= 0
+        chosen = np.divmod(actions[~announcing], self.rules.num_cells)
+        self._take_from_hand(rows[~announcing], chosen[0])
+        self.pending[rows[~announcing]] = np.stack(chosen, axis=1)
+        gains[announcing] = self._announce(rows[announcing], actions[announcing])
+        return gains
+
+    def _as_actions(self, actions: npt.ArrayLike, count: int) -> Ints:
+        array = np.asarray(actions)
+        if array.shape != (count,) or array.dtype.kind not in "iu":
+            raise IllegalAction(f"{count} integer actions are needed, got {array.dtype} of shape {array.shape}")
+        return array.astype(np.int64, copy=False)
+
+    def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
+        """bool [len(rows)]: whether each joint action is legal in its game; False in finished games."""
+        rows = self._all if rows is None else rows
+        actions = self._as_actions(actions, len(rows))
+        rules, tables = self.rules, self._tables
+        in_range = (actions >= 0) & (actions < rules.num_plays_encoded)
+        cards, cells = np.divmod(np.where(in_range, actions, 0), rules.num_cells)
+        held = self._mover_hands(rows) >> cards.astype(np.uint64) & _ONE
+        cell_legal = np.bitwise_or.reduce(self.legal[rows] & tables.cell_bits[cells], axis=1)
+        legal: Bools = in_range & (held != 0) & (cell_legal != 0) & ~self.over[rows]
+        if rules.simpleton:
+            announced = (actions >= rules.num_plays_encoded) & (actions < rules.num_actions) & ~self.over[rows]
+            legal = np.where(self.pending[rows, 0] >= 0, announced, legal)
+        return legal
+
+    def _mover_hands(self, rows: Ints) -> Words:
+        return self.hands.reshape(-1).take(rows * self.rules.num_players + self.mover[rows])
+
+    def _take_from_hand(self, rows: Ints, cards: Ints) -> None:
+        self.hands.reshape(-1)[rows * self.rules.num_players + self.mover[rows]] ^= _ONE << cards.astype(np.uint64)
+
+    def _finish_play(self, rows: Ints, cards: Ints, cells: Ints, draws: Ints, gains: Ints) -> None:
+        """Everything after the points of a play are settled: ``gains`` [n, P] holds them, and takes the penalties."""
+        rules = self.rules
+        ply = self.ply[rows] + 1
+        self.ply[rows] = ply
+        self._lay(rows, cards, cells, ply)
+        # R3: draws that the pile cannot serve are lost.
+        before = self.drawn[rows]
+        after = np.minimum(before + draws, rules.pile_size)
+        self.drawn[rows] = after
+        pile, first = self._pile.reshape(-1), rows * (rules.pile_size + 1)
+        holder = rows * rules.num_players + self.mover[rows]
+        hands = self.hands.reshape(-1)
+        hands[holder] |= pile.take(first + after) ^ pile.take(first + before)
+        full = ply == rules.num_plays
+        any_full = full.any()
+        if any_full:
+            gains[full] -= self.penalties(rows[full])
+        self.scores[rows] += gains
+        self.totals[rows] += gains
+        if rules.num_players == 1:
+            self.lost[rows] = self.over[rows] = (hands.take(holder) == 0) & ~full
+        else:
+            mover = self.mover[rows] + 1
+            self.mover[rows] = np.where(mover == rules.num_players, 0, mover)
+        if any_full:
+            self._end_round(rows[full])
+
+    def _lay(self, rows: Ints, cards: Ints, cells: Ints, ply: Ints) -> None:
+        """Put cards on the grid and keep the legal cells up to date."""
+        rules, tables = self.rules, self._tables
+        at = rows * (rules.num_cells + 1) + cells
+        self.board.reshape(-1)[at] = cards
+        self.order.reshape(-1)[at] = ply
+        bits = tables.cell_bits[cells]
+        if not rules.touching:
+            self.legal[rows] ^= bits
+            return
+        self._taken[rows] |= bits
+        self._touched[rows] |= tables.adjacent_bits[cells]
+        legal = self._touched[rows] & ~self._taken[rows]
+        if rules.start == "open":
+            row, column = np.divmod(cells, rules.grid.side)
+            self._rows_used[rows] |= 1 << row
+            self._columns_used[rows] |= 1 << column
+            legal &= tables.row_window[self._rows_used[rows]] & tables.column_window[self._columns_used[rows]]
+        self.legal[rows] = legal
+
+    # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
+
+    def value(self, cards: Ints, cells: Ints, rows: Ints | None = None) -> tuple[Ints, Ints]:
+        """Points and draws, int64 [n] each, of playing any card into any empty cell, without playing it.
+
+        Args:
+            cards, cells: int64 [n].
+            rows: int64 [n], the game of each; may repeat. All games, one each, by default.
+        """
+        rows = self._all if rows is None else rows
+        tables, board = self._tables, self.board.reshape(-1)
+        first = rows * (self.rules.num_cells + 1)
+        places = len(tables.around)
+        neighbours = tables.around[:, cells]
+        neighbours += first
+        index = board.take(neighbours) + cards * (places * _COLUMNS)
+        index += tables.word_offsets
+        words = tables.words.take(index).sum(axis=0)
+        points = (words & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET
+        for pair, bonus in enumerate(tables.bonus):
+            points += bonus.take(words >> scoring.CODE_SHIFT + 16 * pair & 0xFFFF)
+        powered = np.flatnonzero(words & 1 << scoring.POWER_SHIFT)
+        if len(powered):
+            index = self.board[rows[powered], :-1] + (cards[powered] * _COLUMNS + 1)[:, None]
+            points[powered] += tables.power.take(index).sum(axis=1)
+        if self.rules.flush:
+            points += scoring.FLUSH_BONUS * self._flushes(cards, cells, first)
+        return points, words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
+
+    def _flushes(self, cards: Ints, cells: Ints, first: Ints) -> Ints:
+        """Lines and boxes that score a flush, int64 [n]."""
+        tables, board = self._tables, self.board.reshape(-1)
+        own = tables.suits.take(cards + 1)
+        count = np.zeros(len(cards), np.int64)
+        for line in tables.flush_lines:
+            before3, before2, before1, after1, after2, after3 = tables.suits.take(board.take(line[:, cells] + first) + 1)
+            near = own & before1 & after1
+            shared = own & before1 & before2 & before3 | near & before2 | near & after2 | own & after1 & after2 & after3
+            count += shared != 0
+        for box in tables.flush_boxes:
+            shared = np.bitwise_and.reduce(tables.suits.take(board.take(box[:, cells] + first) + 1), axis=0)
+            count += (own & shared) != 0
+        return count
+
+    # --- 1.5 End of the round ----------------------------------------------------------------------------------------
+
+    def penalties(self, rows: Ints | None = None) -> Ints:
+        """int64 [n, P]: what the cards in each hand cost if the round ended now."""
+        hands = self.hands if rows is None else self.hands[rows]
+        return unpack(hands[..., None], self.rules.num_cards) @ self._tables.penalty
+
+    def _end_round(self, rows: Ints) -> None:
+        more = self.round[rows] + 1 < self.rules.num_rounds
+        self.over[rows[~more]] = True
+        if more.any():
+            self.round[rows[more]] += 1
+            self._set_up(rows[more])
+
+    # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
+
+    def _announce(self, rows: Ints, actions: Ints) -> Ints:
+        """Score the pending plays of these rows as announced; returns the gains, int64 [n, P]."""
+        players = self.rules.num_players
+        cards, cells = self.pending[rows].T
+        true, draws = self.value(cards, cells, rows)
+        announced = actions - self.rules.num_plays_encoded + ANNOUNCE_MIN
+        gains = np.zeros((len(rows), players), np.int64)
+        each, mover = np.arange(len(rows)), self.mover[rows]
+        gains[each, mover] = np.minimum(announced, 2 * true - announced)
+        gains[each, (mover + 1) % players] += np.maximum(true - announced, 0)
+        self.pending[rows] = -1
+        self._finish_play(rows, cards, cells, draws, gains)
+        return gains
+
+    # --- What may be played ------------------------------------------------------------------------------------------
+
+    def card_mask(self) -> Bools:
+        """bool [B, K]: cards that the seat to move may play; none in finished and announcing games."""
+        hands = np.where(self._no_play(), np.uint64(0), self._mover_hands(self._all))
+        return unpack(hands[:, None], self.rules.num_cards).view(np.bool_)
+
+    def cell_mask(self) -> Bools:
+        """bool [B, C]: cells into which each of these cards may go; none in finished and announcing games."""
+        legal = np.where(self._no_play()[:, None], np.uint64(0), self.legal)
+        return unpack(legal, self.rules.num_cells).view(np.bool_)
+
+    def _no_play(self) -> Bools:
+        return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
+
+    def mask(self) -> Bools:
+        """bool [B, A]: legal joint actions; all False in finished games."""
+        rules = self.rules
+        mask = np.zeros((self.num_games, rules.num_actions), np.bool_)
+        # Each row of cells is copied as one wide element, only where its card may be played.
+        cells = self.cell_mask().view(np.dtype((np.void, rules.num_cells)))[:, 0]
+        plays = np.zeros(self.num_games * rules.num_cards, cells.dtype)
+        legal = np.flatnonzero(self.card_mask())
+        plays[legal] = cells[legal // rules.num_cards]
+        if not rules.simpleton:
+            return plays.view(np.bool_).reshape(mask.shape)
+        mask[:, : rules.num_plays_encoded] = plays.view(np.bool_).reshape(self.num_games, -1)
+        mask[:, rules.num_plays_encoded :] = ((self.pending[:, 0] >= 0) & ~self.over)[:, None]
+        return mask
+
+    # --- State -------------------------------------------------------------------------------------------------------
+
+    def fork(self, rows: npt.ArrayLike) -> "Batch":
+        """An independent batch of these rows, each as often as it is named, with the same cards to come."""
+        rows = np.atleast_1d(np.asarray(rows, np.int64))
+        twin = Batch.__new__(Batch)
+        twin.rules, twin.domain = self.rules, self.domain
+        for name in self.STATE:
+            setattr(twin, name, getattr(self, name)[rows])
+        twin._bind()
+        return twin
+
+    def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that make up the state, [B, ...] each: views, not copies."""
+        return {name: getattr(self, name) for name in self.STATE}
+
+    def load_state_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from a state saved by `state_arrays`, copying it.
+
+        Raises:
+            ValueError: if an array is missing or does not fit; nothing has changed then.
+        """
+        own = self.state_arrays()
+        for name, array in own.items():
+            given = arrays.get(name)
+            if given is None or given.shape != array.shape or given.dtype != array.dtype:
+                raise ValueError(f"state array {name!r} must be {array.dtype} of shape {array.shape}")
+        for name, array in own.items():
+            array[...] = arrays[name]
+
+    def deals(self, row: int) -> tuple[Deal, ...]:
+        """The deals of one game, one for each round."""
+        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
+
+    def to_game(self, row: int) -> Game:
+        """A plain copy of one game, in the same state."""
+        order = self.order[row, :-1].tolist()
+        laid = sorted((ply, cell) for cell, ply in enumerate(order) if ply > 0)
+        card, cell = self.pending[row].tolist()
+        return Game.restore(
+            self.rules,
+            self.deals(row),
+            round=int(self.round[row]),
+            plays=[(int(self.board[row, cell]), cell) for _, cell in laid],
+            hands=[np.flatnonzero(hand).tolist() for hand in unpack(self.hands[row][:, None], self.rules.num_cards)],
+            drawn=int(self.drawn[row]),
+            scores=self.scores[row].tolist(),
+            totals=self.totals[row].tolist(),
+            mover=int(self.mover[row]),
+            pending=Pending(card, cell) if card >= 0 else None,
+            over=bool(self.over[row]),
+            lost=bool(self.lost[row]),
+        )
+
+
+def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:
+    """The low ``count`` bits of words: uint64 [..., W] -> uint8 [..., count] of 0 and 1."""
+    octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(octets, axis=-1, count=count, bitorder="little")
+
+
+# --- Tables, built from the plain rules ------------------------------------------------------------------------------
+
+
+class _Tables(NamedTuple):
+    """Axes: places in reach of a play (see `scoring.tables`), neighbours from `EMPTY` on, W words of cells."""
+
+    around: Ints
+    """[places, C]: the cells in reach."""
+    words: Ints
+    """[cards, places, neighbours], flat: what a neighbour adds to the sum."""
+    word_offsets: Ints
+    """[places, 1]: where a place's neighbours begin in a card's part of ``words``, one on for `EMPTY`."""
+    bonus: tuple[npt.NDArray[np.int16], ...]
+    """For each pair of lines, by the codes of both: their bonuses."""
+    power: npt.NDArray[np.int16]
+    """[cards, neighbours], flat: what a card in the grid adds to a power play."""
+    suits: npt.NDArray[np.uint8]
+    """[neighbours]: suit bits."""
+    flush_lines: tuple[Ints, ...]
+    """For each line [6, C]: the cells at distance -3, -2, -1, 1, 2, 3."""
+    flush_boxes: tuple[Ints, ...]
+    """For each box [3, C]: its other cells."""
+    penalty: Ints
+    """[K]: what a card costs in hand."""
+    cell_bits: Words
+    """[C, W]: the bit of each cell."""
+    adjacent_bits: Words
+    """[C, W]: the bits of its neighbours."""
+    row_window: Words
+    """[2 ** side, W], by the set of rows in use: the cells of rows that keep within the span of the open start."""
+    column_window: Words
+    """The same for columns."""
+    first_order: npt.NDArray[np.int8]
+    """[C + 1]: `Batch.order` when play begins; likewise those that follow."""
+    first_legal: Words
+    first_taken: Words
+    first_touched: Words
+    first_used: tuple[int, int]
+
+
+@cache
+def _tables(rules: Rules) -> _Tables:
+    grid, plain = rules.grid, scoring.tables(rules)
+    cards, neighbours = range(len(CARDS)), (EMPTY, *range(len(CARDS)))
+    words = np.array(plain.words, np.int64)
+    bonus = np.array(plain.bonus, np.int16)
+    suits = [0, *(card.suits for card in CARDS)]
+
+    def bits(cells: Iterable[int]) -> list[int]:
+        """A set of cells as words."""
+        number = sum(1 << cell for cell in set(cells) - {grid.off})
+        return [number >> _WORD * word & 2**_WORD - 1 for word in range(-(-grid.num_cells // _WORD))]
+
+    def window(used: int, axis: int) -> list[int]:
+        """Cells whose row (axis 0) or column (axis 1) keeps those in use within the span."""
+        lanes = [lane for lane in range(grid.side) if used >> lane & 1]
+        near = [lane for lane in range(grid.side) if max([*lanes, lane]) - min([*lanes, lane]) < OPEN_SPAN]
+        return bits(cell for cell in range(grid.num_cells) if grid.place(cell)[axis] in near)
+
+    first = Game.from_seed(rules, 0)
+    places = [grid.place(cell) for cell in rules.face_up_cells]
+    sets = range(2**grid.side if rules.start == "open" else 1)
+    return _Tables(
+        around=np.array(plain.around, np.int64).T.copy(),
+        # Neighbours from EMPTY on: the plain tables keep it last, where index -1 finds it.
+        words=np.roll(words, 1, axis=2).reshape(-1),
+        word_offsets=np.arange(words.shape[1])[:, None] * _COLUMNS + 1,
+        bonus=tuple(
+            (bonus[line][None, :] + bonus[line + 1][:, None]).reshape(-1) for line in range(0, rules.num_lines, 2)
+        ),
+        power=np.array(
+            [scoring.power_points(CARDS[card].suits, [other]) for card in cards for other in neighbours], np.int16
+        ),
+        suits=np.array(suits, np.uint8),
+        flush_lines=tuple(
+            np.array([grid.line(cell, line, (-3, -2, -1, 1, 2, 3)) for cell in range(grid.num_cells)]).T.copy()
+            for line in range(rules.num_lines)
+        ),
+        flush_boxes=tuple(np.array(grid.boxes).transpose(1, 2, 0).copy()),
+        penalty=np.array([scoring.penalty([card]) for card in range(rules.num_cards)]),
+        cell_bits=np.array([bits([cell]) for cell in range(grid.num_cells)], np.uint64),
+        adjacent_bits=np.array([bits(adjacent) for adjacent in grid.adjacent], np.uint64),
+        row_window=np.array([window(used, 0) for used in sets], np.uint64),
+        column_window=np.array([window(used, 1) for used in sets], np.uint64),
+        first_order=np.array(first.order, np.int8),
+        first_legal=np.array(bits(first.legal_cells()), np.uint64),
+        first_taken=np.array(bits(rules.face_up_cells), np.uint64),
+        first_touched=np.array(bits(near for cell in rules.face_up_cells for near in grid.adjacent[cell]), np.uint64),
+        first_used=(sum({1 << row for row, _ in places}), sum({1 << column for _, column in places})),
+    )
