@@ -421,20 +421,29 @@ class Batch:
     def _no_play(self) -> Bools:
         return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
 
-    def mask(self) -> Bools:
-        """bool [B, A]: legal joint actions; all False in finished games."""
+    def mask(self, out: Bools | None = None) -> Bools:
+        """bool [B, A]: legal joint actions; all False in finished games.
+
+        Args:
+            out: an array that an earlier call returned, to be overwritten; a new one by default.
+        """
         rules = self.rules
-        mask = np.zeros((self.num_games, rules.num_actions), np.bool_)
-        # Each row of cells is copied as one wide element, only where its card may be played.
-        cells = self.cell_mask().view(np.dtype((np.void, rules.num_cells)))[:, 0]
-        plays = np.zeros(self.num_games * rules.num_cards, cells.dtype)
+        if out is None:
+            out = np.zeros((self.num_games, rules.num_actions), np.bool_)
+        else:
+            out[:] = False
+        # Each row of cells is copied as one wide element, and only where its card may be played.
+        wide = np.dtype((np.void, rules.num_cells))
+        cells = self.cell_mask().view(wide)[:, 0]
+        plays = out[:, : rules.num_plays_encoded].view(wide)
         legal = np.flatnonzero(self.card_mask())
-        plays[legal] = cells[legal // rules.num_cards]
-        if not rules.simpleton:
-            return plays.view(np.bool_).reshape(mask.shape)
-        mask[:, : rules.num_plays_encoded] = plays.view(np.bool_).reshape(self.num_games, -1)
-        mask[:, rules.num_plays_encoded :] = ((self.pending[:, 0] >= 0) & ~self.over)[:, None]
-        return mask
+        rows = legal // rules.num_cards
+        if rules.simpleton:
+            plays[rows, legal % rules.num_cards] = cells[rows]
+            out[:, rules.num_plays_encoded :] = ((self.pending[:, 0] >= 0) & ~self.over)[:, None]
+        else:
+            plays.reshape(-1)[legal] = cells[rows]
+        return out
 
     # --- State -------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,9 @@ HAND_PENALTY = {"A": 15, "P": 10, "C": 10, "X": 0} | {str(number): number for nu
 RATINGS = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more")
 """Classes of a solitaire round, ascending (1.5)."""
 
+RATING_STEPS = (80, 100, 120, 150)
+"""Least scores of the classes from the third on."""
+
 Place = tuple[int, int]
 
 
@@ -230,7 +233,7 @@ def penalty(cards: Sequence[int]) -> int:
 
 def rating(points: int, lost: bool) -> int:
     """Index into `RATINGS` of a finished solitaire round (1.5)."""
-    return 0 if lost else 1 + sum(points >= least for least in (80, 100, 120, 150))
+    return 0 if lost else 1 + sum(points >= least for least in RATING_STEPS)
 
 
 def simpleton(announced: int, true: int) -> tuple[int, int]:
