@@ -12,7 +12,7 @@ from operator import and_
 from typing import Any, NamedTuple
 
 from quincunx_env import scoring
-from quincunx_env.cards import EMPTY, card_name, print_cards
+from quincunx_env.cards import CARDS, EMPTY, card_name, print_cards
 from quincunx_env.deal import Deal, Domain
 from quincunx_env.grid import Grid
 from quincunx_env.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, OPEN_SPAN, Rules
@@ -257,7 +257,7 @@ class Game:
             points += bonus[codes & scoring.CODE_MASK]
             codes >>= 8
         if word >> scoring.POWER_SHIFT & 1:
-            points += scoring.power_points(scoring.CARDS[card].suits, board)
+            points += scoring.power_points(CARDS[card].suits, board)
         if self.rules.flush:
             points += scoring.FLUSH_BONUS * len(scoring.flushes(self.rules, board, cell, card))
         return points, word >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK

@@ -67,7 +67,7 @@ class Observer:
         self.counts = _counts(rules)
         cells, cards = rules.num_cells, rules.num_cards
         limits = [limit for _, low, high in self.counts.values() for limit in (low, high)]
-        self.pieces = (
+        self.pieces: tuple[Piece, ...] = (
             Piece("board", (cells,), np.int8, EMPTY, cards - 1, "card id by cell, -1 where none lies"),
             Piece("order", (cells,), np.int8, -1, rules.num_plays, "ply on which the card of a cell came, 0 face up, -1 none"),
             Piece("hand", (cards,), np.int8, 0, 1, "1 for each card in one's hand"),
@@ -78,8 +78,8 @@ class Observer:
             self.pieces += (Piece("pending", (2,), np.int8, -1, max(cards, cells) - 1, meaning),)
         if preview:
             meaning = "points and draws of each legal play (or of the pending one), by card and cell; elsewhere 0"
-            limits = PLAY_POINTS_MIN, PLAY_POINTS_MAX
-            self.pieces += (Piece("preview", (cards, cells, 2), np.int16, *limits, meaning),)
+            shape = cards, cells, 2
+            self.pieces += (Piece("preview", shape, np.int16, PLAY_POINTS_MIN, PLAY_POINTS_MAX, meaning),)
         ends = np.cumsum([0, *(piece.size for piece in self.pieces)]).tolist()
         self.slices = {piece.name: slice(*ends) for piece, ends in zip(self.pieces, pairwise(ends), strict=True)}
         self.size: int = ends[-1]

@@ -241,7 +241,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         """The mask of ``info["action_mask"]`` as bool."""
         return self._mask().view(np.bool_)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The game as text, if ``render_mode`` is ``"ansi"``."""
         return ansi(self.game) if self.render_mode == "ansi" else None
 
@@ -434,15 +434,12 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
             info[f"_{name}"] = ended.copy()
         return info
 
-    def _final_observation(self, ended: Bools) -> Any:
-        """The observation of these rows, 0 elsewhere, in the form of Gymnasium's own vector environments."""
+    def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
+        """The observation of each of these rows, None elsewhere, as Gymnasium's own vector environments have it."""
         now = self._spell(self.observer.observe_batch(self.batch))
-        if isinstance(now, np.ndarray):
-            return np.where(ended[:, None], now, 0)
-        final: Info = {}
-        for name, piece in now.items():
-            piece[~ended] = 0
-            final |= {name: piece, f"_{name}": ended.copy()}
+        final = np.full(self.num_envs, None, np.object_)
+        for row in np.flatnonzero(ended):
+            final[row] = now[row] if isinstance(now, np.ndarray) else {name: piece[row] for name, piece in now.items()}
         return final
 
     def _observe(self) -> Pieces | Flat:

@@ -1,0 +1,92 @@
+"""The solitaire as a stable-baselines3 ``VecEnv``: many games in one process, masks included.
+
+>>> from sb3_contrib import MaskablePPO
+>>> from stable_baselines3.common.vec_env import VecMonitor
+>>> env = VecMonitor(SolitaireVecEnv(64, observation="flat", preview=True))
+>>> model = MaskablePPO("MlpPolicy", env)
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+
+from quincunx_env.envs.solitaire import SolitaireVectorEnv
+
+
+class SolitaireVecEnv(VecEnv):
+    """Quincunx solitaire, ``num_envs`` games over the batch engine, with stable-baselines3's conventions.
+
+    A round that ends is followed by the next in the same step; ``infos[i]`` then holds ``terminal_observation`` and
+    what `quincunx_env.envs.solitaire.SolitaireEnv` reports of a finished round, and is empty otherwise. Masks come from
+    ``env_method("action_masks")``, which sb3-contrib calls by itself.
+
+    Args:
+        num_envs: games side by side.
+        options: those of `SolitaireEnv`, except ``render_mode``. Row i seeded s is `SolitaireEnv` seeded s + i.
+    """
+
+    def __init__(self, num_envs: int, **options: Any) -> None:
+        self.envs = SolitaireVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
+        self.render_mode = None
+        super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
+        self._actions: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def reset(self) -> VecEnvObs:
+        """Deal new games, from the seed given to `seed` if there is a new one."""
+        # VecEnv.seed spreads a seed as seed + i over the rows; without one it leaves None for each.
+        seeds = [seed for seed in self._seeds if seed is not None]
+        observation, _ = self.envs.reset(seed=seeds or None)
+        self._reset_seeds()
+        self.reset_infos = [{} for _ in range(self.num_envs)]
+        return observation
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Keep the actions for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Play them."""
+        observation, rewards, dones, _, batched = self.envs.step(self._actions)
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if dones.any():
+            final = batched["final_info"]
+            names = [name for name in final if not name.startswith("_") and name != "action_mask"]
+            for row in np.flatnonzero(dones):
+                infos[row] = {name: final[name][row].item() for name in names}
+                infos[row]["terminal_observation"] = batched["final_obs"][row]
+                infos[row]["TimeLimit.truncated"] = False
+        return observation, rewards.astype(np.float32), dones, infos
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Legal actions, bool [num_envs, actions]."""
+        return self.envs.action_masks()
+
+    def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> Any:
+        """Call a batched method of this environment once; of what it returns, the rows in ``indices``."""
+        result = getattr(self, method_name)(*args, **kwargs)
+        return result if indices is None else result[self._get_indices(indices)]
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether there is such an attribute, here or in the vector environment below."""
+        return hasattr(self, attr_name) or hasattr(self.envs, attr_name)
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """The attribute, once for each of ``indices``: the games have them in common."""
+        value = getattr(self if hasattr(self, attr_name) else self.envs, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Refused: the games have their attributes in common, and those follow from the options."""
+        raise AttributeError(f"{attr_name} cannot be set here: give the option when making the environment")
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
+        """False: there are no environments inside that could be wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def close(self) -> None:
+        """Nothing to release."""
+        self.envs.close()
