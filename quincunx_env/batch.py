@@ -58,6 +58,7 @@ class Batch:
         lost: bool [B], solitaire: whether the hand ran out before the grid was full.
         decks: int8 [B, R, cards in the deck], the cards of each round in the order in which they are dealt.
         seed, game: int64 [B], which seeded deal this is; -1 where the deal was handed in.
+
     """
 
     STATE = (
@@ -144,6 +145,7 @@ class Batch:
 
         Raises:
             ValueError: for a seed or a deal that cannot be used; nothing has changed then.
+
         """
         rows = self._all if rows is None else np.atleast_1d(np.asarray(rows))
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
@@ -227,6 +229,7 @@ class Batch:
 
         Raises:
             IllegalAction: if an action is illegal; nothing has changed in any game then.
+
         """
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
@@ -264,7 +267,7 @@ class Batch:
         return array.astype(np.int64, copy=False)
 
     def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
-        """bool [len(rows)]: whether each joint action is legal in its game; False in finished games."""
+        """Bool [len(rows)]: whether each joint action is legal in its game; False in finished games."""
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
         rules, tables = self.rules, self._tables
@@ -338,8 +341,10 @@ class Batch:
         """Points and draws, int64 [n] each, of playing any card into any empty cell, without playing it.
 
         Args:
-            cards, cells: int64 [n].
+            cards: int64 [n].
+            cells: int64 [n].
             rows: int64 [n], the game of each; may repeat. All games, one each, by default.
+
         """
         rows = self._all if rows is None else rows
         tables, board = self._tables, self.board.reshape(-1)
@@ -367,7 +372,9 @@ class Batch:
         own = tables.suits.take(cards + 1)
         count = np.zeros(len(cards), np.int64)
         for line in tables.flush_lines:
-            before3, before2, before1, after1, after2, after3 = tables.suits.take(board.take(line[:, cells] + first) + 1)
+            before3, before2, before1, after1, after2, after3 = tables.suits.take(
+                board.take(line[:, cells] + first) + 1
+            )
             near = own & before1 & after1
             shared = own & before1 & before2 & before3 | near & before2 | near & after2 | own & after1 & after2 & after3
             count += shared != 0
@@ -409,12 +416,12 @@ class Batch:
     # --- What may be played ------------------------------------------------------------------------------------------
 
     def card_mask(self) -> Bools:
-        """bool [B, K]: cards that the seat to move may play; none in finished and announcing games."""
+        """Bool [B, K]: cards that the seat to move may play; none in finished and announcing games."""
         hands = np.where(self._no_play(), np.uint64(0), self._mover_hands(self._all))
         return unpack(hands[:, None], self.rules.num_cards).view(np.bool_)
 
     def cell_mask(self) -> Bools:
-        """bool [B, C]: cells into which each of these cards may go; none in finished and announcing games."""
+        """Bool [B, C]: cells into which each of these cards may go; none in finished and announcing games."""
         legal = np.where(self._no_play()[:, None], np.uint64(0), self.legal)
         return unpack(legal, self.rules.num_cells).view(np.bool_)
 
@@ -422,10 +429,11 @@ class Batch:
         return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
 
     def mask(self, out: Bools | None = None) -> Bools:
-        """bool [B, A]: legal joint actions; all False in finished games.
+        """Bool [B, A]: legal joint actions; all False in finished games.
 
         Args:
             out: an array that an earlier call returned, to be overwritten; a new one by default.
+
         """
         rules = self.rules
         if out is None:
@@ -466,6 +474,7 @@ class Batch:
 
         Raises:
             ValueError: if an array is missing or does not fit; nothing has changed then.
+
         """
         own = self.state_arrays()
         for name, array in own.items():

@@ -14,11 +14,12 @@ EMPTY = -1
 """What an empty cell holds in place of a card id."""
 
 _ACES = [f"A{suit}" for suit in SUITS]
-_NUMBERS = (
-    "2MK 2SY 2VL  3MV 3SK 3LY  4YK 4MS 4VL  5SV 5ML 5YK  6MV 6LK 6SY  7SK 7VY 7ML  8YK 8MS 8VL  9VY 9LK 9MS"
-).split()
+_NUMBERS = [
+    *("2MK", "2SY", "2VL", "3MV", "3SK", "3LY", "4YK", "4MS", "4VL", "5SV", "5ML", "5YK"),
+    *("6MV", "6LK", "6SY", "7SK", "7VY", "7ML", "8YK", "8MS", "8VL", "9VY", "9LK", "9MS"),
+]
 _CROWNS = [f"C{suit}" for suit in SUITS]
-_PAWNS = "PVLY PMSL PSVK PMYK".split()
+_PAWNS = ["PVLY", "PMSL", "PSVK", "PMYK"]
 
 _TITLES = (
     *("Ace of Moons", "Ace of Suns", "Ace of Waves", "Ace of Leaves", "Ace of Wyrms", "Ace of Knots"),
@@ -77,6 +78,7 @@ def parse_card(name: str) -> int:
 
     Raises:
         ValueError: if no card of the Decktet is written like that.
+
     """
     try:
         return _IDS[name]

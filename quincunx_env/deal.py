@@ -51,6 +51,7 @@ class Deal:
 
         Raises:
             ValueError: if the text has not the three parts of a deal, or something in it is not a card.
+
         """
         parts = text.split("|")
         if len(parts) != 3:
@@ -82,6 +83,7 @@ class Deal:
 
         Raises:
             ValueError: naming the cards that are missing, double or foreign, or the part of the wrong size.
+
         """
         counts = Counter(self.cards)
         for card in counts:
@@ -97,7 +99,8 @@ class Deal:
         expected = [len(rules.face_up_cells), *[rules.setup.hand] * rules.num_players]
         if sizes != expected:
             complaints.append(
-                f"{expected[0]} face-up cards and hands of {expected[1:]} cards are needed, got {sizes[0]} and {sizes[1:]}"
+                f"{expected[0]} face-up cards and hands of {expected[1:]} cards are needed, "
+                f"got {sizes[0]} and {sizes[1:]}"
             )
         if complaints:
             raise ValueError("this deal does not fit the rules; " + "; ".join(complaints))
@@ -108,6 +111,7 @@ def check_seed(seed: int) -> int:
 
     Raises:
         ValueError: if it is not an integer from 0 to 2**63 - 1.
+
     """
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, got {seed!r}")
@@ -144,11 +148,14 @@ def shuffle(
 
     Args:
         rules: decide which cards take part.
-        seeds, games, rounds: uint64 [n].
+        seeds: uint64 [n].
+        games: uint64 [n].
+        rounds: uint64 [n].
         domain: one of `DOMAINS`.
 
     Returns:
         int8 [n, cards in the deck]: card ids in the order in which they are dealt.
+
     """
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")

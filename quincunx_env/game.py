@@ -54,6 +54,7 @@ class Game:
         pending: Simpleton, while its points are to be announced: the chosen play; otherwise None.
         over: whether the game has ended.
         lost: solitaire: whether the hand ran out before the grid was full.
+
     """
 
     __slots__ = (
@@ -86,11 +87,17 @@ class Game:
 
     @classmethod
     def restore(
-        cls, rules: Rules, deals: Sequence[Deal], round: int, plays: Sequence[tuple[int, int]],
-        hands: Sequence[Sequence[int]], **state: Any
+        cls,
+        rules: Rules,
+        deals: Sequence[Deal],
+        round: int,
+        plays: Sequence[tuple[int, int]],
+        hands: Sequence[Sequence[int]],
+        **state: Any,
     ) -> "Game":
         """A game in the middle: ``plays`` are the (card, cell) of this round so far, ``hands`` the cards now held, and
-        ``state`` holds `drawn`, `scores`, `totals`, `mover`, `pending`, `over` and `lost`."""
+        ``state`` holds `drawn`, `scores`, `totals`, `mover`, `pending`, `over` and `lost`.
+        """
         game = cls(rules, deals)
         game._set_up(round)
         for ply, (card, cell) in enumerate(plays, 1):
@@ -180,6 +187,7 @@ class Game:
 
         Raises:
             IllegalAction: if the rules do not allow it; nothing has changed then.
+
         """
         rules = self.rules
         if (
@@ -230,7 +238,7 @@ class Game:
             return "the game is over: reset to play again"
         rules = self.rules
         if self.pending:
-            return f"seat {self.mover} has chosen a play and must announce its points now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
+            return f"seat {self.mover} must announce the points of its play now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
         if not (0 <= card < rules.num_cards and 0 <= cell < rules.num_cells):
             return (
                 f"card {card}, cell {cell} is out of range: cards run from 0 to {rules.num_cards - 1}, "
@@ -240,7 +248,9 @@ class Game:
         wrong = f"{card_name(card)} cannot be played at {place}: "
         if not self.hands[self.mover][card]:
             return wrong + f"it is not in the hand of seat {self.mover}, which holds {print_cards(self.legal_cards())}"
-        why = "the cell is taken" if self.board[cell] != EMPTY else "a card must touch one in play within the 5x5 square"
+        why = (
+            "the cell is taken" if self.board[cell] != EMPTY else "a card must touch one in play within the 5x5 square"
+        )
         return wrong + f"{why}; legal cells are {cells}"
 
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
@@ -294,10 +304,14 @@ class Game:
 
         Raises:
             IllegalAction: if no announcement is due or it is out of range; nothing has changed then.
+
         """
         if self.pending is None:
-            raise IllegalAction("no announcement is due: a card must be played first" if not self.over else
-                                "the game is over: reset to play again")
+            raise IllegalAction(
+                "no announcement is due: a card must be played first"
+                if not self.over
+                else "the game is over: reset to play again"
+            )
         if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
             raise IllegalAction(f"an announcement lies between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
         card, cell = self.pending
@@ -318,6 +332,7 @@ class Game:
 
         Raises:
             IllegalAction: if it is illegal; nothing has changed then.
+
         """
         rules = self.rules
         if not 0 <= action < rules.num_actions:

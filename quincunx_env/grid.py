@@ -56,6 +56,7 @@ class Grid:
 
         Raises:
             ValueError: if that lies off the grid.
+
         """
         row, column = place
         if not (0 <= row < self.side and 0 <= column < self.side):

@@ -59,6 +59,7 @@ class Observer:
         counts: names of the entries of the piece ``counts``, each with its meaning and range.
         slices: where each piece lies in the flat spelling.
         size: length of the flat spelling.
+
     """
 
     def __init__(self, rules: Rules, preview: bool = False) -> None:
@@ -69,7 +70,14 @@ class Observer:
         limits = [limit for _, low, high in self.counts.values() for limit in (low, high)]
         self.pieces: tuple[Piece, ...] = (
             Piece("board", (cells,), np.int8, EMPTY, cards - 1, "card id by cell, -1 where none lies"),
-            Piece("order", (cells,), np.int8, -1, rules.num_plays, "ply on which the card of a cell came, 0 face up, -1 none"),
+            Piece(
+                "order",
+                (cells,),
+                np.int8,
+                -1,
+                rules.num_plays,
+                "ply on which the card of a cell came, 0 face up, -1 none",
+            ),
             Piece("hand", (cards,), np.int8, 0, 1, "1 for each card in one's hand"),
             Piece("counts", (len(self.counts),), np.int16, min(limits), max(limits), "see below"),
         )
@@ -168,6 +176,7 @@ class Observer:
             batch: the games.
             seats: int64 [B], the observing seats; the seats to move by default.
             copy: False returns views of the batch where possible, which change with its next step.
+
         """
         seats = batch.mover if seats is None else seats
         board, order = batch.board[:, :-1], batch.order[:, :-1]

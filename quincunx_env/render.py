@@ -11,12 +11,14 @@ def ansi(game: Game, seat: int | None = None) -> str:
     Args:
         game: what to show.
         seat: the seat that looks: the other hands show as numbers of cards. None shows all hands.
+
     """
     rules = game.rules
     rows, columns = [range(rules.grid.side)] * 2
     if rules.start == "open":
-        filled = [rules.grid.place(cell) for cell in range(rules.num_cells) if game.board[cell] != EMPTY or game.legal[cell]]
-        rows, columns = (range(min(axis), max(axis) + 1) for axis in zip(*filled, strict=True))
+        shown = [cell for cell in range(rules.num_cells) if game.board[cell] != EMPTY or game.legal[cell]]
+        places = zip(*map(rules.grid.place, shown), strict=True)
+        rows, columns = (range(min(axis), max(axis) + 1) for axis in places)
     lines = ["     " + " ".join(f"{column:<4}" for column in columns)]
     for row in rows:
         cells = (rules.grid.cell((row, column)) for column in columns)
@@ -24,8 +26,8 @@ def ansi(game: Game, seat: int | None = None) -> str:
     for player in range(rules.num_players):
         mark = ">" if player == game.mover and not game.over else " "
         cards = game.hand(player)
-        shown = print_cards(cards) if seat in (None, player) else f"{len(cards)} cards"
-        lines.append(f"{mark} seat {player}: {game.totals[player]:>4} points, hand: {shown}")
+        hand = print_cards(cards) if seat in (None, player) else f"{len(cards)} cards"
+        lines.append(f"{mark} seat {player}: {game.totals[player]:>4} points, hand: {hand}")
     lines.append(f"  pile: {len(game.pile)} cards")
     if game.pending:
         card, cell = game.pending

@@ -197,6 +197,7 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
         board: card id or `EMPTY` of every cell, and one extra `EMPTY` for what is off the grid.
         cell: where the card goes.
         card: its id.
+
     """
     grid = rules.grid
     after = list(board)
@@ -205,8 +206,7 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
     earned = {neighbour: basic(card, other) for neighbour, other in adjacent.items()}
     lines = _whole_lines(rules, cell)
     bonuses = {
-        name: line_bonus([rank_order(after[place], rules.pawns) for place in line], 4)
-        for name, line in lines.items()
+        name: line_bonus([rank_order(after[place], rules.pawns) for place in line], 4) for name, line in lines.items()
     }
     threes = tuple(name for name, bonus in bonuses.items() if bonus == THREE_BONUS)
     in_threes = {place for name in threes for place in lines[name]}

@@ -1,11 +1,10 @@
 """The solitaire as a stable-baselines3 ``VecEnv``: many games in one process, masks included.
 
 >>> from sb3_contrib import MaskablePPO
->>> from stable_baselines3.common.vec_env import VecMonitor
->>> env = VecMonitor(SolitaireVecEnv(64, observation="flat", preview=True))
->>> model = MaskablePPO("MlpPolicy", env)
+>>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="flat"))
 """
 
+import time
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,15 @@ from quincunx_env.envs.solitaire import SolitaireVectorEnv
 class SolitaireVecEnv(VecEnv):
     """Quincunx solitaire, ``num_envs`` games over the batch engine, with stable-baselines3's conventions.
 
-    A round that ends is followed by the next in the same step; ``infos[i]`` then holds ``terminal_observation`` and
-    what `quincunx_env.envs.solitaire.SolitaireEnv` reports of a finished round, and is empty otherwise. Masks come from
-    ``env_method("action_masks")``, which sb3-contrib calls by itself.
+    A round that ends is followed by the next in the same step; ``infos[i]`` then holds ``terminal_observation``, what
+    `quincunx_env.envs.solitaire.SolitaireEnv` reports of a finished round, and the ``episode`` statistics that a
+    monitor would add; otherwise it is empty. Masks come from ``env_method("action_masks")``, which sb3-contrib calls by
+    itself.
 
     Args:
         num_envs: games side by side.
         options: those of `SolitaireEnv`, except ``render_mode``. Row i seeded s is `SolitaireEnv` seeded s + i.
+
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
@@ -34,6 +35,8 @@ class SolitaireVecEnv(VecEnv):
         self.render_mode = None
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
         self._actions: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._plays = np.zeros(num_envs, np.int64)
+        self._started = time.monotonic()
 
     def reset(self) -> VecEnvObs:
         """Deal new games, from the seed given to `seed` if there is a new one."""
@@ -41,6 +44,7 @@ class SolitaireVecEnv(VecEnv):
         seeds = [seed for seed in self._seeds if seed is not None]
         observation, _ = self.envs.reset(seed=seeds or None)
         self._reset_seeds()
+        self._plays[:] = 0
         self.reset_infos = [{} for _ in range(self.num_envs)]
         return observation
 
@@ -51,6 +55,7 @@ class SolitaireVecEnv(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         """Play them."""
         observation, rewards, dones, _, batched = self.envs.step(self._actions)
+        self._plays += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if dones.any():
             final = batched["final_info"]
@@ -59,6 +64,12 @@ class SolitaireVecEnv(VecEnv):
                 infos[row] = {name: final[name][row].item() for name in names}
                 infos[row]["terminal_observation"] = batched["final_obs"][row]
                 infos[row]["TimeLimit.truncated"] = False
+                infos[row]["episode"] = {
+                    "r": infos[row]["value"],
+                    "l": int(self._plays[row]),
+                    "t": round(time.monotonic() - self._started, 6),
+                }
+            self._plays[dones] = 0
         return observation, rewards.astype(np.float32), dones, infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -86,6 +97,21 @@ class SolitaireVecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
         """False: there are no environments inside that could be wrapped."""
         return [False for _ in self._get_indices(indices)]
+
+    def get_state(self) -> dict[str, npt.NDArray[Any]]:
+        """A snapshot of all games and counters as arrays by name, for `set_state`."""
+        return self.envs.get_state() | {"plays": self._plays.copy()}
+
+    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> VecEnvObs:
+        """Go on from a snapshot; returns the observation.
+
+        Raises:
+            ValueError: if the snapshot does not fit; nothing has changed then.
+
+        """
+        observation, _ = self.envs.set_state(state)
+        self._plays = state["plays"].copy()
+        return observation
 
     def close(self) -> None:
         """Nothing to release."""

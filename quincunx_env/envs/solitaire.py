@@ -113,17 +113,18 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         observation: ``"pieces"`` or ``"flat"``.
         preview: observe the points and draws of every legal play.
         actions: ``"joint"`` or ``"factored"``.
-        illegal: what an illegal action does: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the
-            round as lost.
+        illegal: what an illegal action does: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends
+            the round as lost.
         reward: ``"points"``, the only one the solitaire knows.
         lost_value: what a lost round is worth.
         render_mode: ``"ansi"`` or None.
 
     ## Version History
     v0: first release.
+
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  as in gymnasium.Env
 
     def __init__(
         self,
@@ -156,6 +157,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
         Raises:
             ResetNeeded: if there is none yet.
+
         """
         if self._game is None:
             raise ResetNeeded("no game has been dealt yet: call reset() first")
@@ -166,6 +168,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
         Raises:
             ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
+
         """
         handed_in = [_as_deal(deal) for name, deal in (options or {}).items() if _is_option(name, "deal")]
         game = Game(self.rules, handed_in) if handed_in else None
@@ -186,6 +189,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a round.
+
         """
         game = self.game
         if game.over:
@@ -223,10 +227,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
     def _mask(self) -> Mask:
         game = self.game
         cards, cells = np.frombuffer(game.hands[0], np.int8), np.frombuffer(game.legal, np.int8)
-        if self._factored:
-            mask = np.concatenate([cards, cells])
-        else:
-            mask = np.multiply.outer(cards, cells).ravel()
+        mask = np.concatenate([cards, cells]) if self._factored else np.multiply.outer(cards, cells).ravel()
         if game.over:
             mask[:] = 0
         return mask
@@ -258,6 +259,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
         Raises:
             ValueError: if the snapshot is of other rules.
+
         """
         if state["game"].rules != self.rules:
             raise ValueError(f"this environment plays {self.rules}, the snapshot is of {state['game'].rules}")
@@ -289,6 +291,7 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         edge_contact, excuse, pawns, flush, observation, preview, actions, illegal, reward, lost_value, render_mode: as
             in `SolitaireEnv`. In ``reset``'s options ``"deal"`` is a sequence with a deal for each row (for each row of
             ``reset_mask``).
+
     """
 
     def __init__(
@@ -335,6 +338,7 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Raises:
             ValueError: for seeds, deals or options that cannot be used; nothing has changed then.
+
         """
         chosen = {name: value for name, value in (options or {}).items() if _is_option(name, "deal", "reset_mask")}
         mask = np.asarray(chosen.get("reset_mask", np.ones(self.num_envs, np.bool_)))
@@ -356,14 +360,13 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._value[rows] = 0.0
         return self._observe(), self._with_mask({})
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Pieces | Flat, npt.NDArray[np.float64], Bools, Bools, Info]:
+    def step(self, actions: Any) -> tuple[Pieces | Flat, npt.NDArray[np.float64], Bools, Bools, Info]:
         """Play a card in every row.
 
         Raises:
             IllegalAction: if an action is illegal, unless ``illegal="lose"``; nothing has changed then.
             ResetNeeded: before the first reset and, without automatic reset, for rows that have ended.
+
         """
         batch = self.batch
         if not self._dealt:
@@ -403,7 +406,9 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         array = np.asarray(actions)
         shape = (self.num_envs, 2) if self._factored else (self.num_envs,)
         if array.shape != shape or array.dtype.kind not in "iu":
-            raise IllegalAction(f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}")
+            raise IllegalAction(
+                f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
+            )
         array = array.astype(np.int64, copy=False)
         if not self._factored:
             return array
@@ -468,12 +473,35 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
             return None
         return tuple(ansi(self.batch.to_game(row)) for row in range(self.num_envs))
 
+    def get_state(self) -> dict[str, npt.NDArray[Any]]:
+        """A snapshot of all games and counters as arrays by name, for `set_state`."""
+        arrays = self.batch.state_arrays() | {"value": self._value, "dealt": np.array(self._dealt)}
+        return {name: array.copy() for name, array in arrays.items()}
+
+    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Pieces | Flat, Info]:
+        """Go on from a snapshot, in this or another environment of the same rules and size.
+
+        Returns:
+            The observation and info of the restored games.
+
+        Raises:
+            ValueError: if the snapshot does not fit; nothing has changed then.
+
+        """
+        value, dealt = state.get("value"), state.get("dealt")
+        if value is None or dealt is None or value.shape != self._value.shape:
+            raise ValueError(f"this is no snapshot of an environment of {self.num_envs} games")
+        self.batch.load_state_arrays(state)
+        self._value, self._dealt = value.copy(), bool(dealt)
+        return self._observe(), self._with_mask({})
+
 
 def _is_option(name: str, *known: str) -> bool:
     """True for the options of ``reset`` that it understands.
 
     Raises:
         ValueError: for any other.
+
     """
     if name not in known:
         raise ValueError(f"reset() has the options {', '.join(map(repr, known))}, got {name!r}")

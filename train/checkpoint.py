@@ -1,0 +1,60 @@
+"""Files of a training run: written whole or not at all, checked before use, loaded without running code."""
+
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that cannot be used; the message says why and what to do."""
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a file beside ``path`` that takes its place once it is complete and on disk.
+
+    Whatever happens in between, ``path`` holds either the old content or the new.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        write(unfinished)
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def save(path: Path, content: dict[str, Any]) -> None:
+    """Write a checkpoint of tensors, numbers, strings, lists and dictionaries, atomically."""
+    write_atomically(path, lambda unfinished: torch.save(content, unfinished))
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read what `save` wrote.
+
+    Raises:
+        CheckpointError: if the file is missing, damaged or foreign.
+
+    """
+    way_out = "start again without --resume, or put back a good copy of the file"
+    if not path.exists():
+        raise CheckpointError(f"there is no checkpoint at {path}: {way_out}")
+    try:
+        # torch.load reads damaged tensors without a word; the checksums in the archive tell.
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise CheckpointError(f"the checkpoint {path} is damaged (in {damaged}): {way_out}")
+        content = torch.load(path, weights_only=True)
+    except CheckpointError:
+        raise
+    except Exception as error:
+        raise CheckpointError(f"{path} is damaged or no checkpoint ({error}): {way_out}") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} holds no checkpoint of this project: {way_out}")
+    return content
