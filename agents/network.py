@@ -132,8 +132,8 @@ class PlayPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Schedule) -> None:
         super()._build(lr_schedule)
         # The network gives logits and value itself.
-        self.action_net = nn.Identity()  # type: ignore[assignment]
-        self.value_net = nn.Identity()
+        self.action_net = nn.Identity()
+        self.value_net = nn.Identity()  # type: ignore[assignment]
         self.optimizer = self.optimizer_class(self.parameters(), **{"lr": lr_schedule(1), **self.optimizer_kwargs})
 
 

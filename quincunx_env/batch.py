@@ -27,6 +27,7 @@ Bools = npt.NDArray[np.bool_]
 
 _ONE = np.uint64(1)
 _WORD = 64
+_CHUNK = 8192
 _COLUMNS = len(CARDS) + 1
 """Length of a table's axis of neighbours: every card, and `EMPTY` first."""
 
@@ -167,8 +168,10 @@ class Batch:
         """The seed of each of these rows."""
         if seed is None:
             seeds = self._row_seed[rows]
-            fresh = np.random.default_rng().integers(MAX_SEED, size=len(rows))
-            return np.where(seeds < 0, fresh, seeds)
+            unseeded = seeds < 0
+            if unseeded.any():
+                seeds[unseeded] = np.random.default_rng().integers(MAX_SEED, size=unseeded.sum())
+            return seeds
         if isinstance(seed, int | np.integer):
             check_seed(check_seed(seed) + self.num_games - 1)
             return int(seed) + rows
@@ -233,9 +236,11 @@ class Batch:
         """
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
-        gains = np.zeros((len(rows), self.rules.num_players), np.int64)
-        live = ~self.over[rows]
-        if not live.all():
+        rules = self.rules
+        gains = np.zeros((len(rows), rules.num_players), np.int64)
+        over = self.over[self._at(rows)]
+        if over.any():
+            live = ~over
             if live.any():
                 gains[live] = self.step(actions[live], rows[live])
             return gains
@@ -246,15 +251,15 @@ class Batch:
                 self.to_game(int(rows[at])).step(int(actions[at]))
             except IllegalAction as error:
                 raise IllegalAction(f"game {rows[at]}: {error}") from None
-        if not self.rules.simpleton:
-            cards, cells = np.divmod(actions, self.rules.num_cells)
+        if not rules.simpleton:
+            cards, cells = np.divmod(actions, rules.num_cells)
             self._take_from_hand(rows, cards)
             points, draws = self.value(cards, cells, rows)
-            gains[np.arange(len(rows)), self.mover[rows]] = points
+            gains.reshape(-1)[np.arange(len(rows)) * rules.num_players + self.mover[self._at(rows)]] = points
             self._finish_play(rows, cards, cells, draws, gains)
             return gains
         announcing = self.pending[rows, 0] >= 0
-        chosen = np.divmod(actions[~announcing], self.rules.num_cells)
+        chosen = np.divmod(actions[~announcing], rules.num_cells)
         self._take_from_hand(rows[~announcing], chosen[0])
         self.pending[rows[~announcing]] = np.stack(chosen, axis=1)
         gains[announcing] = self._announce(rows[announcing], actions[announcing])
@@ -267,73 +272,76 @@ class Batch:
         return array.astype(np.int64, copy=False)
 
     def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
-        """Bool [len(rows)]: whether each joint action is legal in its game; False in finished games."""
+        """Whether each joint action is legal in its game, bool [len(rows)]; False in finished games."""
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
-        rules, tables = self.rules, self._tables
-        in_range = (actions >= 0) & (actions < rules.num_plays_encoded)
-        cards, cells = np.divmod(np.where(in_range, actions, 0), rules.num_cells)
-        held = self._mover_hands(rows) >> cards.astype(np.uint64) & _ONE
-        cell_legal = np.bitwise_or.reduce(self.legal[rows] & tables.cell_bits[cells], axis=1)
-        legal: Bools = in_range & (held != 0) & (cell_legal != 0) & ~self.over[rows]
+        rules, at = self.rules, self._at(rows)
+        is_play = (actions >= 0) & (actions < rules.num_plays_encoded)
+        cards, cells = np.divmod(np.where(is_play, actions, 0), rules.num_cells)
+        held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> cards.astype(np.uint64) & _ONE
+        word = self.legal.reshape(-1).take(rows * self.legal.shape[1] + cells // _WORD)
+        legal: Bools = is_play & (held & word >> (cells % _WORD).astype(np.uint64) != 0)
         if rules.simpleton:
-            announced = (actions >= rules.num_plays_encoded) & (actions < rules.num_actions) & ~self.over[rows]
-            legal = np.where(self.pending[rows, 0] >= 0, announced, legal)
-        return legal
+            is_announcement = (actions >= rules.num_plays_encoded) & (actions < rules.num_actions)
+            legal = np.where(self.pending[at, 0] >= 0, is_announcement, legal)
+        return legal & ~self.over[at]
 
-    def _mover_hands(self, rows: Ints) -> Words:
-        return self.hands.reshape(-1).take(rows * self.rules.num_players + self.mover[rows])
+    def _at(self, rows: Ints) -> slice | Ints:
+        """The same rows to index a state array with: all of them are a slice, which costs nothing."""
+        return slice(None) if rows is self._all else rows
+
+    def _mover_hand(self, rows: Ints) -> Ints:
+        """Where the hands of the seats to move lie in the flattened `hands`."""
+        return rows * self.rules.num_players + self.mover[self._at(rows)]
 
     def _take_from_hand(self, rows: Ints, cards: Ints) -> None:
-        self.hands.reshape(-1)[rows * self.rules.num_players + self.mover[rows]] ^= _ONE << cards.astype(np.uint64)
+        self.hands.reshape(-1)[self._mover_hand(rows)] ^= _ONE << cards.astype(np.uint64)
 
     def _finish_play(self, rows: Ints, cards: Ints, cells: Ints, draws: Ints, gains: Ints) -> None:
         """Everything after the points of a play are settled: ``gains`` [n, P] holds them, and takes the penalties."""
-        rules = self.rules
-        ply = self.ply[rows] + 1
-        self.ply[rows] = ply
-        self._lay(rows, cards, cells, ply)
+        rules, at = self.rules, self._at(rows)
+        self.ply[at] += 1
+        self._lay(rows, cards, cells)
         # R3: draws that the pile cannot serve are lost.
-        before = self.drawn[rows]
+        before = self.drawn[at].copy()
         after = np.minimum(before + draws, rules.pile_size)
-        self.drawn[rows] = after
+        self.drawn[at] = after
         pile, first = self._pile.reshape(-1), rows * (rules.pile_size + 1)
-        holder = rows * rules.num_players + self.mover[rows]
-        hands = self.hands.reshape(-1)
+        hands, holder = self.hands.reshape(-1), self._mover_hand(rows)
         hands[holder] |= pile.take(first + after) ^ pile.take(first + before)
-        full = ply == rules.num_plays
+        full = self.ply[at] == rules.num_plays
         any_full = full.any()
         if any_full:
             gains[full] -= self.penalties(rows[full])
-        self.scores[rows] += gains
-        self.totals[rows] += gains
+        self.scores[at] += gains
+        self.totals[at] += gains
         if rules.num_players == 1:
-            self.lost[rows] = self.over[rows] = (hands.take(holder) == 0) & ~full
+            self.lost[at] = self.over[at] = (hands.take(holder) == 0) & ~full
         else:
-            mover = self.mover[rows] + 1
-            self.mover[rows] = np.where(mover == rules.num_players, 0, mover)
+            self.mover[at] = (self.mover[at] + 1) % rules.num_players
         if any_full:
             self._end_round(rows[full])
 
-    def _lay(self, rows: Ints, cards: Ints, cells: Ints, ply: Ints) -> None:
+    def _lay(self, rows: Ints, cards: Ints, cells: Ints) -> None:
         """Put cards on the grid and keep the legal cells up to date."""
-        rules, tables = self.rules, self._tables
-        at = rows * (rules.num_cells + 1) + cells
-        self.board.reshape(-1)[at] = cards
-        self.order.reshape(-1)[at] = ply
-        bits = tables.cell_bits[cells]
+        rules, tables, at = self.rules, self._tables, self._at(rows)
+        place = rows * (rules.num_cells + 1) + cells
+        self.board.reshape(-1)[place] = cards
+        self.order.reshape(-1)[place] = self.ply[at]
+        bits = tables.cell_bits.take(cells, axis=0)
         if not rules.touching:
-            self.legal[rows] ^= bits
+            self.legal[at] ^= bits
             return
-        self._taken[rows] |= bits
-        self._touched[rows] |= tables.adjacent_bits[cells]
-        legal = self._touched[rows] & ~self._taken[rows]
+        self._taken[at] |= bits
+        self._touched[at] |= tables.adjacent_bits.take(cells, axis=0)
+        legal = self._touched[at] & ~self._taken[at]
         if rules.start == "open":
             row, column = np.divmod(cells, rules.grid.side)
-            self._rows_used[rows] |= 1 << row
-            self._columns_used[rows] |= 1 << column
-            legal &= tables.row_window[self._rows_used[rows]] & tables.column_window[self._columns_used[rows]]
-        self.legal[rows] = legal
+            self._rows_used[at] |= 1 << row
+            self._columns_used[at] |= 1 << column
+            legal &= tables.row_window.take(self._rows_used[at], axis=0)
+            legal &= tables.column_window.take(self._columns_used[at], axis=0)
+        self.legal[at] = legal
 
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
@@ -347,14 +355,9 @@ class Batch:
 
         """
         rows = self._all if rows is None else rows
-        tables, board = self._tables, self.board.reshape(-1)
+        tables = self._tables
         first = rows * (self.rules.num_cells + 1)
-        places = len(tables.around)
-        neighbours = tables.around[:, cells]
-        neighbours += first
-        index = board.take(neighbours) + cards * (places * _COLUMNS)
-        index += tables.word_offsets
-        words = tables.words.take(index).sum(axis=0)
+        words = self._words(cards, cells, first)
         points = (words & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET
         for pair, bonus in enumerate(tables.bonus):
             points += bonus.take(words >> scoring.CODE_SHIFT + 16 * pair & 0xFFFF)
@@ -365,6 +368,21 @@ class Batch:
         if self.rules.flush:
             points += scoring.FLUSH_BONUS * self._flushes(cards, cells, first)
         return points, words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
+
+    def _words(self, cards: Ints, cells: Ints, first: Ints) -> Ints:
+        """The sums of the words around each play, int64 [n] (see `scoring.tables`)."""
+        tables, board = self._tables, self.board.reshape(-1)
+        words = np.empty(len(cards), np.int64)
+        # In pieces small enough to stay in the cache.
+        size = _CHUNK // len(tables.around)
+        for start in range(0, len(cards), size):
+            piece = slice(start, start + size)
+            neighbours = tables.around.take(cells[piece], axis=1)
+            neighbours += first[piece]
+            index = board.take(neighbours) + cards[piece] * (len(tables.around) * _COLUMNS)
+            index += tables.word_offsets
+            tables.words.take(index).sum(axis=0, out=words[piece])
+        return words
 
     def _flushes(self, cards: Ints, cells: Ints, first: Ints) -> Ints:
         """Lines and boxes that score a flush, int64 [n]."""
@@ -417,7 +435,7 @@ class Batch:
 
     def card_mask(self) -> Bools:
         """Bool [B, K]: cards that the seat to move may play; none in finished and announcing games."""
-        hands = np.where(self._no_play(), np.uint64(0), self._mover_hands(self._all))
+        hands = np.where(self._no_play(), np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
         return unpack(hands[:, None], self.rules.num_cards).view(np.bool_)
 
     def cell_mask(self) -> Bools:

@@ -195,17 +195,19 @@ class Observer:
 
     def _count_batch(self, batch: Batch, seats: npt.NDArray[np.int64]) -> npt.NDArray[np.int16]:
         rules, players = self.rules, self.rules.num_players
-        order = (seats[:, None] + np.arange(players)) % players
-        counts = [
-            (rules.pile_size - batch.drawn)[:, None],
-            np.take_along_axis(np.bitwise_count(batch.hands), order, axis=1),
-            np.take_along_axis(batch.scores, order, axis=1),
-        ]
+        first = np.arange(batch.num_games) * players
+        by_seat = [first + (seats + offset) % players if players > 1 else first for offset in range(players)]
+        columns = [rules.pile_size - batch.drawn]
+        columns += [np.bitwise_count(batch.hands.take(at)) for at in by_seat]
+        columns += [batch.scores.take(at) for at in by_seat]
         if rules.num_rounds > 1:
-            counts += [np.take_along_axis(batch.totals, order, axis=1), batch.round[:, None]]
+            columns += [*(batch.totals.take(at) for at in by_seat), batch.round]
         if players > 1:
-            counts += [((batch.mover - seats) % players)[:, None], ((batch.round - seats) % players)[:, None]]
-        return np.concatenate(counts, axis=1, dtype=np.int16, casting="unsafe")
+            columns += [(batch.mover - seats) % players, (batch.round - seats) % players]
+        counts = np.empty((batch.num_games, len(columns)), np.int16)
+        for index, column in enumerate(columns):
+            counts[:, index] = column
+        return counts
 
     def _preview_batch(self, batch: Batch, seats: npt.NDArray[np.int64]) -> npt.NDArray[np.int16]:
         rules = self.rules
@@ -224,10 +226,8 @@ class Observer:
     def flatten(self, pieces: Mapping[str, npt.NDArray[Any]]) -> Flat:
         """Pieces [..., *shape] as one array, int16 [..., size]."""
         lead = pieces["board"].shape[:-1]
-        flat = np.empty((*lead, self.size), np.int16)
-        for piece in self.pieces:
-            flat[..., self.slices[piece.name]] = pieces[piece.name].reshape(*lead, piece.size)
-        return flat
+        parts = [pieces[piece.name].reshape(*lead, piece.size) for piece in self.pieces]
+        return np.concatenate(parts, axis=-1, dtype=np.int16)
 
     def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
         """The inverse of `flatten`: [..., size] as pieces [..., *shape]."""

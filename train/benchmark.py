@@ -1,0 +1,204 @@
+"""How fast is each door? Plays per second of legal random play in the solitaire.
+
+    python -m train.benchmark                 # every door
+    python -m train.benchmark --samples 3     # quicker
+
+The plays are chosen beforehand and played again while the clock runs, so that only the door itself is timed: dealing,
+playing, observations, masks and automatic resets. The doors take turns within one process; the table shows for each the
+median over all turns of CPU time per play, and the median of its ratio to the Gymnasium environment in the same turn.
+"""
+
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import tyro
+from tqdm.auto import tqdm
+
+from agents.uniform import uniform
+from quincunx_env.adapters.sb3 import SolitaireVecEnv
+from quincunx_env.batch import Batch
+from quincunx_env.game import Game
+from quincunx_env.observation import Observer
+from quincunx_env.rules import Rules
+
+SOLITAIRE = "Quincunx/Solitaire-v0"
+RULES = Rules()
+Actions = list[npt.NDArray[np.int64]]
+
+
+@dataclass
+class Arguments:
+    """How long to measure."""
+
+    samples: int = 9
+    """turns of each door"""
+    plays: int = 200_000
+    """plays of a batched door in a turn; a door for one game plays a tenth"""
+
+
+@dataclass
+class Door:
+    """A way to play, ready to be timed: ``run`` plays ``plays`` recorded plays from the first deal on."""
+
+    name: str
+    run: Callable[[], None]
+    plays: int
+
+
+def record(num_games: int, plays: int, next_step: bool) -> tuple[Actions, int]:
+    """Random legal actions for games seeded 0, 1, ...; returns them step by step, and how many are plays.
+
+    With ``next_step`` a game that has ended takes one more, ignored, action before the next is dealt.
+    """
+    batch, rng = Batch(RULES, num_games), np.random.default_rng(0)
+    batch.reset(seed=0)
+    actions: Actions = []
+    count = 0
+    while count < plays:
+        mask = batch.mask()
+        mask[batch.over] = True
+        actions.append(uniform({}, mask, rng))
+        ended = batch.over.copy()
+        count += num_games - int(ended.sum())
+        batch.step(actions[-1])
+        due = ended if next_step else batch.over
+        if due.any():
+            batch.reset(rows=np.flatnonzero(due))
+    return actions, count
+
+
+def plain_game(plays: int) -> Door:
+    """`Game` alone: no observation, no mask."""
+    actions, count = record(1, plays, next_step=False)
+    script = [int(action[0]) for action in actions]
+
+    def run() -> None:
+        number = 0
+        game = Game.from_seed(RULES, 0)
+        for action in script:
+            game.step(action)
+            if game.over:
+                number += 1
+                game = Game.from_seed(RULES, 0, number)
+
+    return Door("plain game", run, count)
+
+
+def single(plays: int, label: str, **options: Any) -> Door:
+    """The Gymnasium environment for one game."""
+    actions, count = record(1, plays, next_step=False)
+    script = [int(action[0]) for action in actions]
+    env = gymnasium.make(SOLITAIRE, **options).unwrapped
+
+    def run() -> None:
+        env.reset(seed=0)
+        for action in script:
+            if env.step(action)[2]:
+                env.reset()
+
+    return Door(f"Gymnasium, one game, {label}", run, count)
+
+
+def vector(num_games: int, plays: int, label: str, **options: Any) -> Door:
+    """The native Gymnasium VectorEnv."""
+    actions, count = record(num_games, plays, next_step=True)
+    envs = gymnasium.make_vec(SOLITAIRE, num_envs=num_games, **options)
+
+    def run() -> None:
+        envs.reset(seed=0)
+        for action in actions:
+            envs.step(action)
+
+    return Door(f"make_vec, {num_games} games, {label}", run, count)
+
+
+def sb3(num_games: int, plays: int) -> Door:
+    """The stable-baselines3 adapter, masks fetched as MaskablePPO does."""
+    actions, count = record(num_games, plays, next_step=False)
+    envs = SolitaireVecEnv(num_games)
+
+    def run() -> None:
+        envs.seed(0)
+        envs.reset()
+        for action in actions:
+            envs.env_method("action_masks")
+            envs.step(action)
+
+    return Door(f"stable-baselines3 VecEnv, {num_games} games, pieces", run, count)
+
+
+def engine(num_games: int, plays: int, joint: bool) -> Door:
+    """The batch engine with observation (pieces), mask and automatic reset."""
+    actions, count = record(num_games, plays, next_step=False)
+    batch, observer = Batch(RULES, num_games), Observer(RULES)
+
+    def run() -> None:
+        batch.reset(seed=0)
+        for action in actions:
+            batch.step(action)
+            if batch.over.any():
+                batch.reset(rows=np.flatnonzero(batch.over))
+            observer.observe_batch(batch)
+            if joint:
+                batch.mask()
+            else:
+                batch.card_mask()
+                batch.cell_mask()
+
+    return Door(f"batch engine, {num_games} games, {'joint' if joint else 'factored'} mask", run, count)
+
+
+def main(arguments: Arguments) -> None:
+    """Time every door in turn and print the table."""
+    many, few = arguments.plays, arguments.plays // 10
+    reference = single(few, "pieces")
+    doors = [
+        plain_game(few),
+        reference,
+        single(few, "flat", observation="flat"),
+        single(few // 4, "pieces with preview", preview=True),
+        vector(16, few, "pieces"),
+        vector(256, many, "pieces"),
+        vector(4096, many, "pieces"),
+        vector(4096, many, "pieces, copy=False", copy=False),
+        vector(4096, many, "flat", observation="flat"),
+        vector(4096, many, "pieces with preview", preview=True),
+        sb3(4096, many),
+        engine(4096, many, joint=False),
+        engine(4096, many, joint=True),
+    ]
+    times: dict[str, list[float]] = {door.name: [] for door in doors}
+    for turn in tqdm(range(arguments.samples + 1), unit="turn"):
+        for door in doors:
+            start = time.process_time()
+            door.run()
+            if turn:  # the first only warms up
+                times[door.name].append((time.process_time() - start) / door.plays)
+    print(surroundings())
+    print("\n| door | ns per play | plays per second | times the single environment |\n|---|---|---|---|")
+    for door in doors:
+        own, other = np.array(times[door.name]), np.array(times[reference.name])
+        median = float(np.median(own))
+        print(f"| {door.name} | {median * 1e9:,.0f} | {1 / median:,.0f} | {np.median(other / own):.2f} |")
+
+
+def surroundings() -> str:
+    """Processor, versions and what was measured."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "gymnasium", "stable-baselines3")]
+    processor = models[0] if models else platform.processor() or platform.machine()
+    return f"{processor}; Python {platform.python_version()}, {', '.join(versions)}; CPU time, one process"
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
