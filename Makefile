@@ -1,0 +1,48 @@
+# `make train` and `make test` need Python 3.11 or newer and make; everything else goes into a virtual environment here.
+PYTHON ?= python3
+VENV ?= .venv
+CORE_VENV ?= .venv-oldest
+RUN = $(VENV)/bin/python -m
+# A file in a virtual environment that is as old as its last installation.
+READY = $(VENV)/.ready
+CORE_READY = $(CORE_VENV)/.ready
+
+.PHONY: train test test-slow test-oldest lint docs benchmark clean
+
+train: $(READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
+	$(RUN) train.ppo $(ARGS)
+
+test: lint $(READY)  ## lint, types and the default tests
+	$(RUN) pytest $(ARGS)
+
+test-slow: $(READY)  ## every combination of options at full length, on all cores
+	$(RUN) pytest -m slow -n auto $(ARGS)
+
+test-oldest: $(CORE_READY)  ## the core tests on the oldest Gymnasium, without torch or stable-baselines3
+	$(CORE_VENV)/bin/python -m pytest tests --ignore tests/test_sb3.py --ignore tests/test_train.py $(ARGS)
+
+lint: $(READY)
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+
+docs: $(READY)  ## write the generated parts of the documentation
+	$(RUN) docs.generate
+
+benchmark: $(READY)  ## steps per second of every door
+	$(RUN) train.benchmark $(ARGS)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --editable ".[dev]" --constraint constraints.txt
+	touch $@
+
+$(CORE_READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(CORE_VENV)
+	grep -v '^gymnasium' constraints.txt > $(CORE_VENV)/constraints.txt
+	$(CORE_VENV)/bin/python -m pip install --quiet --editable ".[test]" "gymnasium==1.2.2" \
+		--constraint $(CORE_VENV)/constraints.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(CORE_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,100 @@
+"""The arena's evaluation of the solitaire, and the baseline agents."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from agents.greedy import greedy
+from agents.uniform import uniform
+from quincunx_env.arena import Evaluation, evaluate, table
+from quincunx_env.batch import Batch
+from quincunx_env.deal import Deal
+from quincunx_env.game import Game, IllegalAction
+from quincunx_env.observation import Observer, Pieces
+from quincunx_env.rules import Rules
+from quincunx_env.scoring import rating
+
+
+def first_legal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    actions: npt.NDArray[np.int64] = mask.argmax(axis=1)
+    return actions
+
+
+def test_deals_are_the_numbered_deals_of_the_domain() -> None:
+    result = evaluate(first_legal, 12, first=5, chunk=5)
+    for number in range(12):
+        game = Game(Rules(), Deal.from_seed(Rules(), 5 + number, domain="benchmark"))
+        while not game.over:
+            game.play(game.legal_cards()[0], game.legal_cells()[0])
+        assert result.scores[number] == game.totals[0]
+        assert result.lost[number] == game.lost
+    assert (evaluate(first_legal, 12, first=5).scores == result.scores).all(), "chunks make no difference"
+    assert (evaluate(first_legal, 12, first=5, domain="validation").scores != result.scores).any()
+
+
+def test_the_baselines_are_as_strong_as_they_should_be() -> None:
+    """Mean scores: uniform about 8, greedy about 14, because it runs out of cards."""
+    blind, eager = evaluate(uniform, 2000), evaluate(greedy, 2000)
+    assert 6 < blind.mean < 10
+    assert 0.66 < blind.lost.mean() < 0.75
+    assert 11 < eager.mean < 18
+    assert 0.84 < eager.lost.mean() < 0.92
+
+
+def test_evaluation_repeats_with_its_seed() -> None:
+    assert (evaluate(uniform, 50, seed=1).scores == evaluate(uniform, 50, seed=1).scores).all()
+    assert (evaluate(uniform, 50, seed=1).scores != evaluate(uniform, 50, seed=2).scores).any()
+
+
+def test_an_evaluation_sums_up_its_deals() -> None:
+    scores, lost = np.array([150, 99, -3, 40, 119, 80]), np.array([False, False, False, True, False, False])
+    result = Evaluation(scores, lost, lost_value=-10.0)
+    values = [150, 99, -3, -10, 119, 80]
+    assert result.mean == pytest.approx(np.mean(values))
+    half = 1.96 * np.std(values, ddof=1) / np.sqrt(6)
+    assert result.ci95 == pytest.approx((np.mean(values) - half, np.mean(values) + half))
+    classes = [rating(int(score), bool(gone)) for score, gone in zip(scores, lost, strict=True)]
+    assert list(result.classes.values()) == pytest.approx([classes.count(number) / 6 for number in range(6)])
+    assert result.to_json()["deals"] == 6
+    assert "| agent | 6 |" in table({"agent": result})
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """Of 400 intervals from 100 deals each, 95 % hold the mean of all 40,000, give or take chance."""
+    values = evaluate(uniform, 40_000, chunk=10_000)
+    pieces = [Evaluation(*part) for part in zip(np.split(values.scores, 400), np.split(values.lost, 400), strict=True)]
+    covered = np.mean([low <= values.mean <= high for low, high in (piece.ci95 for piece in pieces)])
+    assert 0.91 < covered < 0.985
+
+
+def test_uniform_is_uniform_and_legal() -> None:
+    mask = np.zeros((3000, 7), np.bool_)
+    mask[:, [1, 4, 6]] = True
+    counts = np.bincount(uniform({}, mask, np.random.default_rng(0)), minlength=7)
+    assert counts[[0, 2, 3, 5]].sum() == 0
+    assert (abs(counts[[1, 4, 6]] - 1000) < 120).all()
+
+
+def test_greedy_takes_most_points_and_the_lowest_action_of_equals() -> None:
+    batch, observer = Batch(Rules(), 40), Observer(Rules(), preview=True)
+    batch.reset(seed=0)
+    actions = greedy(observer.observe_batch(batch), batch.mask(), np.random.default_rng(0))
+    for row, action in enumerate(actions):
+        game = batch.to_game(row)
+        plays = [(card, cell) for card in game.legal_cards() for cell in game.legal_cells()]
+        best = max(game.value(*play)[0] for play in plays)
+        card, cell = next(play for play in plays if game.value(*play)[0] == best)
+        assert action == card * 16 + cell
+
+
+def test_illegal_actions_and_other_games_are_refused() -> None:
+    def illegal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        actions: npt.NDArray[np.int64] = mask.argmin(axis=1)
+        return actions
+
+    with pytest.raises(IllegalAction, match="cannot be played"):
+        evaluate(illegal, 5)
+    with pytest.raises(ValueError, match="2 players"):
+        evaluate(uniform, 5, rules=Rules(num_players=2))
+    with pytest.raises(ValueError, match="at least 2 deals"):
+        evaluate(uniform, 1)
