@@ -40,7 +40,6 @@ class PlayNetwork(nn.Module):
         observer: describes the observations.
         width: of the two hidden layers.
         depth: length of the vectors of cards and cells.
-
     """
 
     features: Tensor
@@ -118,7 +117,6 @@ class PlayPolicy(MaskableActorCriticPolicy):
         observer: describes the observations.
         width, depth: of the network.
         args, kwargs: those of `MaskableActorCriticPolicy`.
-
     """
 
     def __init__(self, *args: Any, observer: Observer, width: int = 256, depth: int = 32, **kwargs: Any) -> None:
@@ -143,7 +141,6 @@ class NetworkPolicy:
     Args:
         policy: of a MaskablePPO trained on flat observations.
         observer: that of the environment it was trained on.
-
     """
 
     def __init__(self, policy: MaskableActorCriticPolicy, observer: Observer) -> None:

@@ -35,7 +35,6 @@ class Policy(Protocol):
 
         Returns:
             int64 [n].
-
         """
         ...
 
@@ -48,7 +47,6 @@ class Evaluation:
         scores: int64 [deals], the points really scored, by deal number.
         lost: bool [deals].
         lost_value: what a lost round counts in the mean.
-
     """
 
     scores: npt.NDArray[np.int64]
@@ -117,7 +115,6 @@ def evaluate(
     Raises:
         ValueError: for rules of several players.
         IllegalAction: if the policy chooses an illegal action.
-
     """
     rules = rules or Rules()
     if rules.num_players != 1:

@@ -59,7 +59,6 @@ class Batch:
         lost: bool [B], solitaire: whether the hand ran out before the grid was full.
         decks: int8 [B, R, cards in the deck], the cards of each round in the order in which they are dealt.
         seed, game: int64 [B], which seeded deal this is; -1 where the deal was handed in.
-
     """
 
     STATE = (
@@ -146,7 +145,6 @@ class Batch:
 
         Raises:
             ValueError: for a seed or a deal that cannot be used; nothing has changed then.
-
         """
         rows = self._all if rows is None else np.atleast_1d(np.asarray(rows))
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
@@ -232,7 +230,6 @@ class Batch:
 
         Raises:
             IllegalAction: if an action is illegal; nothing has changed in any game then.
-
         """
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
@@ -352,7 +349,6 @@ class Batch:
             cards: int64 [n].
             cells: int64 [n].
             rows: int64 [n], the game of each; may repeat. All games, one each, by default.
-
         """
         rows = self._all if rows is None else rows
         tables = self._tables
@@ -451,7 +447,6 @@ class Batch:
 
         Args:
             out: an array that an earlier call returned, to be overwritten; a new one by default.
-
         """
         rules = self.rules
         if out is None:
@@ -492,7 +487,6 @@ class Batch:
 
         Raises:
             ValueError: if an array is missing or does not fit; nothing has changed then.
-
         """
         own = self.state_arrays()
         for name, array in own.items():

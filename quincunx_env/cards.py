@@ -78,7 +78,6 @@ def parse_card(name: str) -> int:
 
     Raises:
         ValueError: if no card of the Decktet is written like that.
-
     """
     try:
         return _IDS[name]

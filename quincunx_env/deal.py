@@ -51,7 +51,6 @@ class Deal:
 
         Raises:
             ValueError: if the text has not the three parts of a deal, or something in it is not a card.
-
         """
         parts = text.split("|")
         if len(parts) != 3:
@@ -83,7 +82,6 @@ class Deal:
 
         Raises:
             ValueError: naming the cards that are missing, double or foreign, or the part of the wrong size.
-
         """
         counts = Counter(self.cards)
         for card in counts:
@@ -111,7 +109,6 @@ def check_seed(seed: int) -> int:
 
     Raises:
         ValueError: if it is not an integer from 0 to 2**63 - 1.
-
     """
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, got {seed!r}")
@@ -155,7 +152,6 @@ def shuffle(
 
     Returns:
         int8 [n, cards in the deck]: card ids in the order in which they are dealt.
-
     """
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")

@@ -54,7 +54,6 @@ class Game:
         pending: Simpleton, while its points are to be announced: the chosen play; otherwise None.
         over: whether the game has ended.
         lost: solitaire: whether the hand ran out before the grid was full.
-
     """
 
     __slots__ = (
@@ -187,7 +186,6 @@ class Game:
 
         Raises:
             IllegalAction: if the rules do not allow it; nothing has changed then.
-
         """
         rules = self.rules
         if (
@@ -304,7 +302,6 @@ class Game:
 
         Raises:
             IllegalAction: if no announcement is due or it is out of range; nothing has changed then.
-
         """
         if self.pending is None:
             raise IllegalAction(
@@ -332,7 +329,6 @@ class Game:
 
         Raises:
             IllegalAction: if it is illegal; nothing has changed then.
-
         """
         rules = self.rules
         if not 0 <= action < rules.num_actions:

@@ -56,7 +56,6 @@ class Grid:
 
         Raises:
             ValueError: if that lies off the grid.
-
         """
         row, column = place
         if not (0 <= row < self.side and 0 <= column < self.side):

@@ -59,7 +59,6 @@ class Observer:
         counts: names of the entries of the piece ``counts``, each with its meaning and range.
         slices: where each piece lies in the flat spelling.
         size: length of the flat spelling.
-
     """
 
     def __init__(self, rules: Rules, preview: bool = False) -> None:
@@ -176,7 +175,6 @@ class Observer:
             batch: the games.
             seats: int64 [B], the observing seats; the seats to move by default.
             copy: False returns views of the batch where possible, which change with its next step.
-
         """
         seats = batch.mover if seats is None else seats
         board, order = batch.board[:, :-1], batch.order[:, :-1]

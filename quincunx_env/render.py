@@ -11,7 +11,6 @@ def ansi(game: Game, seat: int | None = None) -> str:
     Args:
         game: what to show.
         seat: the seat that looks: the other hands show as numbers of cards. None shows all hands.
-
     """
     rules = game.rules
     rows, columns = [range(rules.grid.side)] * 2
@@ -34,7 +33,7 @@ def ansi(game: Game, seat: int | None = None) -> str:
         lines.append(f"  announcing {card_name(card)} at {rules.grid.place(cell)}")
     if game.over:
         lines.append(f"  over: {_ending(game)}")
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _cell(game: Game, cell: int) -> str:

@@ -52,7 +52,6 @@ class Rules:
 
     Raises:
         ValueError: if an option or a combination of options is not one of the rules', naming what is.
-
     """
 
     num_players: int = 1

@@ -197,7 +197,6 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
         board: card id or `EMPTY` of every cell, and one extra `EMPTY` for what is off the grid.
         cell: where the card goes.
         card: its id.
-
     """
     grid = rules.grid
     after = list(board)

@@ -39,7 +39,6 @@ def load(path: Path) -> dict[str, Any]:
 
     Raises:
         CheckpointError: if the file is missing, damaged or foreign.
-
     """
     way_out = "start again without --resume, or put back a good copy of the file"
     if not path.exists():

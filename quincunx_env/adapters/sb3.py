@@ -27,7 +27,6 @@ class SolitaireVecEnv(VecEnv):
     Args:
         num_envs: games side by side.
         options: those of `SolitaireEnv`, except ``render_mode``. Row i seeded s is `SolitaireEnv` seeded s + i.
-
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
@@ -107,7 +106,6 @@ class SolitaireVecEnv(VecEnv):
 
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
-
         """
         observation, _ = self.envs.set_state(state)
         self._plays = state["plays"].copy()

@@ -1,5 +1,6 @@
 """The solitaire as Gymnasium environments: one game, and many at once over the batch engine."""
 
+from dataclasses import replace
 from operator import index
 from typing import Any, Literal, SupportsFloat
 
@@ -13,7 +14,8 @@ from gymnasium.vector.utils import batch_space
 
 from quincunx_env import scoring
 from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.deal import MAX_SEED, Deal, check_seed
+from quincunx_env.deal import MAX_SEED
+from quincunx_env.envs.common import DealSequence, as_deals, check_option, reset_options
 from quincunx_env.game import Game, IllegalAction
 from quincunx_env.observation import Flat, Observer, Pieces
 from quincunx_env.render import ansi
@@ -47,8 +49,7 @@ class _Doors:
             ("reward", reward, ("points",)),
             ("render_mode", render_mode, (None, "ansi")),
         ):
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+            check_option(name, value, *allowed)
         self.rules = rules
         self.observer = Observer(rules, preview)
         self.lost_value = float(lost_value)
@@ -121,7 +122,6 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
     ## Version History
     v0: first release.
-
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  as in gymnasium.Env
@@ -147,8 +147,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         )
         self.render_mode = render_mode
         self._game: Game | None = None
-        self._seed = self._resets = -1
-        self._handed_in = False
+        self._deals = DealSequence()
         self._value = 0.0
 
     @property
@@ -157,7 +156,6 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
         Raises:
             ResetNeeded: if there is none yet.
-
         """
         if self._game is None:
             raise ResetNeeded("no game has been dealt yet: call reset() first")
@@ -168,18 +166,9 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
         Raises:
             ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
-
         """
-        handed_in = [_as_deal(deal) for name, deal in (options or {}).items() if _is_option(name, "deal")]
-        game = Game(self.rules, handed_in) if handed_in else None
-        if seed is not None:
-            self._seed, self._resets = check_seed(seed), -1
+        self._game = self._deals.deal(self.rules, seed, options)
         super().reset(seed=seed)
-        if self._seed < 0:
-            self._seed = int(self.np_random.integers(MAX_SEED))
-        self._resets += 1
-        self._game = game or Game.from_seed(self.rules, self._seed, self._resets)
-        self._handed_in = game is not None
         self._value = 0.0
         return self._observe(), {"action_mask": self._mask()}
 
@@ -189,7 +178,6 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a round.
-
         """
         game = self.game
         if game.over:
@@ -234,9 +222,8 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
     def _final(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]
-        seed, number = (-1, -1) if self._handed_in else (self._seed, self._resets)
         rating = scoring.rating(game.totals[0], game.lost)
-        return dict(zip(_FINAL, (game.totals[0], value, game.lost, rating, penalty, seed, number), strict=True))
+        return dict(zip(_FINAL, (game.totals[0], value, game.lost, rating, penalty, *self._deals.name), strict=True))
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The mask of ``info["action_mask"]`` as bool."""
@@ -250,7 +237,8 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         """A snapshot of the game, its place among the seeded deals and the generator, for `set_state`."""
         return {
             "game": self.game.copy(),
-            "counters": (self._seed, self._resets, self._handed_in, self._value),
+            "deals": replace(self._deals),
+            "value": self._value,
             "np_random": self.np_random.bit_generator.state,
         }
 
@@ -259,12 +247,11 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
 
         Raises:
             ValueError: if the snapshot is of other rules.
-
         """
         if state["game"].rules != self.rules:
             raise ValueError(f"this environment plays {self.rules}, the snapshot is of {state['game'].rules}")
         self._game = state["game"].copy()
-        self._seed, self._resets, self._handed_in, self._value = state["counters"]
+        self._deals, self._value = replace(state["deals"]), state["value"]
         self.np_random.bit_generator.state = state["np_random"]
 
 
@@ -291,7 +278,6 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         edge_contact, excuse, pawns, flush, observation, preview, actions, illegal, reward, lost_value, render_mode: as
             in `SolitaireEnv`. In ``reset``'s options ``"deal"`` is a sequence with a deal for each row (for each row of
             ``reset_mask``).
-
     """
 
     def __init__(
@@ -338,9 +324,8 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Raises:
             ValueError: for seeds, deals or options that cannot be used; nothing has changed then.
-
         """
-        chosen = {name: value for name, value in (options or {}).items() if _is_option(name, "deal", "reset_mask")}
+        chosen = reset_options(options, "deal", "reset_mask")
         mask = np.asarray(chosen.get("reset_mask", np.ones(self.num_envs, np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
             raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},) that names at least one row")
@@ -353,7 +338,7 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
             if len(seed) != self.num_envs:
                 raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
             seed = [seed[row] for row in rows]
-        deals = [_as_deal(deal) for deal in chosen["deal"]] if "deal" in chosen else None
+        deals = as_deals(chosen["deal"]) if "deal" in chosen else None
         self.batch.reset(seed, rows, deals)
         super().reset(seed=seed if isinstance(seed, int) else None)
         self._dealt = True
@@ -366,7 +351,6 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         Raises:
             IllegalAction: if an action is illegal, unless ``illegal="lose"``; nothing has changed then.
             ResetNeeded: before the first reset and, without automatic reset, for rows that have ended.
-
         """
         batch = self.batch
         if not self._dealt:
@@ -486,7 +470,6 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
-
         """
         value, dealt = state.get("value"), state.get("dealt")
         if value is None or dealt is None or value.shape != self._value.shape:
@@ -494,19 +477,3 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.batch.load_state_arrays(state)
         self._value, self._dealt = value.copy(), bool(dealt)
         return self._observe(), self._with_mask({})
-
-
-def _is_option(name: str, *known: str) -> bool:
-    """True for the options of ``reset`` that it understands.
-
-    Raises:
-        ValueError: for any other.
-
-    """
-    if name not in known:
-        raise ValueError(f"reset() has the options {', '.join(map(repr, known))}, got {name!r}")
-    return True
-
-
-def _as_deal(deal: Deal | str) -> Deal:
-    return Deal.parse(deal) if isinstance(deal, str) else deal

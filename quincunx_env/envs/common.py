@@ -1,0 +1,102 @@
+"""What the environments have in common: options, the sequence of deals, and rewards by name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from quincunx_env.deal import MAX_SEED, Deal, check_seed
+from quincunx_env.game import Game
+from quincunx_env.rules import Rules
+
+Number = TypeVar("Number", int, float, np.ndarray[Any, Any])
+
+
+def check_option(name: str, value: Any, *allowed: Any) -> None:
+    """Refuse what is not among the allowed values of an option.
+
+    Raises:
+        ValueError: naming the option and what is allowed.
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
+    """The options of ``reset``, none of them unknown.
+
+    Raises:
+        ValueError: naming those that are.
+    """
+    unknown = set(options or {}) - set(known)
+    if unknown:
+        raise ValueError(f"reset() has the options {', '.join(map(repr, known))}, got {', '.join(map(repr, unknown))}")
+    return options or {}
+
+
+def as_deals(deal: Deal | str | Sequence[Deal | str]) -> list[Deal]:
+    """Deals handed in: one or several, each a `Deal` or the text of one."""
+    several = [deal] if isinstance(deal, Deal | str) else deal
+    return [Deal.parse(each) if isinstance(each, str) else each for each in several]
+
+
+@dataclass
+class DealSequence:
+    """Which game is dealt next: the seeded ones in order, or one handed in.
+
+    Attributes:
+        seed: names the sequence; -1 before there is one.
+        resets: games since it was seeded, less one.
+        handed_in: whether the present game was handed in.
+    """
+
+    seed: int = -1
+    resets: int = -1
+    handed_in: bool = False
+
+    def deal(self, rules: Rules, seed: int | None, options: dict[str, Any] | None) -> Game:
+        """The next game.
+
+        Args:
+            rules: which game.
+            seed: begins a new sequence; None goes on, from a random seed if there is none yet.
+            options: those of ``reset``; ``"deal"`` hands in a deal, or one for each round of a match.
+
+        Raises:
+            ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
+        """
+        chosen = reset_options(options, "deal")
+        handed_in = Game(rules, as_deals(chosen["deal"])) if "deal" in chosen else None
+        if seed is not None:
+            self.seed, self.resets = check_seed(seed), -1
+        elif self.seed < 0:
+            self.seed = int(np.random.default_rng().integers(MAX_SEED))
+        self.resets += 1
+        self.handed_in = handed_in is not None
+        return handed_in or Game.from_seed(rules, self.seed, self.resets)
+
+    @property
+    def name(self) -> tuple[int, int]:
+        """(seed, game) of the present deal, -1 both if it was handed in."""
+        return (-1, -1) if self.handed_in else (self.seed, self.resets)
+
+
+REWARDS = ("points", "margin", "outcome")
+"""``points``: what the seat scored. ``margin``: its points less the mean of the others'. ``outcome``: at the end,
+(P * share - 1) / (P - 1) with share = 1/W for each of W winners and 0 for the others; +1, 0, -1 for two. The last two
+sum to zero over the P seats."""
+
+
+def margin(gains: Sequence[Number]) -> list[Any]:
+    """``margin`` rewards from the gains of each seat: numbers, or arrays of many games."""
+    players, total = len(gains), sum(gains)
+    return [(players * gain - total) / (players - 1) for gain in gains]
+
+
+def outcome(totals: Sequence[Number]) -> list[Any]:
+    """``outcome`` rewards from the totals of each seat at the end: numbers, or arrays of many games."""
+    players = len(totals)
+    wins = np.asarray(totals) == np.max(totals, axis=0)
+    shares = wins / wins.sum(axis=0)
+    return list((players * shares - 1) / (players - 1))
