@@ -132,10 +132,19 @@ class Observer:
 
     def observe(self, game: Game, seat: int = 0) -> Pieces:
         """What a seat of a game observes, as pieces (new arrays)."""
+        return {name: piece.copy() for name, piece in self._pieces(game, seat).items()}
+
+    def observe_flat(self, game: Game, seat: int = 0) -> Flat:
+        """The same in the flat spelling."""
+        parts = [piece.ravel() for piece in self._pieces(game, seat).values()]
+        return np.concatenate(parts, dtype=np.int16)
+
+    def _pieces(self, game: Game, seat: int) -> Pieces:
+        """The pieces, in order; some of them views of the game that change as it goes on."""
         pieces: Pieces = {
-            "board": np.frombuffer(game.board, np.int8, self.rules.num_cells).copy(),
-            "order": np.frombuffer(game.order, np.int8, self.rules.num_cells).copy(),
-            "hand": np.frombuffer(game.hands[seat], np.int8).copy(),
+            "board": np.frombuffer(game.board, np.int8, self.rules.num_cells),
+            "order": np.frombuffer(game.order, np.int8, self.rules.num_cells),
+            "hand": np.frombuffer(game.hands[seat], np.int8),
             "counts": np.array(self._count(game, seat), np.int16),
         }
         if self.rules.simpleton:

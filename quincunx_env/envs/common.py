@@ -55,26 +55,25 @@ class DealSequence:
     resets: int = -1
     handed_in: bool = False
 
-    def deal(self, rules: Rules, seed: int | None, options: dict[str, Any] | None) -> Game:
+    def deal(self, rules: Rules, seed: int | None, handed_in: Deal | str | Sequence[Deal | str] | None) -> Game:
         """The next game.
 
         Args:
             rules: which game.
             seed: begins a new sequence; None goes on, from a random seed if there is none yet.
-            options: those of ``reset``; ``"deal"`` hands in a deal, or one for each round of a match.
+            handed_in: the deal to play instead, or one for each round of a match.
 
         Raises:
-            ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
+            ValueError: for a seed or a deal that cannot be used; nothing has changed then.
         """
-        chosen = reset_options(options, "deal")
-        handed_in = Game(rules, as_deals(chosen["deal"])) if "deal" in chosen else None
+        game = None if handed_in is None else Game(rules, as_deals(handed_in))
         if seed is not None:
             self.seed, self.resets = check_seed(seed), -1
         elif self.seed < 0:
             self.seed = int(np.random.default_rng().integers(MAX_SEED))
         self.resets += 1
-        self.handed_in = handed_in is not None
-        return handed_in or Game.from_seed(rules, self.seed, self.resets)
+        self.handed_in = game is not None
+        return game or Game.from_seed(rules, self.seed, self.resets)
 
     @property
     def name(self) -> tuple[int, int]:

@@ -167,7 +167,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         Raises:
             ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
         """
-        self._game = self._deals.deal(self.rules, seed, options)
+        self._game = self._deals.deal(self.rules, seed, reset_options(options, "deal").get("deal"))
         super().reset(seed=seed)
         self._value = 0.0
         return self._observe(), {"action_mask": self._mask()}
@@ -210,7 +210,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
         raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space} is needed")
 
     def _observe(self) -> Pieces | Flat:
-        return self._spell(self.observer.observe(self.game))
+        return self.observer.observe_flat(self.game) if self._flat else self.observer.observe(self.game)
 
     def _mask(self) -> Mask:
         game = self.game

@@ -1,0 +1,284 @@
+"""Quincunx for two to four players as a PettingZoo AEC environment."""
+
+from copy import deepcopy
+from operator import index
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from quincunx_env.envs.common import REWARDS, DealSequence, check_option, margin, outcome
+from quincunx_env.game import Game, IllegalAction
+from quincunx_env.observation import Observer
+from quincunx_env.render import ansi
+from quincunx_env.rules import Rules, Start
+
+Mask = npt.NDArray[np.int8]
+
+
+class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
+    """Quincunx for two to four players.
+
+    ## Description
+    Players in turn lay a card on a common 5x5 grid, score what it makes with its neighbours and draw what it earns;
+    cards left in hand cost points at the end. RULES.md tells the rules (Part 1); the game is by Chris DeLeo, the
+    Decktet by P.D. Magnus.
+
+    ## Agents
+    ``player_0`` to ``player_3``, in the order of play. Player 0 begins the first round, player 1 the second (R15).
+
+    ## Actions
+    ``Discrete``: ``card * cells + cell``. With Simpleton a turn has two decisions of the same player: the play, then
+    ``cards * cells + announcement + 64``.
+
+    ## Mask
+    int8, 1 = legal, where ``mask_in`` says: in the observation, a dictionary with ``observation`` and ``action_mask``;
+    in ``infos[agent]["action_mask"]``; or both. It is all 0 for players who are not to move.
+
+    ## Observation
+    The flat vector of `quincunx_env.observation.Observer`, from the agent's seat: everything it may know, nothing else.
+    ``observe`` works for every agent at any time.
+
+    ## Rewards
+    ``reward="margin"`` (default): points less the mean of the others', ``"points"``, or ``"outcome"`` at the end
+    (`quincunx_env.envs.common.REWARDS`). Hand penalties arrive at the end of each round.
+
+    ## End
+    All agents terminate together, after one round or, in a match, after as many as there are players. The last infos
+    hold ``score`` (the total of the agent), and ``seed`` and ``game``, which name the deals (-1 if handed in).
+
+    Args:
+        num_players: 2 to 4.
+        start: ``"corners"`` or ``"open"``.
+        excuse: add the Excuse to the deck.
+        pawns: add the four Pawns to the deck.
+        flush: play with the flush bonus.
+        simpleton: play with announcements.
+        match: as many rounds as players.
+        reward: ``"margin"``, ``"points"`` or ``"outcome"``.
+        mask_in: ``"obs"``, ``"info"`` or ``"both"``.
+        preview: observe the points and draws of every legal play.
+        illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the episode.
+        illegal_reward: what the offender then gets; the others get 0.
+        render_mode: ``"ansi"`` or None.
+
+    ## Version History
+    v0: first release.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  as in AECEnv
+        "name": "quincunx_v0",
+        "render_modes": ["ansi"],
+        "render_fps": 2,
+        "is_parallelizable": False,
+    }
+
+    def __init__(
+        self,
+        *,
+        num_players: int = 2,
+        start: Start = "corners",
+        excuse: bool = False,
+        pawns: bool = False,
+        flush: bool = False,
+        simpleton: bool = False,
+        match: bool = False,
+        reward: Literal["margin", "points", "outcome"] = "margin",
+        mask_in: Literal["obs", "info", "both"] = "obs",
+        preview: bool = False,
+        illegal: Literal["raise", "lose"] = "raise",
+        illegal_reward: float = -1.0,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__()
+        check_option("num_players", num_players, 2, 3, 4)
+        check_option("reward", reward, *REWARDS)
+        check_option("mask_in", mask_in, "obs", "info", "both")
+        check_option("illegal", illegal, "raise", "lose")
+        check_option("render_mode", render_mode, None, "ansi")
+        self.rules = Rules(
+            num_players=num_players,
+            start=start,
+            excuse=excuse,
+            pawns=pawns,
+            flush=flush,
+            simpleton=simpleton,
+            match=match,
+        )
+        self.observer = Observer(self.rules, preview)
+        self.reward = reward
+        self.illegal_reward = illegal_reward
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
+        self.agents: list[str] = []
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._mask_in_obs = mask_in in ("obs", "both")
+        self._mask_in_info = mask_in in ("info", "both")
+        self._lenient = illegal == "lose"
+        self._deals = DealSequence()
+        self._game: Game | None = None
+        self._observation_spaces: dict[str, spaces.Space[Any]] = {}
+        self._action_spaces: dict[str, spaces.Space[Any]] = {}
+        for agent in self.possible_agents:
+            observation: spaces.Space[Any] = self.observer.flat_space()
+            if self._mask_in_obs:
+                mask = spaces.Box(0, 1, (self.rules.num_actions,), np.int8)
+                observation = spaces.Dict({"observation": observation, "action_mask": mask})
+            self._observation_spaces[agent] = observation
+            self._action_spaces[agent] = spaces.Discrete(self.rules.num_actions)
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The same object for an agent every time."""
+        return self._observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The same object for an agent every time."""
+        return self._action_spaces[agent]
+
+    @property
+    def game(self) -> Game:
+        """The game in progress.
+
+        Raises:
+            ResetNeeded: if there is none yet.
+        """
+        if self._game is None:
+            raise gymnasium.error.ResetNeeded("no game has been dealt yet: call reset() first")
+        return self._game
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deal a new game.
+
+        Args:
+            seed: begins the sequence of games of this seed; without one the next game of the sequence is dealt.
+            options: ``{"deal": ...}`` hands in a `Deal` or its text; a match takes a list, one for each round. Other
+                options are ignored.
+
+        Raises:
+            ValueError: for a seed or a deal that cannot be used; nothing has changed then.
+        """
+        self._game = self._deals.deal(self.rules, seed, (options or {}).get("deal"))
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._skip_agent_selection = None
+        self._turn()
+
+    def _turn(self) -> None:
+        """Hand the turn to the seat to move and bring the infos up to date."""
+        self.agent_selection = self.possible_agents[self.game.mover]
+        in_info = self._mask_in_info
+        self.infos: dict[str, dict[str, Any]] = {
+            agent: {"action_mask": self._mask(agent)} if in_info else {} for agent in self.possible_agents
+        }
+
+    def step(self, action: Any) -> None:
+        """Play for the agent whose turn it is; None for one that has terminated.
+
+        Raises:
+            IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            return
+        game = self.game
+        try:
+            rewards = self._rewards(game.step(index(action)))
+        except (IllegalAction, TypeError) as error:
+            if not self._lenient:
+                raise (
+                    error
+                    if isinstance(error, IllegalAction)
+                    else IllegalAction(f"an action is an integer, got {action!r}")
+                ) from None
+            game.over = True
+            rewards = [self.illegal_reward if other == agent else 0.0 for other in self.possible_agents]
+        self._cumulative_rewards[agent] = 0.0
+        for other, reward in zip(self.possible_agents, rewards, strict=True):
+            self.rewards[other] = reward
+            self._cumulative_rewards[other] += reward
+        self._turn()
+        if game.over:
+            self._end()
+
+    def _rewards(self, gains: list[int]) -> list[float]:
+        if self.reward == "outcome":
+            return [float(share) for share in outcome(self.game.totals)] if self.game.over else [0.0] * len(gains)
+        return margin(gains) if self.reward == "margin" else [float(gain) for gain in gains]
+
+    def _end(self) -> None:
+        seed, number = self._deals.name
+        for agent, seat in self._seats.items():
+            self.terminations[agent] = True
+            self.infos[agent] |= {"score": self.game.totals[seat], "seed": seed, "game": number}
+
+    def observe(self, agent: str) -> Any:
+        """What an agent observes now, whether or not it is its turn (new arrays)."""
+        flat = self.observer.observe_flat(self.game, self._seats[agent])
+        return {"observation": flat, "action_mask": self._mask(agent)} if self._mask_in_obs else flat
+
+    def _mask(self, agent: str) -> Mask:
+        game = self.game
+        if self._seats[agent] != game.mover:
+            return np.zeros(self.rules.num_actions, np.int8)
+        return legal_actions(game)
+
+    def render(self) -> str | None:
+        """The game as text, all hands shown, if ``render_mode`` is ``"ansi"``."""
+        return ansi(self.game) if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def get_state(self) -> dict[str, Any]:
+        """A snapshot of everything that changes, for `set_state`."""
+        return deepcopy({name: getattr(self, name) for name in _STATE}) | {"game": self.game.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a snapshot, in this or another environment of the same rules; the snapshot stays usable.
+
+        Raises:
+            ValueError: if the snapshot is of other rules.
+        """
+        if state["game"].rules != self.rules:
+            raise ValueError(f"this environment plays {self.rules}, the snapshot is of {state['game'].rules}")
+        for name in _STATE:
+            setattr(self, name, deepcopy(state[name]))
+        self._game = state["game"].copy()
+
+
+_STATE = (
+    *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos"),
+    *("_deals", "_skip_agent_selection"),
+)
+
+
+def legal_actions(game: Game) -> Mask:
+    """Joint actions that are legal for the seat to move, int8 [actions]; all 0 when the game is over."""
+    rules = game.rules
+    mask = np.zeros(rules.num_actions, np.int8)
+    if game.over:
+        return mask
+    if game.pending:
+        mask[rules.num_plays_encoded :] = 1
+    else:
+        cards, cells = np.frombuffer(game.hands[game.mover], np.int8), np.frombuffer(game.legal, np.int8)
+        np.multiply.outer(cards, cells, out=mask[: rules.num_plays_encoded].reshape(len(cards), len(cells)))
+    return mask
+
+
+def raw_env(**options: Any) -> QuincunxAEC:
+    """The bare environment; see `QuincunxAEC` for the options."""
+    return QuincunxAEC(**options)
+
+
+def env(**options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
+    """The environment with PettingZoo's check of the order of calls; illegal actions are its own errors."""
+    return OrderEnforcingWrapper(QuincunxAEC(**options))
