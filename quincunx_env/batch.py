@@ -331,14 +331,19 @@ class Batch:
             return
         self._taken[at] |= bits
         self._touched[at] |= tables.adjacent_bits.take(cells, axis=0)
-        legal = self._touched[at] & ~self._taken[at]
         if rules.start == "open":
             row, column = np.divmod(cells, rules.grid.side)
             self._rows_used[at] |= 1 << row
             self._columns_used[at] |= 1 << column
-            legal &= tables.row_window.take(self._rows_used[at], axis=0)
-            legal &= tables.column_window.take(self._columns_used[at], axis=0)
-        self.legal[at] = legal
+        self.legal[at] = self._legal_where_touching(at)
+
+    def _legal_where_touching(self, at: slice | Ints) -> Words:
+        """Cells that are free, touch a card and, in the open start, keep within the span, [n, W]."""
+        legal: Words = self._touched[at] & ~self._taken[at]
+        if self.rules.start == "open":
+            legal &= self._tables.row_window.take(self._rows_used[at], axis=0)
+            legal &= self._tables.column_window.take(self._columns_used[at], axis=0)
+        return legal
 
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
@@ -495,6 +500,48 @@ class Batch:
                 raise ValueError(f"state array {name!r} must be {array.dtype} of shape {array.shape}")
         for name, array in own.items():
             array[...] = arrays[name]
+
+    def set_position(
+        self,
+        *,
+        board: npt.NDArray[np.integer[Any]],
+        order: npt.NDArray[np.integer[Any]],
+        decks: npt.NDArray[np.integer[Any]],
+        hands: Words,
+        drawn: int,
+        **state: npt.ArrayLike,
+    ) -> None:
+        """Bring every game to the same stage of a game, its hidden cards given for each.
+
+        Args:
+            board: [C].
+            order: [C].
+            decks: [B, R, cards in the deck]; of the present round only the pile, from ``drawn`` on, matters.
+            hands: uint64 [B, P].
+            drawn: cards drawn from the pile.
+            state: `scores`, `totals`, `mover`, `round` and `pending`, the same for all games.
+        """
+        rules, tables = self.rules, self._tables
+        self.board[:, :-1], self.order[:, :-1] = board, order
+        self.decks[:], self.hands[:], self.drawn[:] = decks, hands, drawn
+        self.ply[:] = max(order.max(), 0)
+        for name, value in state.items():
+            getattr(self, name)[:] = value
+        filled = np.flatnonzero(board != EMPTY)
+        self._taken[:] = np.bitwise_or.reduce(tables.cell_bits[filled], axis=0)
+        self._touched[:] = np.bitwise_or.reduce(tables.adjacent_bits[filled], axis=0)
+        row, column = np.divmod(filled, rules.grid.side)
+        self._rows_used[:] = np.bitwise_or.reduce(1 << row)
+        self._columns_used[:] = np.bitwise_or.reduce(1 << column)
+        if rules.touching:
+            self.legal[:] = self._legal_where_touching(slice(None))
+        else:
+            self.legal[:] = np.bitwise_or.reduce(tables.cell_bits, axis=0) & ~self._taken
+        pile = decks[self._all, self.round, -rules.pile_size :].astype(np.uint64)
+        self._pile[:, : drawn + 1] = 0
+        np.bitwise_or.accumulate(_ONE << pile[:, drawn:], axis=1, out=self._pile[:, drawn + 1 :])
+        self.over[:] = self.lost[:] = False
+        self.seed[:] = self.game[:] = -1
 
     def deals(self, row: int) -> tuple[Deal, ...]:
         """The deals of one game, one for each round."""
