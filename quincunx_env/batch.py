@@ -173,6 +173,8 @@ class Batch:
         if isinstance(seed, int | np.integer):
             check_seed(check_seed(seed) + self.num_games - 1)
             return int(seed) + rows
+        if not isinstance(seed, Sequence | np.ndarray):
+            check_seed(seed)
         seeds = np.array([check_seed(each) for each in seed], np.int64)
         if len(seeds) != len(rows):
             raise ValueError(f"{len(rows)} games are reset, got {len(seeds)} seeds")

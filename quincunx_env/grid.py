@@ -6,6 +6,7 @@ for ever empty entry there, so that looking over the edge needs no special case.
 """
 
 from functools import cache
+from typing import Any
 
 LINES = ("row", "column", "falling", "rising")
 """The four lines through a cell. Falling runs from the top left to the bottom right, rising from the bottom left to
@@ -36,6 +37,10 @@ class Grid:
             for cell in cells
         )
         """The other three cells of each of the `BOXES` at each cell."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and pickles are the one grid of this size, which tables are kept for.
+        return grid, (self.side,)
 
     def _at(self, cell: int, rows: int, columns: int) -> int:
         row, column = cell // self.side + rows, cell % self.side + columns

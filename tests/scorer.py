@@ -190,9 +190,7 @@ def _share_a_suit(one: str, other: str) -> bool:
     return any(suit in _SUITS[other] for suit in _SUITS[one])
 
 
-def judge(
-    board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool
-) -> Judgement:
+def judge(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool) -> Judgement:
     """Score the play of ``card`` into the empty ``cell`` of ``board`` (1.4, with R2 to R14).
 
     ``board`` holds the cards lying there before the play; it is not changed. ``solitaire`` takes
@@ -246,17 +244,11 @@ def judge(
             threes.append(line)  # R4: where a three of a kind scores, a straight does not.
         else:
             here = order[rank]
-            upwards = (
-                _consecutive(before, here, -1, order) + 1 + _consecutive(after, here, 1, order)
-            )
-            downwards = (
-                _consecutive(before, here, 1, order) + 1 + _consecutive(after, here, -1, order)
-            )
+            upwards = _consecutive(before, here, -1, order) + 1 + _consecutive(after, here, 1, order)
+            downwards = _consecutive(before, here, 1, order) + 1 + _consecutive(after, here, -1, order)
             if upwards >= 3 or downwards >= 3:  # R4: both together count once.
                 straights.append(line)
-        if flush and any(
-            _with_suit(before, suit) + 1 + _with_suit(after, suit) >= 4 for suit in suits
-        ):
+        if flush and any(_with_suit(before, suit) + 1 + _with_suit(after, suit) >= 4 for suit in suits):
             flush_lines.append(line)  # R6: one per line, whatever the number of suits.
 
     # 4. Pairs. A neighbour of the card's rank belongs to the unbroken run of that rank in the line
@@ -331,10 +323,7 @@ def _windows(grid: Board, cell: Cell, line: str, size: int) -> list[list[str]]:
     down, right = _STEPS[line]
     found: list[list[str]] = []
     for first in range(1 - size, 1):
-        cards = [
-            grid.get((cell[0] + down * k, cell[1] + right * k), EXCUSE)
-            for k in range(first, first + size)
-        ]
+        cards = [grid.get((cell[0] + down * k, cell[1] + right * k), EXCUSE) for k in range(first, first + size)]
         if EXCUSE not in cards:
             found.append(cards)
     return found
@@ -345,9 +334,7 @@ def _common_suits(cards: Collection[str]) -> set[str]:
     return set.intersection(*(set(_SUITS[card]) for card in cards))
 
 
-def events(
-    board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool
-) -> frozenset[str]:
+def events(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool) -> frozenset[str]:
     """The rare things that happen in this play, by name (a subset of ``EVENTS``).
 
     Worked out from the grid, not from a :class:`Judgement`: lines are examined stretch by stretch

@@ -45,17 +45,13 @@ def parse(picture: str) -> tuple[dict[Cell, str], Cell, str]:
     return board, *plays[0]
 
 
-def score(
-    picture: str, *, solitaire: bool = False, pawns: bool = False, flush: bool = False
-) -> Judgement:
+def score(picture: str, *, solitaire: bool = False, pawns: bool = False, flush: bool = False) -> Judgement:
     """Judge a drawn play."""
     board, cell, card = parse(picture)
     return judge(board, cell, card, solitaire=solitaire, pawns=pawns, flush=flush)
 
 
-def rare(
-    picture: str, *, solitaire: bool = False, pawns: bool = False, flush: bool = False
-) -> set[str]:
+def rare(picture: str, *, solitaire: bool = False, pawns: bool = False, flush: bool = False) -> set[str]:
     """The events of a drawn play."""
     board, cell, card = parse(picture)
     return set(events(board, cell, card, solitaire=solitaire, pawns=pawns, flush=flush))
@@ -141,9 +137,7 @@ BASIC_TABLE = [
 def test_basic_table(one: str, other: str, points: int, draws: int) -> None:
     for played, lying in ((one, other), (other, one)):
         for neighbour in ((1, 2), (2, 1), (2, 3), (3, 2)):
-            judged = judge(
-                {neighbour: lying}, (2, 2), played, solitaire=False, pawns=True, flush=False
-            )
+            judged = judge({neighbour: lying}, (2, 2), played, solitaire=False, pawns=True, flush=False)
             assert judged.basic == ({neighbour: points} if points else {})
             assert judged.draws == ((neighbour,) if draws else ())
             assert judged.draw_count == draws
@@ -164,9 +158,7 @@ def test_basic_over_all_pairs_of_cards() -> None:
     # Every Ace shares its suit with one card on each of 2 to 8 (9 gives 10, the Crown 11).
     assert shared_aces == 6 * 7
     # 12 and more, up to 19: number with number, then Crown with 2 to 9.
-    numbers = sum(
-        12 <= int(one[0]) + int(other[0]) <= 19 for one, other in combinations(NUMBERS, 2)
-    )
+    numbers = sum(12 <= int(one[0]) + int(other[0]) <= 19 for one, other in combinations(NUMBERS, 2))
     assert positive == shared_aces + numbers + 6 * 24
 
 
@@ -888,9 +880,7 @@ def test_events_in_solitaire_leave_the_diagonals_out() -> None:
         .   9LK .   .
         """
     board, cell, card = parse(picture)
-    assert events(board, cell, card, solitaire=False, pawns=False, flush=False) == {
-        "excuse inside a line"
-    }
+    assert events(board, cell, card, solitaire=False, pawns=False, flush=False) == {"excuse inside a line"}
     assert events(board, cell, card, solitaire=True, pawns=False, flush=False) == set()
     crossing = "7VY 8MS .\n7ML [8YK] 9LK\n. . 9VY"
     assert "two or more lines" in rare(crossing)
@@ -900,9 +890,7 @@ def test_events_in_solitaire_leave_the_diagonals_out() -> None:
 # --- The whole, on random boards ----------------------------------------------------------------
 
 
-def random_play(
-    rng: random.Random, size: int, deck: tuple[str, ...]
-) -> tuple[dict[Cell, str], Cell, str]:
+def random_play(rng: random.Random, size: int, deck: tuple[str, ...]) -> tuple[dict[Cell, str], Cell, str]:
     """A partly filled grid and a play on it."""
     cells = [(row, column) for row in range(size) for column in range(size)]
     rng.shuffle(cells)
@@ -918,9 +906,7 @@ def random_play(
 
 @pytest.mark.parametrize("solitaire", [False, True])
 @pytest.mark.parametrize("pawns", [False, True])
-def test_random_boards_agree_with_the_events_and_with_their_mirror_images(
-    solitaire: bool, pawns: bool
-) -> None:
+def test_random_boards_agree_with_the_events_and_with_their_mirror_images(solitaire: bool, pawns: bool) -> None:
     rng = random.Random(f"{solitaire} {pawns}")
     deck = tuple(card for card in EXTENDED_DECK if pawns or card not in PAWNS)
     size = 4 if solitaire else 5
@@ -987,9 +973,7 @@ def test_straights_and_threes_of_all_three_card_rows(pawns: bool) -> None:
         cards = [by_rank[rank][place] for place, rank in enumerate(triple)]
         for played in range(3):
             board = {(0, column): card for column, card in enumerate(cards) if column != played}
-            judged = judge(
-                board, (0, played), cards[played], solitaire=True, pawns=pawns, flush=False
-            )
+            judged = judge(board, (0, played), cards[played], solitaire=True, pawns=pawns, flush=False)
             assert bool(judged.threes) == (len(set(triple)) == 1)
             assert bool(judged.straights) == run_of("".join(triple), order)
 
@@ -1094,9 +1078,7 @@ def test_legal_cells_in_contact() -> None:
 
 def test_legal_cells_open_stay_within_five() -> None:
     row = [(4, column) for column in range(4, 9)]
-    assert legal_cells(row, form="open", side=9) == {
-        (line, column) for line in (3, 5) for column in range(4, 9)
-    }
+    assert legal_cells(row, form="open", side=9) == {(line, column) for line in (3, 5) for column in range(4, 9)}
     corner = [(4, 4), (4, 5), (5, 5)]
     assert legal_cells(corner, form="open", side=0) == {
         (3, 4),

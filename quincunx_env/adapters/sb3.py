@@ -30,7 +30,8 @@ class SolitaireVecEnv(VecEnv):
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
-        self.envs = SolitaireVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
+        # stable-baselines3 keeps an observation beyond the next step.
+        self.envs = SolitaireVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options)
         self.render_mode = None
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
         self._actions: npt.NDArray[np.int64] = np.zeros(0, np.int64)

@@ -1,6 +1,6 @@
 """What the environments have in common: options, the sequence of deals, and rewards by name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -36,8 +36,15 @@ def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]
 
 
 def as_deals(deal: Deal | str | Sequence[Deal | str]) -> list[Deal]:
-    """Deals handed in: one or several, each a `Deal` or the text of one."""
-    several = [deal] if isinstance(deal, Deal | str) else deal
+    """Deals handed in: one or several, each a `Deal` or the text of one.
+
+    Raises:
+        ValueError: if something else is among them, or a text is no deal.
+    """
+    several = [deal] if isinstance(deal, Deal | str) or not isinstance(deal, Iterable) else list(deal)
+    for each in several:
+        if not isinstance(each, Deal | str):
+            raise ValueError(f"a deal is a Deal or its text, got {each!r}")
     return [Deal.parse(each) if isinstance(each, str) else each for each in several]
 
 

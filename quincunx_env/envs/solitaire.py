@@ -1,5 +1,7 @@
 """The solitaire as Gymnasium environments: one game, and many at once over the batch engine."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import index
 from typing import Any, Literal, SupportsFloat
@@ -52,6 +54,8 @@ class _Doors:
             check_option(name, value, *allowed)
         self.rules = rules
         self.observer = Observer(rules, preview)
+        if not isinstance(lost_value, int | float) or not math.isfinite(lost_value):
+            raise ValueError(f"lost_value must be a finite number, got {lost_value!r}")
         self.lost_value = float(lost_value)
         self._flat = observation == "flat"
         self._factored = actions == "factored"
@@ -146,6 +150,8 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
             rules, observation, preview, actions, illegal, reward, lost_value, render_mode
         )
         self.render_mode = render_mode
+        # A dictionary of its own: Gymnasium's vector environments before 1.4 write into it.
+        self.metadata = dict(self.metadata)
         self._game: Game | None = None
         self._deals = DealSequence()
         self._value = 0.0
@@ -168,7 +174,7 @@ class SolitaireEnv(_Doors, gymnasium.Env[Any, Any]):
             ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
         """
         self._game = self._deals.deal(self.rules, seed, reset_options(options, "deal").get("deal"))
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else int(seed))
         self._value = 0.0
         return self._observe(), {"action_mask": self._mask()}
 
@@ -318,9 +324,13 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._value = np.zeros(num_envs)
 
     def reset(
-        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Pieces | Flat, Info]:
         """Deal new games, in all rows or in those of ``options["reset_mask"]``.
+
+        ``seed`` is a number, from which row i takes ``seed + i``, or holds one for each row, also for those that are
+        not reset.
+        The masks in ``info`` are those of all rows.
 
         Raises:
             ValueError: for seeds, deals or options that cannot be used; nothing has changed then.
@@ -334,11 +344,11 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         rows = np.flatnonzero(mask)
         if seed is None and not self._dealt:
             seed = self.np_random.integers(MAX_SEED, size=self.num_envs).tolist()
-        elif isinstance(seed, list):
+        if isinstance(seed, Sequence | np.ndarray):
             if len(seed) != self.num_envs:
                 raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
-            seed = [seed[row] for row in rows]
-        deals = as_deals(chosen["deal"]) if "deal" in chosen else None
+            seed = [seed[int(row)] for row in rows]
+        deals = None if chosen.get("deal") is None else as_deals(chosen["deal"])
         self.batch.reset(seed, rows, deals)
         super().reset(seed=seed if isinstance(seed, int) else None)
         self._dealt = True
@@ -398,6 +408,12 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
             return array
         cards, cells = array.T
         outside = (cards < 0) | (cards >= self.rules.num_cards) | (cells < 0) | (cells >= self.rules.num_cells)
+        if not self._lenient and (outside & ~self.batch.over).any():
+            row = int((outside & ~self.batch.over).argmax())
+            raise IllegalAction(
+                f"game {row}: action {array[row].tolist()} is out of range: "
+                f"an action of {self.single_action_space} is needed"
+            )
         return np.where(outside, -1, cards * self.rules.num_cells + cells)
 
     def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
@@ -435,7 +451,10 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._spell(self.observer.observe_batch(self.batch, copy=self._copy and not self._flat))
 
     def _with_mask(self, info: Info) -> Info:
-        mask = self.action_masks()
+        if self._copy or self._factored:
+            mask = self.action_masks()
+        else:
+            mask = self._mask_buffer = self.batch.mask(out=self._mask_buffer)
         if self.mode == AutoresetMode.NEXT_STEP:
             mask[self.batch.over] = True
         info["action_mask"] = mask.view(np.int8)
@@ -443,18 +462,17 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return info
 
     def action_masks(self) -> Bools:
-        """The mask of every row as bool, [num_envs, ...]; all False where a round is over."""
+        """The mask of every row as bool, [num_envs, ...] (a new array); all False where a round is over."""
         if self._factored:
             return np.concatenate([self.batch.card_mask(), self.batch.cell_mask()], axis=1)
-        if self._copy:
-            return self.batch.mask()
-        self._mask_buffer = self.batch.mask(out=self._mask_buffer)
-        return self._mask_buffer
+        return self.batch.mask()
 
     def render(self) -> tuple[str, ...] | None:
         """The games as text, if ``render_mode`` is ``"ansi"``."""
         if self.render_mode != "ansi":
             return None
+        if not self._dealt:
+            raise ResetNeeded("no games have been dealt yet: call reset() first")
         return tuple(ansi(self.batch.to_game(row)) for row in range(self.num_envs))
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
