@@ -97,8 +97,8 @@ class Arguments:
     """steps between checkpoints"""
     test_deals: int = 1000
     """benchmark deals of the final table"""
-    threads: int = 2
-    """of PyTorch; results repeat exactly only with the same number"""
+    threads: int = 1
+    """of PyTorch; more help little, and hinder where other programs run. Results repeat exactly with the same number"""
     progress: bool = True
     """show a progress bar"""
 
