@@ -28,6 +28,9 @@ Bools = npt.NDArray[np.bool_]
 _ONE = np.uint64(1)
 _WORD = 64
 _CHUNK = 8192
+STATE_VERSION = 1
+"""Rises when the arrays of `Batch.state_arrays` change their meaning."""
+
 _COLUMNS = len(CARDS) + 1
 """Length of a table's axis of neighbours: every card, and `EMPTY` first."""
 
@@ -115,6 +118,7 @@ class Batch:
             "_taken": ((words,), np.uint64, 0),
             "_touched": ((words,), np.uint64, 0),
             "_row_seed": ((), np.int64, -1),
+            "_row_resets": ((), np.int64, -1),
         }
         for name in self.STATE:
             shape, dtype, fill = shapes.get(name, ((), np.int64, 0))
@@ -140,14 +144,13 @@ class Batch:
         Args:
             seed: row i is seeded ``seed + i`` and starts with its game number 0; a sequence gives each of ``rows`` its
                 own. Without a seed each row goes on to its next game, from a random seed if it never had one.
-            rows: which rows; all by default.
+            rows: which rows, as numbers or as a mask; all by default.
             deals: for each of ``rows`` the deal of each round (a single round takes a bare `Deal` too).
 
         Raises:
             ValueError: for a seed or a deal that cannot be used; nothing has changed then.
         """
-        rows = self._all if rows is None else np.atleast_1d(np.asarray(rows))
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+        rows = self._all if rows is None else _row_numbers(rows)
         seeds = self._seeds(seed, rows)
         games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
         if deals is None:
@@ -476,8 +479,10 @@ class Batch:
     # --- State -------------------------------------------------------------------------------------------------------
 
     def fork(self, rows: npt.ArrayLike) -> "Batch":
-        """An independent batch of these rows, each as often as it is named, with the same cards to come."""
-        rows = np.atleast_1d(np.asarray(rows, np.int64))
+        """An independent batch of these rows (numbers, or a mask), each as often as it is named, with the same cards to
+        come.
+        """
+        rows = _row_numbers(rows)
         twin = Batch.__new__(Batch)
         twin.rules, twin.domain = self.rules, self.domain
         for name in self.STATE:
@@ -486,20 +491,22 @@ class Batch:
         return twin
 
     def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that make up the state, [B, ...] each: views, not copies."""
-        return {name: getattr(self, name) for name in self.STATE}
+        """The arrays that make up the state, [B, ...] each: views, not copies; and ``version``, which tags them."""
+        return {"version": np.array(STATE_VERSION)} | {name: getattr(self, name) for name in self.STATE}
 
     def load_state_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from a state saved by `state_arrays`, copying it.
 
         Raises:
-            ValueError: if an array is missing or does not fit; nothing has changed then.
+            ValueError: if an array is missing or does not fit, or the version is another; nothing has changed then.
         """
         own = self.state_arrays()
         for name, array in own.items():
-            given = arrays.get(name)
-            if given is None or given.shape != array.shape or given.dtype != array.dtype:
+            given = np.asarray(arrays.get(name))
+            if given.shape != array.shape or given.dtype != array.dtype:
                 raise ValueError(f"state array {name!r} must be {array.dtype} of shape {array.shape}")
+        if arrays["version"] != STATE_VERSION:
+            raise ValueError(f"the state is of version {arrays['version']}, this package reads {STATE_VERSION}")
         for name, array in own.items():
             array[...] = arrays[name]
 
@@ -568,6 +575,12 @@ class Batch:
             over=bool(self.over[row]),
             lost=bool(self.lost[row]),
         )
+
+
+def _row_numbers(rows: npt.ArrayLike) -> Ints:
+    """Rows given as numbers or as a mask, as int64 [n]."""
+    array = np.atleast_1d(np.asarray(rows))
+    return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
 
 
 def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:
