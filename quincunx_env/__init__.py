@@ -1,12 +1,20 @@
 """Quincunx and its kin: vectorised card games on a grid, as reinforcement-learning environments.
 
-Importing this registers the environments with Gymnasium:
+Importing this registers the solitaire with Gymnasium:
 
 >>> import gymnasium, quincunx_env
 >>> env = gymnasium.make("Quincunx/Solitaire-v0")
 >>> envs = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=1024)
+
+The games for two to four players are PettingZoo's, one at a time, or many at once:
+
+>>> from quincunx_env import quincunx_v0
+>>> env = quincunx_v0.env(num_players=3)
+>>> from quincunx_env.envs.batched import BatchedQuincunx
+>>> games = BatchedQuincunx(1024, num_players=3)
 """
 
+import pettingzoo
 from gymnasium.envs.registration import register
 
 from quincunx_env.batch import Batch
@@ -37,3 +45,6 @@ register(
     entry_point="quincunx_env.envs.solitaire:SolitaireEnv",
     vector_entry_point="quincunx_env.envs.solitaire:SolitaireVectorEnv",
 )
+
+if hasattr(pettingzoo, "register"):  # from 1.27 on
+    pettingzoo.register("aec", "Quincunx/Quincunx-v0", entry_point="quincunx_env.quincunx_v0:env")
