@@ -490,6 +490,14 @@ class Batch:
         twin._bind()
         return twin
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The tables follow from the rules and are large.
+        return {name: getattr(self, name) for name in ("rules", "domain", *self.STATE)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._bind()
+
     def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays that make up the state, [B, ...] each: views, not copies; and ``version``, which tags them."""
         return {"version": np.array(STATE_VERSION)} | {name: getattr(self, name) for name in self.STATE}

@@ -351,6 +351,20 @@ class Game:
         twin.hands = [hand[:] for hand in self.hands]
         return twin
 
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Game":
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The tables follow from the rules and are large.
+        return {name: getattr(self, name) for name in self.__slots__ if name != "_tables"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        self._tables = scoring.tables(self.rules)
+
 
 _MUTABLE = {"board", "order", "legal", "scores", "totals"}
 

@@ -316,7 +316,7 @@ def draw(arguments: Arguments, history: list[Record], path: Path) -> None:
         baseline = play_deals(arguments, policy, arguments.eval_deals, "validation").mean
         axes.axhline(baseline, color="tab:gray", linestyle=style, label=name)
     axes.set(xlabel="plays", ylabel=f"mean score of {arguments.eval_deals} validation deals", title=arguments.name)
-    axes.legend(loc="lower right")
+    axes.legend(loc="center right")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
