@@ -427,15 +427,16 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return batch.step(actions)[:, 0].astype(np.float64)
 
     def _final(self, ended: Bools) -> Info:
-        """What the last info of a round holds, for these rows."""
-        batch = self.batch
-        score = batch.scores[:, 0]
-        penalty = np.where(batch.lost, 0, batch.penalties()[:, 0])
-        rating = np.where(batch.lost, 0, 1 + np.searchsorted(scoring.RATING_STEPS, score, side="right"))
+        """What the last info of a round holds, for these rows; 0 elsewhere."""
+        batch, rows = self.batch, np.flatnonzero(ended)
+        score, lost = batch.scores[rows, 0], batch.lost[rows]
+        penalty = np.where(lost, 0, batch.penalties(rows)[:, 0])
+        rating = np.where(lost, 0, 1 + np.searchsorted(scoring.RATING_STEPS, score, side="right"))
+        values = score, self._value[rows], lost, rating, penalty, batch.seed[rows], batch.game[rows]
         info: Info = {}
-        values = score, self._value, batch.lost, rating, penalty, batch.seed, batch.game
         for name, value in zip(_FINAL, values, strict=True):
-            info[name] = np.where(ended, value, np.zeros_like(value))
+            info[name] = np.zeros(self.num_envs, value.dtype)
+            info[name][rows] = value
             info[f"_{name}"] = ended.copy()
         return info
 
