@@ -329,8 +329,7 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Deal new games, in all rows or in those of ``options["reset_mask"]``.
 
         ``seed`` is a number, from which row i takes ``seed + i``, or holds one for each row, also for those that are
-        not reset.
-        The masks in ``info`` are those of all rows.
+        not reset. The masks in ``info`` are those of all rows.
 
         Raises:
             ValueError: for seeds, deals or options that cannot be used; nothing has changed then.
@@ -373,13 +372,10 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
             )
         rewards = self._play(self._joint(actions), ended_before)
         terminated = batch.over & ~ended_before
-        info: Info = {}
-        if terminated.any():
-            lost = terminated & batch.lost
-            rewards[lost] = self.lost_value - self._value[lost]
+        lost = terminated & batch.lost
+        rewards[lost] = self.lost_value - self._value[lost]
         self._value += rewards
-        if terminated.any():
-            info = self._final(terminated)
+        info = self._final(terminated) if terminated.any() else {}
         if self.mode == AutoresetMode.SAME_STEP:
             to_deal = terminated
             if terminated.any():
@@ -419,11 +415,10 @@ class SolitaireVectorEnv(_Doors, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         """Play in every row that has not ended; returns the points."""
         batch = self.batch
-        if not self._lenient:
-            return batch.step(actions)[:, 0].astype(np.float64)
-        illegal = ~ended & ~batch.is_legal(actions)
-        batch.over |= illegal
-        batch.lost |= illegal
+        if self._lenient:
+            illegal = ~ended & ~batch.is_legal(actions)
+            batch.over |= illegal
+            batch.lost |= illegal
         return batch.step(actions)[:, 0].astype(np.float64)
 
     def _final(self, ended: Bools) -> Info:
