@@ -33,18 +33,20 @@ def resample(
         n: how many games.
 
     Returns:
-        A batch of n games, seats numbered as in the observed game.
+        A batch of n games, seats numbered as in the observed game. (That a game was ended by an illegal action shows in
+        no observation.)
 
     Raises:
         ValueError: if the observation is of a game that is over, or of none of these rules.
     """
     rules = observer.rules
-    pieces = observation if isinstance(observation, Mapping) else observer.unflatten(observation)
+    pieces = _check(observer, observation)
     counts = dict(zip(observer.counts, pieces["counts"].tolist(), strict=True))
     seats, players = range(rules.num_players), rules.num_players
     board, order = pieces["board"], pieces["order"]
     pending = pieces["pending"] if rules.simpleton else np.array([-1, -1])
-    if (board != EMPTY).sum() == rules.setup.filled or not any(counts[f"hand_size_{seat}"] for seat in seats):
+    lost = players == 1 and not counts["hand_size_0"]
+    if lost or (board != EMPTY).sum() == rules.setup.filled:
         raise ValueError("this observation is of a game that is over: nothing in it is hidden any more")
 
     seen = {*board[board != EMPTY].tolist(), *np.flatnonzero(pieces["hand"]).tolist(), *pending[:1].tolist()} - {-1}
@@ -86,6 +88,19 @@ def resample(
         pending=pending,
     )
     return batch
+
+
+def _check(
+    observer: Observer, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]
+) -> Mapping[str, npt.NDArray[Any]]:
+    """The pieces of an observation, if it can be one of this observer's."""
+    if isinstance(observation, Mapping):
+        fits = observer.dict_space().contains(dict(observation))
+    else:
+        fits = observer.flat_space().contains(np.asarray(observation))
+    if not fits:
+        raise ValueError(f"this is no observation of one game of {observer.rules} as the observer makes them")
+    return observation if isinstance(observation, Mapping) else observer.unflatten(observation)
 
 
 def _present_deck(

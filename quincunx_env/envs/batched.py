@@ -78,6 +78,7 @@ class BatchedQuincunx:
         check_option("num_players", num_players, 2, 3, 4)
         check_option("reward", reward, *REWARDS)
         check_option("observation", observation, "flat", "pieces")
+        check_option("preview", preview, False, True)
         self.rules = Rules(
             num_players=num_players,
             start=start,

@@ -99,6 +99,7 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         check_option("reward", reward, *REWARDS)
         check_option("mask_in", mask_in, "obs", "info", "both")
         check_option("illegal", illegal, "raise", "lose")
+        check_option("preview", preview, False, True)
         check_option("render_mode", render_mode, None, "ansi")
         self.rules = Rules(
             num_players=num_players,
@@ -168,15 +169,18 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None
-        self._turn()
+        self.agent_selection = self.possible_agents[self._game.mover]
+        self._inform()
 
-    def _turn(self) -> None:
-        """Hand the turn to the seat to move and bring the infos up to date."""
-        self.agent_selection = self.possible_agents[self.game.mover]
-        in_info = self._mask_in_info
-        self.infos: dict[str, dict[str, Any]] = {
-            agent: {"action_mask": self._mask(agent)} if in_info else {} for agent in self.possible_agents
-        }
+    def _inform(self) -> None:
+        """Bring the infos up to date."""
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        for agent, info in self.infos.items():
+            if self._mask_in_info:
+                info["action_mask"] = self._mask(agent)
+            if self.game.over:
+                info["score"] = self.game.totals[self._seats[agent]]
+                info["seed"], info["game"] = self._deals.name
 
     def step(self, action: Any) -> None:
         """Play for the agent whose turn it is; None for one that has terminated.
@@ -184,11 +188,11 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
         """
+        game = self.game
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        game = self.game
         try:
             rewards = self._rewards(game.step(index(action)))
         except (IllegalAction, TypeError) as error:
@@ -204,20 +208,15 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         for other, reward in zip(self.possible_agents, rewards, strict=True):
             self.rewards[other] = reward
             self._cumulative_rewards[other] += reward
-        self._turn()
+        self.agent_selection = self.possible_agents[game.mover]
+        self._inform()
         if game.over:
-            self._end()
+            self.terminations = dict.fromkeys(self.agents, True)
 
     def _rewards(self, gains: list[int]) -> list[float]:
         if self.reward == "outcome":
             return [float(share) for share in outcome(self.game.totals)] if self.game.over else [0.0] * len(gains)
         return margin(gains) if self.reward == "margin" else [float(gain) for gain in gains]
-
-    def _end(self) -> None:
-        seed, number = self._deals.name
-        for agent, seat in self._seats.items():
-            self.terminations[agent] = True
-            self.infos[agent] |= {"score": self.game.totals[seat], "seed": seed, "game": number}
 
     def observe(self, agent: str) -> Any:
         """What an agent observes now, whether or not it is its turn (new arrays)."""
@@ -239,7 +238,8 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     def get_state(self) -> dict[str, Any]:
         """A snapshot of everything that changes, for `set_state`."""
-        return deepcopy({name: getattr(self, name) for name in _STATE}) | {"game": self.game.copy()}
+        game = self.game.copy()
+        return deepcopy({name: getattr(self, name) for name in _STATE}) | {"game": game}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a snapshot, in this or another environment of the same rules; the snapshot stays usable.
@@ -252,10 +252,11 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         for name in _STATE:
             setattr(self, name, deepcopy(state[name]))
         self._game = state["game"].copy()
+        self._inform()
 
 
 _STATE = (
-    *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos"),
+    *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations"),
     *("_deals", "_skip_agent_selection"),
 )
 
@@ -279,6 +280,18 @@ def raw_env(**options: Any) -> QuincunxAEC:
     return QuincunxAEC(**options)
 
 
-def env(**options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
+def env(**options: Any) -> "OrderEnforcingWrapper[str, Any, Any]":
     """The environment with PettingZoo's check of the order of calls; illegal actions are its own errors."""
-    return OrderEnforcingWrapper(QuincunxAEC(**options))
+    return _Ordered(QuincunxAEC(**options))
+
+
+class _Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
+    """PettingZoo's wrapper, which takes a snapshot for the reset that it waits for."""
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See `QuincunxAEC.set_state`."""
+        self.env.set_state(state)
+        self._has_reset = self._has_updated = True
+
+    def __str__(self) -> str:
+        return str(self.env)

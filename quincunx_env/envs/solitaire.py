@@ -46,6 +46,7 @@ class _Doors:
         """Check and keep the options; returns the spaces of one observation and of one action."""
         for name, value, allowed in (
             ("observation", observation, ("pieces", "flat")),
+            ("preview", preview, (False, True)),
             ("actions", actions, ("joint", "factored")),
             ("illegal", illegal, ("raise", "lose")),
             ("reward", reward, ("points",)),
