@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from gymnasium import spaces
 
 from quincunx_env.deal import MAX_SEED, Deal, check_seed
 from quincunx_env.game import Game
+from quincunx_env.observation import Flat, Observer, Pieces
 from quincunx_env.rules import Rules
+
+Info = dict[str, Any]
 
 Number = TypeVar("Number", int, float, np.ndarray[Any, Any])
 
@@ -46,6 +50,49 @@ def as_deals(deal: Deal | str | Sequence[Deal | str]) -> list[Deal]:
         if not isinstance(each, Deal | str):
             raise ValueError(f"a deal is a Deal or its text, got {each!r}")
     return [Deal.parse(each) if isinstance(each, str) else each for each in several]
+
+
+class Spelling:
+    """How an environment spells observations, actions and masks.
+
+    Args:
+        rules: which game.
+        observation: ``"pieces"`` or ``"flat"``.
+        preview: observe the points and draws of every legal play.
+        actions: ``"joint"`` or ``"factored"``.
+        illegal: ``"raise"`` or ``"lose"``.
+
+    Raises:
+        ValueError: for any other.
+    """
+
+    def __init__(self, rules: Rules, observation: str, preview: bool, actions: str, illegal: str) -> None:
+        check_option("observation", observation, "pieces", "flat")
+        check_option("preview", preview, False, True)
+        check_option("actions", actions, "joint", "factored")
+        check_option("illegal", illegal, "raise", "lose")
+        if actions == "factored" and rules.simpleton:
+            raise ValueError("actions='factored' has no announcements: use 'joint' with simpleton=True")
+        self.rules = rules
+        self.observer = Observer(rules, preview)
+        self.flat = observation == "flat"
+        self.factored = actions == "factored"
+        self.lenient = illegal == "lose"
+        self.mask_size = rules.num_cards + rules.num_cells if self.factored else rules.num_actions
+
+    def observation_space(self) -> spaces.Space[Any]:
+        """Space of one observation."""
+        return self.observer.flat_space() if self.flat else self.observer.dict_space()
+
+    def action_space(self) -> spaces.Space[Any]:
+        """Space of one action."""
+        if self.factored:
+            return spaces.MultiDiscrete([self.rules.num_cards, self.rules.num_cells])
+        return spaces.Discrete(self.rules.num_actions)
+
+    def spell(self, pieces: Pieces) -> Pieces | Flat:
+        """Pieces as the environment shows them."""
+        return self.observer.flatten(pieces) if self.flat else pieces
 
 
 @dataclass

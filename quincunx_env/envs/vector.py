@@ -1,0 +1,245 @@
+"""Many games behind Gymnasium's VectorEnv: automatic resets, masks and infos, whoever plays."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from quincunx_env.batch import Batch, Bools, Ints
+from quincunx_env.deal import MAX_SEED
+from quincunx_env.envs.common import Info, Spelling, as_deals, reset_options
+from quincunx_env.game import IllegalAction
+from quincunx_env.observation import Flat, Pieces
+from quincunx_env.render import ansi
+
+
+class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """Games of a batch, one seat of each of which is played from outside.
+
+    A subclass says what an action does (`_play`), what follows a deal (`_dealt`), what the last info of a game holds
+    (`_final`), and which seats observe (`_seats`).
+
+    The mode of automatic reset says what follows the end of a game:
+
+    - ``NEXT_STEP`` (default): the next `step` ignores that row's action, which may be anything (its mask is all 1), and
+      deals; reward 0.
+    - ``SAME_STEP``: the same `step` deals; the last observation and info stand in ``info["final_obs"]`` and
+      ``info["final_info"]``.
+    - ``DISABLED``: the row waits for ``reset(options={"reset_mask": bool [num_envs]})``.
+
+    Args:
+        batch: the games.
+        spelling: of observations, actions and masks.
+        autoreset_mode: an `AutoresetMode` or its value.
+        copy: False returns arrays that the next step overwrites, which saves copying them.
+        render_mode: ``"ansi"`` or None.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  as in VectorEnv
+
+    def __init__(
+        self, batch: Batch, spelling: Spelling, autoreset_mode: AutoresetMode | str, copy: bool, render_mode: str | None
+    ) -> None:
+        self.batch = batch
+        self.spelling = spelling
+        self.rules = batch.rules
+        self.observer = spelling.observer
+        self.mode = AutoresetMode(autoreset_mode)
+        self.metadata = self.metadata | {"autoreset_mode": self.mode}
+        self.num_envs = batch.num_games
+        self.single_observation_space = spelling.observation_space()
+        self.single_action_space = spelling.action_space()
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.render_mode = render_mode
+        self._copy = copy
+        self._mask_buffer: Bools | None = None
+        self._dealt_once = False
+
+    # --- What a subclass says ----------------------------------------------------------------------------------------
+
+    def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
+        """Play in every row that has not ended, up to the next decision; returns the rewards, [num_envs]."""
+        raise NotImplementedError
+
+    def _dealt(self, rows: Ints) -> None:
+        """New games have been dealt in these rows."""
+        raise NotImplementedError
+
+    def _final(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
+        """What the last infos of these rows hold, [len(rows)] each."""
+        raise NotImplementedError
+
+    def _seats(self) -> Ints | None:
+        """The seats that observe, [num_envs]; None for the seats to move."""
+        return None
+
+    # --- Gymnasium ---------------------------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Pieces | Flat, Info]:
+        """Deal new games, in all rows or in those of ``options["reset_mask"]``.
+
+        ``seed`` is a number, from which row i takes ``seed + i``, or holds one for each row, also for those that are
+        not reset. The masks in ``info`` are those of all rows.
+
+        Raises:
+            ValueError: for seeds, deals or options that cannot be used; nothing has changed then.
+        """
+        chosen = reset_options(options, "deal", "reset_mask")
+        mask = np.asarray(chosen.get("reset_mask", np.ones(self.num_envs, np.bool_)))
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},) that names at least one row")
+        if not self._dealt_once and not mask.all():
+            raise ResetNeeded("no games have been dealt yet: the first reset() needs all rows")
+        rows = np.flatnonzero(mask)
+        if seed is None and not self._dealt_once:
+            seed = self.np_random.integers(MAX_SEED, size=self.num_envs).tolist()
+        if isinstance(seed, Sequence | np.ndarray):
+            if len(seed) != self.num_envs:
+                raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
+            seed = [seed[int(row)] for row in rows]
+        deals = None if chosen.get("deal") is None else as_deals(chosen["deal"])
+        self.batch.reset(seed, rows, deals)
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        self._dealt_once = True
+        self._dealt(rows)
+        return self._observe(), self._with_mask({})
+
+    def step(self, actions: Any) -> tuple[Pieces | Flat, npt.NDArray[np.float64], Bools, Bools, Info]:
+        """Take an action in every row.
+
+        Raises:
+            IllegalAction: if an action is illegal, unless ``illegal="lose"``; nothing has changed then.
+            ResetNeeded: before the first reset and, without automatic reset, for rows that have ended.
+        """
+        batch = self.batch
+        if not self._dealt_once:
+            raise ResetNeeded("no games have been dealt yet: call reset() first")
+        ended_before = batch.over.copy()
+        if self.mode == AutoresetMode.DISABLED and ended_before.any():
+            raise ResetNeeded(
+                f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
+                "reset(options={'reset_mask': ...}) before the next step()"
+            )
+        rewards = self._play(self._joint(actions), ended_before)
+        terminated = batch.over & ~ended_before
+        info = self._final_info(terminated) if terminated.any() else {}
+        if self.mode == AutoresetMode.SAME_STEP:
+            to_deal = terminated
+            if terminated.any():
+                nothing_legal = np.zeros((self.num_envs, self.spelling.mask_size), np.int8)
+                info |= {"action_mask": nothing_legal, "_action_mask": terminated.copy()}
+                info = {"final_info": info, "_final_info": terminated.copy()}
+                info |= {"final_obs": self._final_observation(terminated), "_final_obs": terminated.copy()}
+        else:
+            to_deal = ended_before
+        if to_deal.any():
+            batch.reset(rows=to_deal)
+            self._dealt(np.flatnonzero(to_deal))
+        truncated = np.zeros(self.num_envs, np.bool_)
+        return self._observe(), rewards, terminated, truncated, self._with_mask(info)
+
+    def _joint(self, actions: Any) -> Ints:
+        """Actions of either space as joint ones, -1 where they lie outside of the space."""
+        array = np.asarray(actions)
+        shape = (self.num_envs, 2) if self.spelling.factored else (self.num_envs,)
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise IllegalAction(
+                f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
+            )
+        array = array.astype(np.int64, copy=False)
+        if not self.spelling.factored:
+            return array
+        cards, cells = array.T
+        outside = (cards < 0) | (cards >= self.rules.num_cards) | (cells < 0) | (cells >= self.rules.num_cells)
+        if not self.spelling.lenient and (outside & ~self.batch.over).any():
+            row = int((outside & ~self.batch.over).argmax())
+            raise IllegalAction(
+                f"game {row}: action {array[row].tolist()} is out of range: "
+                f"an action of {self.single_action_space} is needed"
+            )
+        return np.where(outside, -1, cards * self.rules.num_cells + cells)
+
+    def _final_info(self, ended: Bools) -> Info:
+        """The last infos of the rows that ended; 0 elsewhere."""
+        rows = np.flatnonzero(ended)
+        info: Info = {}
+        for name, values in self._final(rows).items():
+            info[name] = np.zeros(self.num_envs, values.dtype)
+            info[name][rows] = values
+            info[f"_{name}"] = ended.copy()
+        return info
+
+    def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
+        """The observation of each of these rows, None elsewhere, as Gymnasium's own vector environments have it."""
+        now = self.spelling.spell(self.observer.observe_batch(self.batch, self._seats()))
+        final = np.full(self.num_envs, None, np.object_)
+        for row in np.flatnonzero(ended):
+            final[row] = now[row] if isinstance(now, np.ndarray) else {name: piece[row] for name, piece in now.items()}
+        return final
+
+    def _observe(self) -> Pieces | Flat:
+        copy = self._copy and not self.spelling.flat
+        return self.spelling.spell(self.observer.observe_batch(self.batch, self._seats(), copy))
+
+    def _with_mask(self, info: Info) -> Info:
+        if self._copy or self.spelling.factored:
+            mask = self.action_masks()
+        else:
+            mask = self._mask_buffer = self.batch.mask(out=self._mask_buffer)
+        if self.mode == AutoresetMode.NEXT_STEP:
+            mask[self.batch.over] = True
+        info["action_mask"] = mask.view(np.int8)
+        info["_action_mask"] = np.ones(self.num_envs, np.bool_)
+        return info
+
+    def action_masks(self) -> Bools:
+        """The mask of every row as bool, [num_envs, ...] (a new array); all False where a round is over."""
+        if self.spelling.factored:
+            return np.concatenate([self.batch.card_mask(), self.batch.cell_mask()], axis=1)
+        return self.batch.mask()
+
+    def render(self) -> tuple[str, ...] | None:
+        """The games as text, if ``render_mode`` is ``"ansi"``."""
+        if self.render_mode != "ansi":
+            return None
+        if not self._dealt_once:
+            raise ResetNeeded("no games have been dealt yet: call reset() first")
+        return tuple(ansi(self.batch.to_game(row)) for row in range(self.num_envs))
+
+    # --- State -------------------------------------------------------------------------------------------------------
+
+    STATE: tuple[str, ...] = ()
+    """Names of the arrays, [num_envs, ...] each, that a subclass adds to the state of the games."""
+
+    def get_state(self) -> dict[str, npt.NDArray[Any]]:
+        """A snapshot of all games and counters as arrays by name, for `set_state`."""
+        arrays = self.batch.state_arrays() | {name: getattr(self, name) for name in self.STATE}
+        return {name: array.copy() for name, array in arrays.items()} | {"dealt": np.array(self._dealt_once)}
+
+    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Pieces | Flat, Info]:
+        """Go on from a snapshot, in this or another environment of the same rules and size.
+
+        Returns:
+            The observation and info of the restored games.
+
+        Raises:
+            ValueError: if the snapshot does not fit; nothing has changed then.
+        """
+        for name in self.STATE:
+            if name not in state or state[name].shape != getattr(self, name).shape:
+                raise ValueError(f"this is no snapshot of an environment of {self.num_envs} games")
+        if "dealt" not in state:
+            raise ValueError("this is no snapshot of a vector environment")
+        self.batch.load_state_arrays(state)
+        for name in self.STATE:
+            setattr(self, name, state[name].copy())
+        self._dealt_once = bool(state["dealt"])
+        return self._observe(), self._with_mask({})
