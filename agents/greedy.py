@@ -4,10 +4,19 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.observation import Pieces
+from quincunx_env.rules import ANNOUNCE_MIN
 
 
 def greedy(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.arena.Policy`."""
+    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.arena.Policy`.
+
+    With Simpleton it announces what the play is worth.
+    """
     points = observation["preview"][..., 0].reshape(len(mask), -1)
-    best: npt.NDArray[np.int64] = np.where(mask, points, np.iinfo(points.dtype).min).argmax(axis=1)
+    plays = points.shape[1]
+    best: npt.NDArray[np.int64] = np.where(mask[:, :plays], points, np.iinfo(points.dtype).min).argmax(axis=1)
+    if "pending" in observation:
+        announcing = observation["pending"][:, 0] >= 0
+        # While announcing, the preview holds the pending play alone.
+        best = np.where(announcing, plays + points.sum(axis=1) - ANNOUNCE_MIN, best)
     return best

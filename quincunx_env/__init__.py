@@ -1,6 +1,6 @@
 """Quincunx and its kin: vectorised card games on a grid, as reinforcement-learning environments.
 
-Importing this registers the solitaire with Gymnasium:
+Importing this registers with Gymnasium the solitaire, and one learner among opponents (``Quincunx/Learner-v0``):
 
 >>> import gymnasium, quincunx_env
 >>> env = gymnasium.make("Quincunx/Solitaire-v0")
@@ -44,6 +44,12 @@ register(
     id="Quincunx/Solitaire-v0",
     entry_point="quincunx_env.envs.solitaire:SolitaireEnv",
     vector_entry_point="quincunx_env.envs.solitaire:SolitaireVectorEnv",
+)
+
+register(
+    id="Quincunx/Learner-v0",
+    entry_point="quincunx_env.envs.learner:LearnerEnv",
+    vector_entry_point="quincunx_env.envs.learner:LearnerVectorEnv",
 )
 
 if hasattr(pettingzoo, "register"):  # from 1.27 on

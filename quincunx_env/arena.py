@@ -8,35 +8,19 @@ the same n deals. Benchmark deals serve for final figures alone; to choose betwe
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.batch import Batch
 from quincunx_env.deal import Domain
-from quincunx_env.observation import Observer, Pieces
+from quincunx_env.envs.common import Policy
+from quincunx_env.observation import Observer
 from quincunx_env.rules import Rules
 from quincunx_env.scoring import RATING_STEPS, RATINGS
 
-
-class Policy(Protocol):
-    """Chooses a joint action in each of n positions."""
-
-    def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        """Choose legal actions.
-
-        Args:
-            observation: pieces [n, ...] from the seats to move, the preview among them.
-            mask: bool [n, actions], True = legal; never empty.
-            rng: the only source of randomness.
-
-        Returns:
-            int64 [n].
-        """
-        ...
+__all__ = ["Evaluation", "Policy", "evaluate", "table"]
 
 
 @dataclass(frozen=True)

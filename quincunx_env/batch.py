@@ -478,6 +478,11 @@ class Batch:
 
     # --- State -------------------------------------------------------------------------------------------------------
 
+    @property
+    def resets(self) -> Ints:
+        """int64 [B]: how often each row has been dealt since it was seeded, less one; -1 before the first deal."""
+        return self._row_resets
+
     def fork(self, rows: npt.ArrayLike) -> "Batch":
         """An independent batch of these rows (numbers, or a mask), each as often as it is named, with the same cards to
         come.

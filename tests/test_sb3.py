@@ -21,7 +21,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor  # 
 
 from quincunx_env import Deal, Game, IllegalAction, Rules  # noqa: E402
 from quincunx_env.adapters.sb3 import SolitaireVecEnv  # noqa: E402
-from quincunx_env.envs.solitaire import SolitaireEnv  # noqa: E402
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
 from tests.test_observation import same  # noqa: E402
 from tests.test_solitaire import FINAL, ID, STORIES, Options, choose, each, row_of  # noqa: E402
 
@@ -48,6 +48,7 @@ def legal(env: VecEnv, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """A random legal action for each game, by the masks that sb3-contrib would use."""
     inner = env.unwrapped
     assert isinstance(inner, SolitaireVecEnv)
+    assert isinstance(inner.envs, SolitaireVectorEnv)
     actions: npt.NDArray[np.int64] = choose(inner.envs, rng, get_action_masks(env))
     return actions
 

@@ -1,4 +1,4 @@
-"""The solitaire as a stable-baselines3 ``VecEnv``: many games in one process, masks included.
+"""The games as stable-baselines3 ``VecEnv``s: many in one process, masks included.
 
 >>> from sb3_contrib import MaskablePPO
 >>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="flat"))
@@ -13,26 +13,27 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from quincunx_env.envs.learner import LearnerVectorEnv
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.envs.vector import GamesVectorEnv
 
 
-class SolitaireVecEnv(VecEnv):
-    """Quincunx solitaire, ``num_envs`` games over the batch engine, with stable-baselines3's conventions.
+class GamesVecEnv(VecEnv):
+    """Games behind a Gymnasium ``VectorEnv``, with stable-baselines3's conventions.
 
-    A round that ends is followed by the next in the same step; ``infos[i]`` then holds ``terminal_observation``, what
-    `quincunx_env.envs.solitaire.SolitaireEnv` reports of a finished round, and the ``episode`` statistics that a
-    monitor would add; otherwise it is empty. Masks come from ``env_method("action_masks")``, which sb3-contrib calls by
-    itself.
+    A game that ends is followed by the next in the same step; ``infos[i]`` then holds ``terminal_observation``, what
+    the environment reports of a finished game, and the ``episode`` statistics that a monitor would add; otherwise it is
+    empty. Masks come from ``env_method("action_masks")``, which sb3-contrib calls by itself.
 
     Args:
-        num_envs: games side by side.
-        options: those of `SolitaireEnv`, except ``render_mode``. Row i seeded s is `SolitaireEnv` seeded s + i.
+        envs: in `AutoresetMode.SAME_STEP`, and with ``copy=True``: stable-baselines3 keeps an observation beyond the
+            next step.
     """
 
-    def __init__(self, num_envs: int, **options: Any) -> None:
-        # stable-baselines3 keeps an observation beyond the next step.
-        self.envs = SolitaireVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options)
+    def __init__(self, envs: GamesVectorEnv) -> None:
+        self.envs = envs
         self.render_mode = None
+        num_envs = envs.num_envs
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
         self._actions: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._plays = np.zeros(num_envs, np.int64)
@@ -61,7 +62,7 @@ class SolitaireVecEnv(VecEnv):
             final = batched["final_info"]
             names = [name for name in final if not name.startswith("_") and name != "action_mask"]
             for row in np.flatnonzero(dones):
-                infos[row] = {name: final[name][row].item() for name in names}
+                infos[row] = {name: final[name][row].tolist() for name in names}
                 infos[row]["terminal_observation"] = batched["final_obs"][row]
                 infos[row]["TimeLimit.truncated"] = False
                 infos[row]["episode"] = {
@@ -115,3 +116,27 @@ class SolitaireVecEnv(VecEnv):
     def close(self) -> None:
         """Nothing to release."""
         self.envs.close()
+
+
+class SolitaireVecEnv(GamesVecEnv):
+    """Quincunx solitaire, ``num_envs`` games over the batch engine.
+
+    Args:
+        num_envs: games side by side.
+        options: those of `SolitaireEnv`, except ``render_mode``. Row i seeded s is `SolitaireEnv` seeded s + i.
+    """
+
+    def __init__(self, num_envs: int, **options: Any) -> None:
+        super().__init__(SolitaireVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))
+
+
+class LearnerVecEnv(GamesVecEnv):
+    """Quincunx for two to four players, one seat of ``num_envs`` games played from outside.
+
+    Args:
+        num_envs: games side by side.
+        options: those of `LearnerVectorEnv`, except ``autoreset_mode``, ``copy`` and ``render_mode``.
+    """
+
+    def __init__(self, num_envs: int, **options: Any) -> None:
+        super().__init__(LearnerVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.deal import MAX_SEED
+from quincunx_env.deal import MAX_SEED, Deal
 from quincunx_env.envs.common import Info, Spelling, as_deals, reset_options
 from quincunx_env.game import IllegalAction
 from quincunx_env.observation import Flat, Pieces
@@ -105,7 +105,10 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             if len(seed) != self.num_envs:
                 raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
             seed = [seed[int(row)] for row in rows]
-        deals = None if chosen.get("deal") is None else as_deals(chosen["deal"])
+        handed_in = chosen.get("deal")
+        if isinstance(handed_in, Deal | str) or not isinstance(handed_in, Sequence | None):
+            raise ValueError(f"a deal for each of {len(rows)} rows is needed, got {handed_in!r}")
+        deals = None if handed_in is None else [as_deals(each) for each in handed_in]
         self.batch.reset(seed, rows, deals)
         super().reset(seed=seed if isinstance(seed, int) else None)
         self._dealt_once = True
@@ -172,7 +175,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         rows = np.flatnonzero(ended)
         info: Info = {}
         for name, values in self._final(rows).items():
-            info[name] = np.zeros(self.num_envs, values.dtype)
+            info[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             info[name][rows] = values
             info[f"_{name}"] = ended.copy()
         return info

@@ -1,0 +1,238 @@
+"""One learner among opponents: the others are played by policies, and the learner gets all that happens in between."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+
+from quincunx_env.batch import Batch, Bools, Ints
+from quincunx_env.envs.common import REWARDS, Info, Policy, Spelling, check_option, outcome
+from quincunx_env.envs.vector import GamesVectorEnv
+from quincunx_env.observation import Flat, Observer, Pieces
+from quincunx_env.rules import Rules, Start
+
+
+class LearnerVectorEnv(GamesVectorEnv):
+    """Quincunx for two to four players, one seat of each game played from outside.
+
+    After each of the learner's actions the opponents play up to its next decision, or to the end; the reward is all
+    that the learner gained or lost since its last decision, also by what others did. What opponents do before the
+    learner's first decision arrives with its first reward. Opponents decide on observations from their own seats, which
+    always hold the preview.
+
+    Row i seeded s plays the games of `quincunx_env.quincunx_v0` seeded s + i. Opponents that draw from their generator
+    share the environment's, ``np_random``.
+
+    The last info of a game holds ``score`` (the learner's total), ``value`` (what the rewards added up to), ``totals``
+    (of all seats, from the learner's on), ``win`` (1, or its share of a shared win), ``seat``, and ``seed`` and
+    ``game``, which name the deals.
+
+    Args:
+        num_envs: games side by side.
+        opponents: a policy for all other seats, or a sequence of them for the seats that follow the learner's.
+        pool: instead of ``opponents``: policies of which each game draws one for all other seats.
+        seat: the learner's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
+        reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
+        illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the game.
+        illegal_reward: what the learner then gets.
+        num_players, start, excuse, pawns, flush, simpleton, match: see `quincunx_env.rules.Rules`.
+        observation, preview, actions: as in `quincunx_env.envs.solitaire.SolitaireEnv`.
+        autoreset_mode, copy, render_mode: see `GamesVectorEnv`.
+    """
+
+    STATE = ("value", "seat", "who", "carried")
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        opponents: Policy | Sequence[Policy] | None = None,
+        pool: Sequence[Policy] | None = None,
+        seat: int | Literal["rotate"] = "rotate",
+        num_players: int = 2,
+        start: Start = "corners",
+        excuse: bool = False,
+        pawns: bool = False,
+        flush: bool = False,
+        simpleton: bool = False,
+        match: bool = False,
+        reward: Literal["margin", "points", "outcome"] = "margin",
+        observation: Literal["pieces", "flat"] = "pieces",
+        preview: bool = False,
+        actions: Literal["joint", "factored"] = "joint",
+        illegal: Literal["raise", "lose"] = "raise",
+        illegal_reward: float = -1.0,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        check_option("num_players", num_players, 2, 3, 4)
+        check_option("reward", reward, *REWARDS)
+        check_option("render_mode", render_mode, None, "ansi")
+        check_option("seat", seat, "rotate", *range(num_players))
+        if (opponents is None) == (pool is None):
+            raise ValueError("either opponents or pool must be given, and not both")
+        rules = Rules(
+            num_players=num_players,
+            start=start,
+            excuse=excuse,
+            pawns=pawns,
+            flush=flush,
+            simpleton=simpleton,
+            match=match,
+        )
+        spelling = Spelling(rules, observation, preview, actions, illegal)
+        super().__init__(Batch(rules, num_envs), spelling, autoreset_mode, copy, render_mode)
+        self._pooled = pool is not None
+        if pool is not None:
+            self.policies = list(pool)
+        else:
+            self.policies = list(opponents) if isinstance(opponents, Sequence) else [opponents] * (num_players - 1)  # type: ignore[list-item]
+        if self._pooled and not self.policies:
+            raise ValueError("pool must hold at least one policy")
+        if not self._pooled and len(self.policies) != num_players - 1:
+            raise ValueError(f"{num_players - 1} opponents are needed, got {len(self.policies)}")
+        self.reward = reward
+        self.illegal_reward = illegal_reward
+        self.fixed_seat = None if seat == "rotate" else seat
+        self.value = np.zeros(num_envs)
+        self.seat = np.zeros(num_envs, np.int64)
+        self.who = np.zeros((num_envs, num_players), np.int64)
+        """Which of the policies plays each seat."""
+        self.carried = np.zeros(num_envs)
+        """Rewards from before the learner's first decision."""
+        self._opponents_see = Observer(rules, preview=True)
+
+    def _seats(self) -> Ints:
+        return self.seat
+
+    def _dealt(self, rows: Ints) -> None:
+        players = self.rules.num_players
+        self.seat[rows] = self.batch.resets[rows] % players if self.fixed_seat is None else self.fixed_seat
+        if self._pooled:
+            self.who[rows] = self.np_random.integers(len(self.policies), size=len(rows))[:, None]
+        else:
+            after = (np.arange(players) - self.seat[rows, None]) % players
+            self.who[rows] = after - 1  # -1 at the learner's own seat, which nobody asks for
+        self.value[rows] = 0.0
+        self.carried[rows] = self._others_play(rows)[rows]
+
+    def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
+        batch = self.batch
+        illegal = np.zeros(self.num_envs, np.bool_)
+        if self.spelling.lenient:
+            illegal = ~ended & ~batch.is_legal(actions)
+            batch.over |= illegal
+        rewards = self.carried + self._share(batch.step(actions), np.arange(self.num_envs))
+        self.carried[:] = 0.0
+        rewards += self._others_play(np.flatnonzero(~batch.over))
+        finished = np.flatnonzero(batch.over & ~ended & ~illegal)
+        if self.reward == "outcome" and len(finished):
+            by_seat = np.stack(outcome(list(batch.totals[finished].T)), axis=1)
+            rewards[finished] = by_seat[np.arange(len(finished)), self.seat[finished]]
+        rewards[illegal] += self.illegal_reward
+        self.value += rewards
+        return rewards
+
+    def _others_play(self, rows: Ints) -> npt.NDArray[np.float64]:
+        """Let the opponents play in these rows until it is the learner's turn; what that brings it, [num_envs]."""
+        batch, rewards = self.batch, np.zeros(self.num_envs)
+        while True:
+            rows = rows[~batch.over[rows] & (batch.mover[rows] != self.seat[rows])]
+            if not len(rows):
+                return rewards
+            who = self.who[rows, batch.mover[rows]]
+            for number in np.unique(who):
+                some = rows[who == number]
+                games = batch.fork(some)
+                seen = self._opponents_see.observe_batch(games)
+                actions = self.policies[number](seen, games.mask(), self.np_random)
+                rewards[some] += self._share(batch.step(actions, some), some)
+
+    def _share(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
+        """What gains [n, P] are worth to the learners of these rows."""
+        players = self.rules.num_players
+        own = gains[np.arange(len(rows)), self.seat[rows]]
+        if self.reward == "points":
+            return own.astype(np.float64)
+        if self.reward == "margin":
+            return np.asarray((players * own - gains.sum(axis=1)) / (players - 1))
+        return np.zeros(len(rows))
+
+    def _final(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
+        batch, players, each = self.batch, self.rules.num_players, np.arange(len(rows))
+        totals = np.take_along_axis(batch.totals[rows], (self.seat[rows, None] + np.arange(players)) % players, axis=1)
+        wins = totals == totals.max(axis=1, keepdims=True)
+        return {
+            "score": totals[each, 0],
+            "value": self.value[rows],
+            "totals": totals,
+            "win": wins[:, 0] / wins.sum(axis=1),
+            "seat": self.seat[rows],
+            "seed": batch.seed[rows],
+            "game": batch.game[rows],
+        }
+
+
+class LearnerEnv(gymnasium.Env[Any, Any]):
+    """One game of `LearnerVectorEnv`.
+
+    Args:
+        options: those of `LearnerVectorEnv`, except ``num_envs``, ``autoreset_mode`` and ``copy``.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  as in gymnasium.Env
+
+    def __init__(self, **options: Any) -> None:
+        self.envs = LearnerVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED, **options)
+        self.metadata = dict(self.metadata)
+        self.render_mode = self.envs.render_mode
+        self.observation_space = self.envs.single_observation_space
+        self.action_space = self.envs.single_action_space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
+        """Deal a new game; ``options={"deal": ...}`` hands in a deal, or a list of one for each round of a match.
+
+        Raises:
+            ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
+        """
+        options = dict(options or {})
+        if options.get("deal") is not None:
+            options["deal"] = [options["deal"]]
+        observation, info = self.envs.reset(seed=seed, options=options)
+        super().reset(seed=None if seed is None else int(seed))
+        return self._only(observation), self._only_info(info)
+
+    def step(self, action: Any) -> tuple[Pieces | Flat, float, bool, bool, Info]:
+        """Take an action, and let the others play.
+
+        Raises:
+            IllegalAction: if it is illegal, unless ``illegal="lose"``; nothing has changed then.
+            ResetNeeded: before the first reset and after the end of a game.
+        """
+        observation, rewards, terminated, _, info = self.envs.step(np.asarray(action)[None])
+        return self._only(observation), float(rewards[0]), bool(terminated[0]), False, self._only_info(info)
+
+    @staticmethod
+    def _only(observation: Pieces | Flat) -> Pieces | Flat:
+        if isinstance(observation, np.ndarray):
+            return np.asarray(observation[0])
+        return {name: piece[0] for name, piece in observation.items()}
+
+    @staticmethod
+    def _only_info(info: Info) -> Info:
+        only = {name: value[0] for name, value in info.items() if not name.startswith("_")}
+        return {name: value if value.ndim else value.item() for name, value in only.items()}
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The mask of ``info["action_mask"]`` as bool."""
+        mask: npt.NDArray[np.bool_] = self.envs.action_masks()[0]
+        return mask
+
+    def render(self) -> str | None:
+        """The game as text, all hands shown, if ``render_mode`` is ``"ansi"``."""
+        pictures = self.envs.render()
+        return pictures[0] if pictures else None

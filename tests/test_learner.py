@@ -1,0 +1,262 @@
+"""One learner among opponents: what it gets is all that happened since its last decision, and nothing else."""
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from agents.greedy import greedy
+from agents.uniform import uniform
+from quincunx_env.deal import Deal
+from quincunx_env.envs.learner import LearnerEnv, LearnerVectorEnv
+from quincunx_env.envs.multiplayer import legal_actions
+from quincunx_env.game import Game, IllegalAction
+from quincunx_env.observation import Observer, Pieces
+from quincunx_env.rules import Rules
+from tests.test_observation import same
+
+Actions = npt.NDArray[np.int64]
+SEED = 21
+
+GAMES: list[dict[str, Any]] = [
+    {"num_players": 2},
+    {"num_players": 3, "start": "open", "excuse": True},
+    {"num_players": 4, "pawns": True, "flush": True, "match": True},
+    {"num_players": 2, "start": "open", "simpleton": True, "match": True},
+    {"num_players": 3, "simpleton": True},
+]
+each_game = pytest.mark.parametrize("options", GAMES, ids=lambda options: "-".join(map(str, options.values())))
+each_reward = pytest.mark.parametrize("reward", ["points", "margin", "outcome"])
+
+
+def lowest(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    """The lowest legal action."""
+    actions: Actions = mask.argmax(axis=1)
+    return actions
+
+
+def highest(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    """The highest legal action."""
+    actions: Actions = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
+    return actions
+
+
+def act(policy: Any, game: Game) -> int:
+    """What a policy does in a plain game."""
+    observer = Observer(game.rules, preview=True)
+    seen = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
+    return int(policy(seen, legal_actions(game).view(np.bool_)[None], np.random.default_rng(0))[0])
+
+
+def worth(reward: str, gains: list[int], seat: int) -> float:
+    """A reward by its definition; ``outcome`` comes at the end."""
+    rest = [gain for other, gain in enumerate(gains) if other != seat]
+    return {"points": float(gains[seat]), "margin": gains[seat] - sum(rest) / len(rest), "outcome": 0.0}[reward]
+
+
+@each_game
+@each_reward
+@pytest.mark.parametrize("opponents", [greedy, lowest], ids=["greedy", "lowest"])
+def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], reward: Any, opponents: Any) -> None:
+    """Against games played by hand, over every seat: observations, masks, rewards, the end and the last info."""
+    env = LearnerEnv(opponents=opponents, reward=reward, observation="flat", **options)
+    rng, players = np.random.default_rng(5), options["num_players"]
+    for number in range(players + 1):
+        seen, info = env.reset(seed=SEED if number == 0 else None)
+        game, seat = Game.from_seed(env.envs.rules, SEED, number), number % players
+        total, waiting, over = 0.0, 0.0, False
+        while not over:
+            while game.mover != seat:
+                waiting += worth(reward, game.step(act(opponents, game)), seat)
+            same(seen, env.envs.observer.observe_flat(game, seat))
+            same(info["action_mask"], legal_actions(game))
+            same(env.action_masks(), legal_actions(game).view(np.bool_))
+            action = int(rng.choice(np.flatnonzero(info["action_mask"])))
+            seen, got, over, truncated, info = env.step(action)
+            waiting += worth(reward, game.step(action), seat)
+            while not game.over and game.mover != seat:
+                waiting += worth(reward, game.step(act(opponents, game)), seat)
+            if game.over and reward == "outcome":
+                share = 1 / len(game.winners) if seat in game.winners else 0
+                waiting = (players * share - 1) / (players - 1)
+            assert got == pytest.approx(waiting)
+            assert over == game.over
+            assert not truncated
+            total, waiting = total + got, 0.0
+        assert info["score"] == game.totals[seat]
+        assert info["totals"].tolist() == game.totals[seat:] + game.totals[:seat]
+        assert info["win"] == (1 / len(game.winners) if seat in game.winners else 0)
+        assert (info["seat"], info["seed"], info["game"]) == (seat, SEED, number)
+        assert info["value"] == pytest.approx(total)
+        if reward == "points":
+            assert total == info["score"]
+        same(seen, env.envs.observer.observe_flat(game, seat))
+        with pytest.raises(ResetNeeded):
+            env.step(0)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+@each_game
+def test_many_games_tell_the_stories_of_single_ones(options: dict[str, Any], mode: AutoresetMode) -> None:
+    """Key by key as Gymnasium's own vector environment of single ones, whatever the neighbours do."""
+    many = LearnerVectorEnv(3, opponents=greedy, autoreset_mode=mode, **options)
+    sync = SyncVectorEnv([lambda: LearnerEnv(opponents=greedy, **options)] * 3, autoreset_mode=mode)
+    rng = np.random.default_rng(0)
+    seen, info = many.reset(seed=SEED)
+    its, its_info = sync.reset(seed=SEED)
+    same(seen, its)
+    same(info, its_info)
+    for _ in range(60):
+        mask = info["action_mask"].astype(np.bool_)
+        mask[~mask.any(axis=1)] = True
+        actions = uniform({}, mask, rng)
+        seen, rewards, over, truncated, info = many.step(actions)
+        its, its_rewards, its_over, its_truncated, its_info = sync.step(actions)
+        if mode == AutoresetMode.NEXT_STEP:
+            its_info["action_mask"][its_over] = 1  # any action is ignored there
+        same(seen, its)
+        same(over, its_over)
+        same(truncated, its_truncated)
+        assert rewards == pytest.approx(its_rewards)
+        same(info, its_info)
+        if mode == AutoresetMode.DISABLED and over.any():
+            seen, info = many.reset(options={"reset_mask": over.copy()})
+            its, _ = sync.reset(options={"reset_mask": over.copy()})
+            same(seen, its)
+
+
+def test_each_opponent_plays_the_seat_that_follows() -> None:
+    """Of two opponents the first plays next after the learner, wherever that sits."""
+    env = LearnerEnv(opponents=[lowest, highest], num_players=3, seat="rotate", reward="points")
+    for number in range(3):
+        env.reset(seed=SEED if number == 0 else None)
+        game, over = Game.from_seed(env.envs.rules, SEED, number), False
+        while not over:
+            while game.mover != number:
+                game.step(act(lowest if game.mover == (number + 1) % 3 else highest, game))
+            action = act(greedy, game)
+            game.step(action)
+            while not game.over and game.mover != number:
+                game.step(act(lowest if game.mover == (number + 1) % 3 else highest, game))
+            _, _, over, _, info = env.step(action)
+        assert info["totals"].tolist() == game.totals[number:] + game.totals[:number]
+
+
+def test_a_pool_is_sampled_for_each_game() -> None:
+    envs = LearnerVectorEnv(400, pool=[lowest, highest, greedy], num_players=3)
+    envs.reset(seed=0)
+    assert (envs.who == envs.who[:, :1]).all(), "all opponents of a game are the same"
+    counts = np.bincount(envs.who[:, 0], minlength=3)
+    assert (abs(counts - 400 / 3) < 40).all()
+    before = envs.who.copy()
+    envs.reset()
+    assert (before != envs.who).any()
+    envs.reset(seed=0)
+    same(before, envs.who)
+
+
+def test_the_seat_is_fixed_or_goes_round() -> None:
+    fixed = LearnerVectorEnv(2, opponents=greedy, num_players=4, seat=3)
+    turning = LearnerVectorEnv(2, opponents=greedy, num_players=4)
+    for number in range(5):
+        for envs, seat in ((fixed, 3), (turning, number % 4)):
+            envs.reset(seed=1 if number == 0 else None)
+            assert envs.seat.tolist() == [seat, seat]
+            assert envs.batch.mover.tolist() == [seat, seat]
+
+
+def test_state_can_be_saved_and_restored() -> None:
+    envs, twin = (LearnerVectorEnv(4, opponents=greedy, num_players=3) for _ in range(2))
+    rng = np.random.default_rng(3)
+    _, info = envs.reset(seed=2)
+    for _ in range(9):
+        info = envs.step(uniform({}, info["action_mask"].view(np.bool_), rng))[4]
+    _, restored = twin.set_state(envs.get_state())
+    same(restored["action_mask"], info["action_mask"])
+    for _ in range(20):
+        actions = uniform({}, info["action_mask"].view(np.bool_), rng)
+        mine, its = envs.step(actions), twin.step(actions)
+        same(list(mine), list(its))
+        info = mine[4]
+
+
+def test_deals_can_be_handed_in() -> None:
+    rules = Rules(num_players=2, match=True)
+    deals = [Deal.from_seed(rules, 77, 5, round) for round in range(2)]
+    env = LearnerEnv(opponents=greedy, num_players=2, match=True, seat=0, observation="flat")
+    seen, _ = env.reset(options={"deal": deals})
+    same(seen, env.envs.observer.observe_flat(Game(rules, deals), 0))
+    many = LearnerVectorEnv(2, opponents=greedy, num_players=2, match=True, seat=0, observation="flat")
+    both, _ = many.reset(options={"deal": [[str(deal) for deal in deals]] * 2})
+    same(both, np.stack([np.asarray(seen)] * 2))
+
+
+def test_illegal_actions() -> None:
+    env = LearnerVectorEnv(2, opponents=greedy)
+    _, info = env.reset(seed=0)
+    before = env.get_state()
+    legal = info["action_mask"].argmax(axis=1)
+    with pytest.raises(IllegalAction, match="game 1: action 5000 is out of range"):
+        env.step(np.array([legal[0], 5000]))
+    same(before, env.get_state())
+    lenient = LearnerVectorEnv(2, opponents=greedy, illegal="lose", illegal_reward=-50.0, seat=0)
+    _, info = lenient.reset(seed=0)
+    _, rewards, over, _, _ = lenient.step(np.array([info["action_mask"][0].argmax(), 5000]))
+    assert over.tolist() == [False, True]
+    assert rewards[1] == -50
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({}, "either opponents or pool"),
+        ({"opponents": greedy, "pool": [greedy]}, "either opponents or pool"),
+        ({"pool": []}, "at least one policy"),
+        ({"opponents": [greedy], "num_players": 3}, "2 opponents are needed, got 1"),
+        ({"opponents": greedy, "num_players": 1}, "num_players must be one of 2, 3, 4"),
+        ({"opponents": greedy, "seat": 2}, "seat must be one of 'rotate', 0, 1"),
+        ({"opponents": greedy, "reward": "score"}, "reward must be one of"),
+        ({"opponents": greedy, "simpleton": True, "actions": "factored"}, "'factored' has no announcements"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        LearnerVectorEnv(2, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"observation": "flat", "preview": True}, {"actions": "factored"}], ids=str)
+def test_gymnasium_accepts_it(options: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make("Quincunx/Learner-v0", opponents=greedy, illegal="lose", render_mode="ansi", **options)
+        check_env(env.unwrapped)
+        envs = gymnasium.make_vec("Quincunx/Learner-v0", num_envs=3, opponents=greedy, **options)
+        assert envs.reset(seed=0)[1]["action_mask"].any(axis=1).all()
+
+
+def test_stable_baselines3_trains_on_it() -> None:
+    pytest.importorskip("sb3_contrib")
+    from sb3_contrib import MaskablePPO
+
+    from quincunx_env.adapters.sb3 import LearnerVecEnv
+
+    env = LearnerVecEnv(8, pool=[greedy, uniform], num_players=3, observation="flat")
+    model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=32, n_epochs=1, seed=0, device="cpu")
+    model.learn(128)
+    env.seed(3)
+    env.reset()
+    ends = 0
+    while not ends:
+        _, rewards, dones, infos = env.step(uniform({}, env.env_method("action_masks"), np.random.default_rng(0)))
+        for row in np.flatnonzero(dones):
+            ends += 1
+            assert infos[row]["episode"]["r"] == infos[row]["value"]
+            assert len(infos[row]["totals"]) == 3
+            assert infos[row]["terminal_observation"].shape == env.observation_space.shape
+    assert rewards.dtype == np.float32
