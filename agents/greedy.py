@@ -8,7 +8,7 @@ from quincunx_env.rules import ANNOUNCE_MIN
 
 
 def greedy(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.arena.Policy`.
+    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.policy.Policy`.
 
     With Simpleton it announces what the play is worth.
     """

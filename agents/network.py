@@ -136,7 +136,7 @@ class PlayPolicy(MaskableActorCriticPolicy):
 
 
 class NetworkPolicy:
-    """A trained policy of sb3-contrib as a `quincunx_env.arena.Policy` that takes the likeliest action.
+    """A trained policy of sb3-contrib as a `quincunx_env.policy.Policy` that takes the likeliest action.
 
     Args:
         policy: of a MaskablePPO trained on flat observations.
@@ -150,7 +150,7 @@ class NetworkPolicy:
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """See `quincunx_env.arena.Policy`."""
+        """See `quincunx_env.policy.Policy`."""
         flat = self.observer.flatten(observation)
         actions, _ = self.policy.predict(flat, action_masks=mask, deterministic=True)
         return actions

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from quincunx_env.batch import Batch
 from quincunx_env.deal import Domain
-from quincunx_env.envs.common import Policy
 from quincunx_env.observation import Observer
+from quincunx_env.policy import Policy
 from quincunx_env.rules import Rules
 from quincunx_env.scoring import RATING_STEPS, RATINGS
 

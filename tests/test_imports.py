@@ -16,7 +16,7 @@ ROOT = Path(quincunx_env.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 LAYERS = (
-    *("cards", "grid", "rules", "deal", "scoring", "game", "batch", "observation", "resample", "render"),
+    *("cards", "grid", "rules", "deal", "scoring", "game", "batch", "observation", "policy", "resample", "render"),
     *("envs", "quincunx_v0", "adapters", "arena", "__init__"),
 )
 """Modules and subpackages: each imports from those before it, and a subpackage from itself."""

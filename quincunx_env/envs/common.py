@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
 from quincunx_env.deal import MAX_SEED, Deal, check_seed
@@ -51,25 +50,6 @@ def as_deals(deal: Deal | str | Sequence[Deal | str]) -> list[Deal]:
         if not isinstance(each, Deal | str):
             raise ValueError(f"a deal is a Deal or its text, got {each!r}")
     return [Deal.parse(each) if isinstance(each, str) else each for each in several]
-
-
-class Policy(Protocol):
-    """Chooses a joint action in each of n positions."""
-
-    def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        """Choose legal actions.
-
-        Args:
-            observation: pieces [n, ...] from the seats to move, the preview among them.
-            mask: bool [n, actions], True = legal; never empty.
-            rng: the only source of randomness.
-
-        Returns:
-            int64 [n].
-        """
-        ...
 
 
 class Spelling:

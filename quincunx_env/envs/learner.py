@@ -9,9 +9,10 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.envs.common import REWARDS, Info, Policy, Spelling, check_option, outcome
+from quincunx_env.envs.common import REWARDS, Info, Spelling, check_option, outcome
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.observation import Flat, Observer, Pieces
+from quincunx_env.policy import Policy
 from quincunx_env.rules import Rules, Start
 
 
