@@ -9,9 +9,9 @@ import numpy.typing as npt
 from quincunx_env import resample
 from quincunx_env.batch import Batch, Bools, Ints
 from quincunx_env.deal import Deal
-from quincunx_env.envs.common import REWARDS, check_option, margin, outcome
+from quincunx_env.envs.common import REWARDS, check_option, margin, multiplayer_rules, outcome
 from quincunx_env.observation import Flat, Observer, Pieces
-from quincunx_env.rules import Rules, Start
+from quincunx_env.rules import Start
 
 
 class Turn(NamedTuple):
@@ -75,19 +75,10 @@ class BatchedQuincunx:
         preview: bool = False,
         autoreset: bool = True,
     ) -> None:
-        check_option("num_players", num_players, 2, 3, 4)
         check_option("reward", reward, *REWARDS)
         check_option("observation", observation, "flat", "pieces")
         check_option("preview", preview, False, True)
-        self.rules = Rules(
-            num_players=num_players,
-            start=start,
-            excuse=excuse,
-            pawns=pawns,
-            flush=flush,
-            simpleton=simpleton,
-            match=match,
-        )
+        self.rules = multiplayer_rules(num_players, start, excuse, pawns, flush, simpleton, match)
         self.observer = Observer(self.rules, preview)
         self.batch = Batch(self.rules, num_games)
         self.reward = reward

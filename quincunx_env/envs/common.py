@@ -10,7 +10,7 @@ from gymnasium import spaces
 from quincunx_env.deal import MAX_SEED, Deal, check_seed
 from quincunx_env.game import Game
 from quincunx_env.observation import Flat, Observer, Pieces
-from quincunx_env.rules import Rules
+from quincunx_env.rules import Rules, Start
 
 Info = dict[str, Any]
 
@@ -25,6 +25,18 @@ def check_option(name: str, value: Any, *allowed: Any) -> None:
     """
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def multiplayer_rules(
+    num_players: int, start: Start, excuse: bool, pawns: bool, flush: bool, simpleton: bool, match: bool
+) -> Rules:
+    """The rules of a game for two to four players.
+
+    Raises:
+        ValueError: naming the option and what is allowed.
+    """
+    check_option("num_players", num_players, 2, 3, 4)
+    return Rules(num_players, start, False, excuse, pawns, flush, simpleton, match)
 
 
 def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:

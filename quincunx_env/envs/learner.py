@@ -9,11 +9,11 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.envs.common import REWARDS, Info, Spelling, check_option, outcome
+from quincunx_env.envs.common import REWARDS, Info, Spelling, check_option, multiplayer_rules, outcome
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.observation import Flat, Observer, Pieces
 from quincunx_env.policy import Policy
-from quincunx_env.rules import Rules, Start
+from quincunx_env.rules import Start
 
 
 class LearnerVectorEnv(GamesVectorEnv):
@@ -70,21 +70,12 @@ class LearnerVectorEnv(GamesVectorEnv):
         copy: bool = True,
         render_mode: str | None = None,
     ) -> None:
-        check_option("num_players", num_players, 2, 3, 4)
         check_option("reward", reward, *REWARDS)
         check_option("render_mode", render_mode, None, "ansi")
         check_option("seat", seat, "rotate", *range(num_players))
         if (opponents is None) == (pool is None):
             raise ValueError("either opponents or pool must be given, and not both")
-        rules = Rules(
-            num_players=num_players,
-            start=start,
-            excuse=excuse,
-            pawns=pawns,
-            flush=flush,
-            simpleton=simpleton,
-            match=match,
-        )
+        rules = multiplayer_rules(num_players, start, excuse, pawns, flush, simpleton, match)
         spelling = Spelling(rules, observation, preview, actions, illegal)
         super().__init__(Batch(rules, num_envs), spelling, autoreset_mode, copy, render_mode)
         self._pooled = pool is not None

@@ -11,11 +11,11 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from quincunx_env.envs.common import REWARDS, DealSequence, check_option, margin, outcome
+from quincunx_env.envs.common import REWARDS, DealSequence, check_option, margin, multiplayer_rules, outcome
 from quincunx_env.game import Game, IllegalAction
 from quincunx_env.observation import Observer
 from quincunx_env.render import ansi
-from quincunx_env.rules import Rules, Start
+from quincunx_env.rules import Start
 
 Mask = npt.NDArray[np.int8]
 
@@ -95,21 +95,12 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        check_option("num_players", num_players, 2, 3, 4)
         check_option("reward", reward, *REWARDS)
         check_option("mask_in", mask_in, "obs", "info", "both")
         check_option("illegal", illegal, "raise", "lose")
         check_option("preview", preview, False, True)
         check_option("render_mode", render_mode, None, "ansi")
-        self.rules = Rules(
-            num_players=num_players,
-            start=start,
-            excuse=excuse,
-            pawns=pawns,
-            flush=flush,
-            simpleton=simpleton,
-            match=match,
-        )
+        self.rules = multiplayer_rules(num_players, start, excuse, pawns, flush, simpleton, match)
         self.observer = Observer(self.rules, preview)
         self.reward = reward
         self.illegal_reward = illegal_reward
