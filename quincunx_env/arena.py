@@ -1,4 +1,4 @@
-"""Measuring policies: a protocol for them, and their evaluation on numbered deals.
+"""Measuring policies: their evaluation on numbered deals.
 
 Deal number k of a domain is what a batch seeded k deals first; two policies evaluated on deals 0 to n - 1 have played
 the same n deals. Benchmark deals serve for final figures alone; to choose between policies or settings look at the
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.batch import Batch
+from quincunx_env.batch import Batch, ratings
 from quincunx_env.deal import Domain
 from quincunx_env.observation import Observer
 from quincunx_env.policy import Policy
 from quincunx_env.rules import Rules
-from quincunx_env.scoring import RATING_STEPS, RATINGS
+from quincunx_env.scoring import RATINGS
 
 __all__ = ["Evaluation", "Policy", "evaluate", "table"]
 
@@ -56,7 +56,7 @@ class Evaluation:
     @property
     def classes(self) -> dict[str, float]:
         """Share of each of the `RATINGS`."""
-        classes = np.where(self.lost, 0, 1 + np.searchsorted(RATING_STEPS, self.scores, side="right"))
+        classes = ratings(self.scores, self.lost)
         shares = np.bincount(classes, minlength=len(RATINGS)) / len(classes)
         return dict(zip(RATINGS, shares.tolist(), strict=True))
 

@@ -590,6 +590,11 @@ class Batch:
         )
 
 
+def ratings(scores: Ints, lost: Bools) -> Ints:
+    """`scoring.rating` of many solitaire rounds: int64 [n], bool [n] -> int64 [n]."""
+    return np.where(lost, 0, 1 + np.searchsorted(scoring.RATING_STEPS, scores, side="right"))
+
+
 def _row_numbers(rows: npt.ArrayLike) -> Ints:
     """Rows given as numbers or as a mask, as int64 [n]."""
     array = np.atleast_1d(np.asarray(rows))

@@ -14,7 +14,7 @@ import pytest
 from quincunx_env import quincunx_v0
 from quincunx_env.batch import Batch
 from quincunx_env.envs.batched import BatchedQuincunx
-from quincunx_env.envs.multiplayer import legal_actions
+from quincunx_env.envs.common import legal_actions
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.game import Game
 from quincunx_env.observation import Observer

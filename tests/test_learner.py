@@ -14,8 +14,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from agents.greedy import greedy
 from agents.uniform import uniform
 from quincunx_env.deal import Deal
+from quincunx_env.envs.common import legal_actions
 from quincunx_env.envs.learner import LearnerEnv, LearnerVectorEnv
-from quincunx_env.envs.multiplayer import legal_actions
 from quincunx_env.game import Game, IllegalAction
 from quincunx_env.observation import Observer, Pieces
 from quincunx_env.rules import Rules

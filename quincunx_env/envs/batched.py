@@ -9,7 +9,7 @@ import numpy.typing as npt
 from quincunx_env import resample
 from quincunx_env.batch import Batch, Bools, Ints
 from quincunx_env.deal import Deal
-from quincunx_env.envs.common import REWARDS, check_option, margin, multiplayer_rules, outcome
+from quincunx_env.envs.common import REWARDS, check_option, end_rewards, multiplayer_rules, step_rewards
 from quincunx_env.observation import Flat, Observer, Pieces
 from quincunx_env.rules import Start
 
@@ -119,21 +119,13 @@ class BatchedQuincunx:
         before = batch.over.copy()
         gains = batch.step(actions)
         ended = batch.over & ~before
-        rewards = self._rewards(gains, ended)
+        rewards = step_rewards(self.reward, gains)
+        if self.reward == "outcome":
+            rewards[ended] = end_rewards(batch.totals[ended])
         totals = batch.totals.copy()
         if self.autoreset and ended.any():
             batch.reset(rows=ended)
         return Step(rewards, ended, totals, self.turn())
-
-    def _rewards(self, gains: Ints, ended: Bools) -> npt.NDArray[np.float64]:
-        if self.reward == "points":
-            return gains.astype(np.float64)
-        if self.reward == "margin":
-            return np.stack(margin(list(gains.T)), axis=1)
-        rewards = np.zeros(gains.shape)
-        if ended.any():
-            rewards[ended] = np.stack(outcome(list(self.batch.totals[ended].T)), axis=1)
-        return rewards
 
     # --- State -------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 
 from quincunx_env.deal import MAX_SEED, Deal, check_seed
@@ -13,6 +14,9 @@ from quincunx_env.observation import Flat, Observer, Pieces
 from quincunx_env.rules import Rules, Start
 
 Info = dict[str, Any]
+
+METADATA: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}
+"""Of every Gymnasium environment here."""
 
 Number = TypeVar("Number", int, float, np.ndarray[Any, Any])
 
@@ -37,6 +41,20 @@ def multiplayer_rules(
     """
     check_option("num_players", num_players, 2, 3, 4)
     return Rules(num_players, start, False, excuse, pawns, flush, simpleton, match)
+
+
+def legal_actions(game: Game) -> npt.NDArray[np.int8]:
+    """Joint actions that are legal for the seat to move, int8 [actions]; all 0 when the game is over."""
+    rules = game.rules
+    mask = np.zeros(rules.num_actions, np.int8)
+    if game.over:
+        return mask
+    if game.pending:
+        mask[rules.num_plays_encoded :] = 1
+    else:
+        cards, cells = np.frombuffer(game.hands[game.mover], np.int8), np.frombuffer(game.legal, np.int8)
+        np.multiply.outer(cards, cells, out=mask[: rules.num_plays_encoded].reshape(len(cards), len(cells)))
+    return mask
 
 
 def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
@@ -151,6 +169,18 @@ REWARDS = ("points", "margin", "outcome")
 """``points``: what the seat scored. ``margin``: its points less the mean of the others'. ``outcome``: at the end,
 (P * share - 1) / (P - 1) with share = 1/W for each of W winners and 0 for the others; +1, 0, -1 for two. The last two
 sum to zero over the P seats."""
+
+
+def step_rewards(reward: str, gains: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Rewards of a step in many games: int64 [n, P] -> float64 [n, P]; those of ``outcome`` come at the end."""
+    if reward == "points":
+        return gains.astype(np.float64)
+    return np.stack(margin(list(gains.T)), axis=1) if reward == "margin" else np.zeros(gains.shape)
+
+
+def end_rewards(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """``outcome`` rewards of many games that have ended: int64 [n, P] -> float64 [n, P]."""
+    return np.stack(outcome(list(totals.T)), axis=1)
 
 
 def margin(gains: Sequence[Number]) -> list[Any]:

@@ -9,7 +9,16 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.envs.common import REWARDS, Info, Spelling, check_option, multiplayer_rules, outcome
+from quincunx_env.envs.common import (
+    METADATA,
+    REWARDS,
+    Info,
+    Spelling,
+    check_option,
+    end_rewards,
+    multiplayer_rules,
+    step_rewards,
+)
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.observation import Flat, Observer, Pieces
 from quincunx_env.policy import Policy
@@ -123,8 +132,7 @@ class LearnerVectorEnv(GamesVectorEnv):
         rewards += self._others_play(np.flatnonzero(~batch.over))
         finished = np.flatnonzero(batch.over & ~ended & ~illegal)
         if self.reward == "outcome" and len(finished):
-            by_seat = np.stack(outcome(list(batch.totals[finished].T)), axis=1)
-            rewards[finished] = by_seat[np.arange(len(finished)), self.seat[finished]]
+            rewards[finished] = end_rewards(batch.totals[finished])[np.arange(len(finished)), self.seat[finished]]
         rewards[illegal] += self.illegal_reward
         self.value += rewards
         return rewards
@@ -146,13 +154,7 @@ class LearnerVectorEnv(GamesVectorEnv):
 
     def _share(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
         """What gains [n, P] are worth to the learners of these rows."""
-        players = self.rules.num_players
-        own = gains[np.arange(len(rows)), self.seat[rows]]
-        if self.reward == "points":
-            return own.astype(np.float64)
-        if self.reward == "margin":
-            return np.asarray((players * own - gains.sum(axis=1)) / (players - 1))
-        return np.zeros(len(rows))
+        return step_rewards(self.reward, gains)[np.arange(len(rows)), self.seat[rows]]
 
     def _final(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
         batch, players, each = self.batch, self.rules.num_players, np.arange(len(rows))
@@ -176,7 +178,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         options: those of `LearnerVectorEnv`, except ``num_envs``, ``autoreset_mode`` and ``copy``.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  as in gymnasium.Env
+    metadata: dict[str, Any] = METADATA
 
     def __init__(self, **options: Any) -> None:
         self.envs = LearnerVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED, **options)

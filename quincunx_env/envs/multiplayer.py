@@ -11,7 +11,15 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from quincunx_env.envs.common import REWARDS, DealSequence, check_option, margin, multiplayer_rules, outcome
+from quincunx_env.envs.common import (
+    REWARDS,
+    DealSequence,
+    check_option,
+    legal_actions,
+    margin,
+    multiplayer_rules,
+    outcome,
+)
 from quincunx_env.game import Game, IllegalAction
 from quincunx_env.observation import Observer
 from quincunx_env.render import ansi
@@ -185,14 +193,10 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             self._was_dead_step(action)
             return
         try:
-            rewards = self._rewards(game.step(index(action)))
-        except (IllegalAction, TypeError) as error:
+            rewards = self._rewards(game.step(_as_integer(action)))
+        except IllegalAction:
             if not self._lenient:
-                raise (
-                    error
-                    if isinstance(error, IllegalAction)
-                    else IllegalAction(f"an action is an integer, got {action!r}")
-                ) from None
+                raise
             game.over = True
             rewards = [self.illegal_reward if other == agent else 0.0 for other in self.possible_agents]
         self._cumulative_rewards[agent] = 0.0
@@ -252,18 +256,11 @@ _STATE = (
 )
 
 
-def legal_actions(game: Game) -> Mask:
-    """Joint actions that are legal for the seat to move, int8 [actions]; all 0 when the game is over."""
-    rules = game.rules
-    mask = np.zeros(rules.num_actions, np.int8)
-    if game.over:
-        return mask
-    if game.pending:
-        mask[rules.num_plays_encoded :] = 1
-    else:
-        cards, cells = np.frombuffer(game.hands[game.mover], np.int8), np.frombuffer(game.legal, np.int8)
-        np.multiply.outer(cards, cells, out=mask[: rules.num_plays_encoded].reshape(len(cards), len(cells)))
-    return mask
+def _as_integer(action: Any) -> int:
+    try:
+        return index(action)
+    except TypeError:
+        raise IllegalAction(f"an action is an integer, got {action!r}") from None
 
 
 def raw_env(**options: Any) -> QuincunxAEC:

@@ -12,8 +12,16 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env import scoring
-from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.envs.common import DealSequence, Info, Spelling, check_option, reset_options
+from quincunx_env.batch import Batch, Bools, Ints, ratings
+from quincunx_env.envs.common import (
+    METADATA,
+    DealSequence,
+    Info,
+    Spelling,
+    check_option,
+    legal_actions,
+    reset_options,
+)
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.game import Game, IllegalAction
 from quincunx_env.observation import Flat, Pieces
@@ -81,7 +89,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     v0: first release.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  as in gymnasium.Env
+    metadata: dict[str, Any] = METADATA
 
     def __init__(
         self,
@@ -176,11 +184,10 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
 
     def _mask(self) -> Mask:
         game = self.game
-        cards, cells = np.frombuffer(game.hands[0], np.int8), np.frombuffer(game.legal, np.int8)
-        mask = np.concatenate([cards, cells]) if self.spelling.factored else np.multiply.outer(cards, cells).ravel()
-        if game.over:
-            mask[:] = 0
-        return mask
+        if not self.spelling.factored:
+            return legal_actions(game)
+        mask = np.frombuffer(game.hands[0] + game.legal, np.int8).copy()
+        return np.zeros_like(mask) if game.over else mask
 
     def _final(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]
@@ -283,8 +290,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         batch = self.batch
         score, lost = batch.scores[rows, 0], batch.lost[rows]
         penalty = np.where(lost, 0, batch.penalties(rows)[:, 0])
-        rating = np.where(lost, 0, 1 + np.searchsorted(scoring.RATING_STEPS, score, side="right"))
-        values = score, self.value[rows], lost, rating, penalty, batch.seed[rows], batch.game[rows]
+        values = score, self.value[rows], lost, ratings(score, lost), penalty, batch.seed[rows], batch.game[rows]
         return dict(zip(_FINAL, values, strict=True))
 
 

@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from quincunx_env.batch import Batch, Bools, Ints
 from quincunx_env.deal import MAX_SEED, Deal
-from quincunx_env.envs.common import Info, Spelling, as_deals, reset_options
+from quincunx_env.envs.common import METADATA, Info, Spelling, as_deals, reset_options
 from quincunx_env.game import IllegalAction
 from quincunx_env.observation import Flat, Pieces
 from quincunx_env.render import ansi
@@ -40,7 +40,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         render_mode: ``"ansi"`` or None.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  as in VectorEnv
+    metadata: dict[str, Any] = METADATA
 
     def __init__(
         self, batch: Batch, spelling: Spelling, autoreset_mode: AutoresetMode | str, copy: bool, render_mode: str | None
@@ -204,7 +204,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return info
 
     def action_masks(self) -> Bools:
-        """The mask of every row as bool, [num_envs, ...] (a new array); all False where a round is over."""
+        """The mask of every row as bool, [num_envs, ...] (a new array); all False where a game is over."""
         if self.spelling.factored:
             return np.concatenate([self.batch.card_mask(), self.batch.cell_mask()], axis=1)
         return self.batch.mask()
