@@ -1,1 +1,1 @@
-"""Baseline agents, one idea to a file; all of them are `quincunx_env.policy.Policy`."""
+"""Baseline agents, one idea to a file; all of them are `quincunx_env.core.policy.Policy`."""

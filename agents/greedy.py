@@ -3,12 +3,12 @@
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.observation import Pieces
-from quincunx_env.rules import ANNOUNCE_MIN
+from quincunx_env.core.observation import Pieces
+from quincunx_env.quincunx.rules import ANNOUNCE_MIN
 
 
 def greedy(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.policy.Policy`.
+    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.core.policy.Policy`.
 
     With Simpleton it announces what the play is worth.
     """

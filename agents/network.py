@@ -15,8 +15,8 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
-from quincunx_env.cards import CARDS, SUITS
-from quincunx_env.observation import Observer, Pieces
+from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.quincunx.cards import CARDS, SUITS
 
 POINTS_SCALE = 10.0
 VALUE_SCALE = 50.0
@@ -136,7 +136,7 @@ class PlayPolicy(MaskableActorCriticPolicy):
 
 
 class NetworkPolicy:
-    """A trained policy of sb3-contrib as a `quincunx_env.policy.Policy` that takes the likeliest action.
+    """A trained policy of sb3-contrib as a `quincunx_env.core.policy.Policy` that takes the likeliest action.
 
     Args:
         policy: of a MaskablePPO trained on flat observations.
@@ -150,7 +150,7 @@ class NetworkPolicy:
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """See `quincunx_env.policy.Policy`."""
+        """See `quincunx_env.core.policy.Policy`."""
         flat = self.observer.flatten(observation)
         actions, _ = self.policy.predict(flat, action_masks=mask, deterministic=True)
         return actions

@@ -2,22 +2,22 @@
 
 from pathlib import Path
 
-from quincunx_env.observation import Observer
-from quincunx_env.rules import Rules
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
 
 HERE = Path(__file__).parent
 
 OBSERVATIONS = """\
 # Observations
 
-*Written by `make docs` from `quincunx_env.observation`.*
+*Written by `make docs` from `quincunx_env.quincunx.observation`.*
 
 An observation is a list of named pieces. `pieces` is a dictionary of them; `flat` is one int16 vector in which each
 piece has its slice, in C order. `Observer.flatten` and `Observer.unflatten` turn one into the other without loss.
 Seats are counted from the observing one: seat 0 is oneself, seat 1 plays next. Rounds, totals and seats are left out
 where the rules leave them nothing to say. `env.unwrapped.observer.table()` prints the table of any environment.
 
-Cards are the ids of `quincunx_env.cards`, cells count from the top left, row by row.
+Cards are the ids of `quincunx_env.quincunx.cards`, cells count from the top left, row by row.
 """
 
 EXAMPLES = {

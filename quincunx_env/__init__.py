@@ -10,20 +10,18 @@ The games for two to four players are PettingZoo's, one at a time, or many at on
 
 >>> from quincunx_env import quincunx_v0
 >>> env = quincunx_v0.env(num_players=3)
->>> from quincunx_env.envs.batched import BatchedQuincunx
->>> games = BatchedQuincunx(1024, num_players=3)
+>>> from quincunx_env.envs.batched import BatchedGames
+>>> games = BatchedGames(1024, num_players=3)
 """
 
 import pettingzoo
 from gymnasium.envs.registration import register
 
-from quincunx_env.batch import Batch
-from quincunx_env.cards import card_name, parse_card
-from quincunx_env.deal import Deal
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.observation import Observer
-from quincunx_env.rules import Rules
-from quincunx_env.scoring import RATINGS, Score
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.resample import resample
+from quincunx_env.quincunx import Batch, Deal, Game, Observer, Rules
+from quincunx_env.quincunx.cards import card_name, parse_card
+from quincunx_env.quincunx.scoring import RATINGS, Score
 
 __version__ = "0.1.0"
 
@@ -38,6 +36,7 @@ __all__ = [
     "Score",
     "card_name",
     "parse_card",
+    "resample",
 ]
 
 register(
@@ -54,3 +53,4 @@ register(
 
 if hasattr(pettingzoo, "register"):  # from 1.27 on
     pettingzoo.register("aec", "Quincunx/Quincunx-v0", entry_point="quincunx_env.quincunx_v0:env")
+    pettingzoo.register("aec", "Quincunx/Spiral-v0", entry_point="quincunx_env.spiral_v0:env")

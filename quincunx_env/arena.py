@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.batch import Batch, ratings
-from quincunx_env.deal import Domain
-from quincunx_env.observation import Observer
-from quincunx_env.policy import Policy
-from quincunx_env.rules import Rules
-from quincunx_env.scoring import RATINGS
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Policy
+from quincunx_env.quincunx.batch import Batch, ratings
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import RATINGS
 
 __all__ = ["Evaluation", "Policy", "evaluate", "table"]
 

@@ -7,12 +7,14 @@ import pytest
 from agents.greedy import greedy
 from agents.uniform import uniform
 from quincunx_env.arena import Evaluation, evaluate, table
-from quincunx_env.batch import Batch
-from quincunx_env.deal import Deal
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.observation import Observer, Pieces
-from quincunx_env.rules import Rules
-from quincunx_env.scoring import rating
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Pieces
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import rating
 
 
 def first_legal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -21,11 +21,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env.batch import Batch, Ints
-from quincunx_env.deal import Deal
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.rules import Rules
-from quincunx_env.scoring import rating
+from quincunx_env.core.batch import Ints
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import rating
 from tests import scorer
 from tests.scorer import Cell, Judgement
 from tests.variants import BASES, COMBINATIONS, NAMES, SIMPLETON_AND_MATCH, VARIANTS, Referee, names, random_action

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from agents.uniform import uniform
-from quincunx_env.envs.batched import BatchedQuincunx, Turn
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.observation import Observer
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.envs.batched import BatchedGames, Turn
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
 from tests.test_observation import same
 from tests.variants import COMBINATIONS
 
@@ -46,7 +47,7 @@ def expected_rewards(reward: str, gains: list[int], game: Game) -> list[float]:
 @every_game
 @every_reward
 def test_rewards_ends_and_positions_are_those_of_plain_games(options: dict[str, Any], reward: Any) -> None:
-    games = BatchedQuincunx(6, reward=reward, observation="pieces", **options)
+    games = BatchedGames(6, reward=reward, observation="pieces", **options)
     observer = Observer(games.rules, options.get("preview", False))
     turn = games.reset(seed=40)
     plain = [Game.from_seed(games.rules, 40 + row) for row in range(6)]
@@ -80,7 +81,7 @@ def test_rewards_ends_and_positions_are_those_of_plain_games(options: dict[str, 
 
 
 def test_without_automatic_reset_games_wait() -> None:
-    games = BatchedQuincunx(4, autoreset=False)
+    games = BatchedGames(4, autoreset=False)
     turn, rng = games.reset(seed=0), np.random.default_rng(0)
     for _ in range(20):
         step = games.step(choose(turn, rng))
@@ -95,7 +96,7 @@ def test_without_automatic_reset_games_wait() -> None:
 
 
 def test_flat_is_the_other_spelling() -> None:
-    flat, pieces = BatchedQuincunx(3), BatchedQuincunx(3, observation="pieces")
+    flat, pieces = BatchedGames(3), BatchedGames(3, observation="pieces")
     one, other = flat.reset(seed=1), pieces.reset(seed=1)
     assert isinstance(one.observation, np.ndarray)
     assert (flat.observer.flatten(other.observation) == one.observation).all()  # type: ignore[arg-type]
@@ -103,7 +104,7 @@ def test_flat_is_the_other_spelling() -> None:
 
 @every_game
 def test_state_can_be_forked_saved_and_restored(options: dict[str, Any]) -> None:
-    games, rng = BatchedQuincunx(5, **options), np.random.default_rng(1)
+    games, rng = BatchedGames(5, **options), np.random.default_rng(1)
     turn = games.reset(seed=9)
     for _ in range(7):
         turn = games.step(choose(turn, rng)).turn
@@ -124,11 +125,11 @@ def test_state_can_be_forked_saved_and_restored(options: dict[str, Any]) -> None
     with pytest.raises(ValueError, match="version"):
         games.restore(saved | {"version": np.array(99)})
     with pytest.raises(ValueError, match="'board' must be"):
-        BatchedQuincunx(4, **options).restore(saved)
+        BatchedGames(4, **options).restore(saved)
 
 
 def test_resampled_games_look_the_same_to_the_seat() -> None:
-    games, rng = BatchedQuincunx(2, num_players=3), np.random.default_rng(2)
+    games, rng = BatchedGames(2, num_players=3), np.random.default_rng(2)
     turn = games.reset(seed=3)
     for _ in range(5):
         turn = games.step(choose(turn, rng)).turn
@@ -145,8 +146,8 @@ def test_wrong_options_and_actions_are_refused() -> None:
         ({"start": "edges"}, "start must be"),
     ):
         with pytest.raises(ValueError, match=match):
-            BatchedQuincunx(2, **options)
-    games = BatchedQuincunx(2)
+            BatchedGames(2, **options)
+    games = BatchedGames(2)
     games.reset(seed=0)
     before = games.save()
     with pytest.raises(IllegalAction, match="game 1: action -1 is out of range"):
@@ -158,4 +159,4 @@ def test_every_combination_of_options_can_be_made() -> None:
     for rules in COMBINATIONS.values():
         if rules.num_players > 1:
             options: dict[str, Any] = {name: getattr(rules, name) for name in ("start", "excuse", "pawns", "flush")}
-            assert BatchedQuincunx(1, num_players=rules.num_players, **options).rules == rules
+            assert BatchedGames(1, num_players=rules.num_players, **options).rules == rules

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from quincunx_env.cards import (
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx.cards import (
     BASIC_DECK,
     CARDS,
-    EMPTY,
     EXCUSE,
     PAWNS,
     SUITS,
@@ -16,7 +16,7 @@ from quincunx_env.cards import (
     parse_cards,
     print_cards,
 )
-from quincunx_env.grid import BOXES, LINES, grid
+from quincunx_env.quincunx.grid import BOXES, LINES, grid
 from tests.scorer import EXTENDED_DECK
 
 TABLE = """

@@ -12,13 +12,12 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env import quincunx_v0
-from quincunx_env.batch import Batch
-from quincunx_env.envs.batched import BatchedQuincunx
-from quincunx_env.envs.common import legal_actions
+from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
-from quincunx_env.game import Game
-from quincunx_env.observation import Observer
-from quincunx_env.rules import Rules
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
 from tests.variants import VARIANTS
 
 SEED = 11
@@ -58,7 +57,11 @@ def plain_game(rules: Rules, script: list[int]) -> list[Moment]:
     game, observer = Game.from_seed(rules, SEED), Observer(rules, preview=True)
     moments = []
     for action in script:
-        mover, seen, mask = game.mover, observer.observe_flat(game, game.mover), legal_actions(game).view(np.bool_)
+        mover, seen, mask = (
+            game.mover,
+            observer.observe_flat(game, game.mover),
+            Observer(game.rules).mask(game).view(np.bool_),
+        )
         moments.append(Moment(mover, seen, mask, [float(gain) for gain in game.step(action)], game.over))
     return moments
 
@@ -139,7 +142,7 @@ def pettingzoo_aec(rules: Rules, script: list[int]) -> list[Moment]:
 
 
 def batched(rules: Rules, script: list[int]) -> list[Moment]:
-    games = BatchedQuincunx(1 + NEIGHBOURS, reward="points", preview=True, **options_of(rules))
+    games = BatchedGames(1 + NEIGHBOURS, reward="points", preview=True, **options_of(rules))
     turn = games.reset(seed=SEED)
     moments = []
     for action in script:
@@ -168,7 +171,7 @@ def script_of(rules: Rules) -> list[int]:
             announced = game.value(*game.pending)[0] + int(rng.integers(-2, 3))
             script.append(rules.num_plays_encoded + announced + 64)
         else:
-            script.append(int(rng.choice(np.flatnonzero(legal_actions(game)))))
+            script.append(int(rng.choice(np.flatnonzero(Observer(game.rules).mask(game)))))
         game.step(script[-1])
     return script
 

@@ -14,12 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quincunx_env.batch import Batch, unpack
-from quincunx_env.cards import EMPTY, parse_card
-from quincunx_env.deal import MAX_SEED, Deal
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.rules import Rules
-from quincunx_env.scoring import Score
+from quincunx_env.core.batch import unpack
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.deal import MAX_SEED
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.cards import parse_card
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import Score
 from tests.scorer import Cell
 from tests.variants import COMBINATIONS, MULTIPLAYER, SIMPLETON_AND_MATCH, VARIANTS, empty_cells, random_action
 

@@ -15,11 +15,14 @@ import quincunx_env
 ROOT = Path(quincunx_env.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-LAYERS = (
-    *("cards", "grid", "rules", "deal", "scoring", "game", "batch", "observation", "policy", "resample", "render"),
-    *("envs", "quincunx_v0", "adapters", "arena", "__init__"),
-)
+LAYERS = ("core", "quincunx", "spiral", "games", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "__init__")
 """Modules and subpackages: each imports from those before it, and a subpackage from itself."""
+
+GAMES = {"quincunx", "spiral"}
+"""Subpackages that know nothing of each other."""
+
+WITHIN = ("cards", "grid", "rules", "deal", "scoring", "game", "batch", "observation", "policy", "resample", "render")
+"""Modules of `core` and of a game: each imports from those before it, others from all of them."""
 
 OUTSIDE = {"agents", "train", "tests"}
 """A checkout has them, an installed package has not."""
@@ -33,6 +36,12 @@ def layer(parts: tuple[str, ...]) -> str:
     return parts[0].removesuffix(".py") if parts else "__init__"
 
 
+def is_module(*parts: str) -> bool:
+    """Whether the package has a module or subpackage of this name."""
+    path = ROOT.joinpath(*parts)
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
 def imports(tree: ast.AST, module: Path, nested: bool = True) -> Iterator[tuple[str, ...]]:
     """What a module imports, as dotted names in parts; without ``nested`` only what it does when it is imported."""
     for node in ast.iter_child_nodes(tree):
@@ -42,10 +51,10 @@ def imports(tree: ast.AST, module: Path, nested: bool = True) -> Iterator[tuple[
             package = ("quincunx_env", *module.parts[:-1])
             base = package[: len(package) - node.level + 1] if node.level else ()
             name = (*base, *(node.module.split(".") if node.module else ()))
-            if name == ("quincunx_env",):  # ``from quincunx_env import scoring`` is a module, if there is one
-                yield from ((*name, alias.name) if alias.name in LAYERS else name for alias in node.names)
-            else:
-                yield name
+            for alias in node.names:  # ``from quincunx_env.quincunx import scoring`` is a module, if there is one
+                yield (
+                    (*name, alias.name) if name[:1] == ("quincunx_env",) and is_module(*name[1:], alias.name) else name
+                )
         elif nested or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from imports(node, module, nested)
 
@@ -65,6 +74,10 @@ def test_imports_run_one_way(module: Path) -> None:
             assert other in LAYERS, f"{module} imports {'.'.join(name)}, which is no module"
             inside = own == other and len(module.parts) > 1
             assert inside or LAYERS.index(other) < LAYERS.index(own), f"{module} imports {'.'.join(name)}"
+            assert inside or not {own, other} <= GAMES, f"{module} imports {'.'.join(name)}"
+            stem = module.stem
+            if inside and own in {"core", *GAMES} and stem in WITHIN and len(name) > 2:
+                assert WITHIN.index(name[2]) < WITHIN.index(stem), f"{module} imports {'.'.join(name)}"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
@@ -81,8 +94,9 @@ def test_only_adapters_import_heavy_libraries(module: Path) -> None:
 def test_import_statements_of_all_kinds_are_seen() -> None:
     """Otherwise the tests above would show nothing."""
     source = """
-import torch.nn as nn, quincunx_env.cards
-from quincunx_env import scoring, Game
+import torch.nn as nn, quincunx_env.quincunx.cards
+from quincunx_env.quincunx import scoring
+from quincunx_env import Game
 from quincunx_env.envs.solitaire import SolitaireEnv
 from ..rules import Rules
 from . import other
@@ -96,8 +110,8 @@ def later():
     module = Path("envs/new.py")
     found = [".".join(name) for name in imports(ast.parse(source), module)]
     assert found == [
-        *("torch.nn", "quincunx_env.cards", "quincunx_env.scoring", "quincunx_env", "quincunx_env.envs.solitaire"),
-        *("quincunx_env.rules", "quincunx_env.envs", "ray", "agents", "matplotlib"),
+        *("torch.nn", "quincunx_env.quincunx.cards", "quincunx_env.quincunx.scoring", "quincunx_env"),
+        *("quincunx_env.envs.solitaire", "quincunx_env.rules", "quincunx_env.envs", "ray", "agents", "matplotlib"),
     ]
     assert [".".join(name) for name in imports(ast.parse(source), module, nested=False)] == found[:-1]
 

@@ -13,12 +13,13 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents.greedy import greedy
 from agents.uniform import uniform
-from quincunx_env.deal import Deal
-from quincunx_env.envs.common import legal_actions
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.learner import LearnerEnv, LearnerVectorEnv
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.observation import Observer, Pieces
-from quincunx_env.rules import Rules
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
 from tests.test_observation import same
 
 Actions = npt.NDArray[np.int64]
@@ -51,7 +52,7 @@ def act(policy: Any, game: Game) -> int:
     """What a policy does in a plain game."""
     observer = Observer(game.rules, preview=True)
     seen = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
-    return int(policy(seen, legal_actions(game).view(np.bool_)[None], np.random.default_rng(0))[0])
+    return int(policy(seen, Observer(game.rules).mask(game).view(np.bool_)[None], np.random.default_rng(0))[0])
 
 
 def worth(reward: str, gains: list[int], seat: int) -> float:
@@ -75,8 +76,8 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
             while game.mover != seat:
                 waiting += worth(reward, game.step(act(opponents, game)), seat)
             same(seen, env.envs.observer.observe_flat(game, seat))
-            same(info["action_mask"], legal_actions(game))
-            same(env.action_masks(), legal_actions(game).view(np.bool_))
+            same(info["action_mask"], Observer(game.rules).mask(game))
+            same(env.action_masks(), Observer(game.rules).mask(game).view(np.bool_))
             action = int(rng.choice(np.flatnonzero(info["action_mask"])))
             seen, got, over, truncated, info = env.step(action)
             waiting += worth(reward, game.step(action), seat)

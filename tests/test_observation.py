@@ -10,8 +10,8 @@ import pytest
 from gymnasium import spaces
 
 from quincunx_env import Batch, Deal, Game, Observer, Rules
-from quincunx_env.observation import PLAY_POINTS_MAX, PLAY_POINTS_MIN
-from quincunx_env.rules import ANNOUNCE_MAX, ANNOUNCE_MIN
+from quincunx_env.quincunx.observation import PLAY_POINTS_MAX, PLAY_POINTS_MIN
+from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN
 from tests.scorer import EXTENDED_DECK, penalty
 
 _EXTENDED = {"excuse": True, "pawns": True, "flush": True}

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env import Batch, Deal, Game, Observer, Rules
-from quincunx_env.cards import EMPTY
-from quincunx_env.resample import resample
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.resample import resample
 from tests.test_observation import announcement, hide, pick, positions, same
 from tests.variants import BASES, VARIANTS, random_action
 

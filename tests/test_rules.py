@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quincunx_env import scoring
-from quincunx_env.batch import Batch
-from quincunx_env.cards import EMPTY, parse_card
-from quincunx_env.deal import Deal
-from quincunx_env.game import Game
-from quincunx_env.rules import Rules
-from quincunx_env.scoring import Score
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.cards import parse_card
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import Score
 from tests import scorer
 from tests.variants import BASES, NAMES, TABLE_OF_THREE, empty_cells, random_action, stage
 

@@ -16,10 +16,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
 from agents.network import PlayNetwork  # noqa: E402
-from quincunx_env.batch import Batch  # noqa: E402
-from quincunx_env.observation import Observer  # noqa: E402
-from quincunx_env.rules import Rules  # noqa: E402
-from quincunx_env.scoring import RATINGS  # noqa: E402
+from quincunx_env.quincunx.batch import Batch  # noqa: E402
+from quincunx_env.quincunx.observation import Observer  # noqa: E402
+from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from quincunx_env.quincunx.scoring import RATINGS  # noqa: E402
 from train import checkpoint  # noqa: E402
 from train.ppo import Arguments, Recorder, main  # noqa: E402
 

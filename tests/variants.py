@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quincunx_env.batch import Batch
-from quincunx_env.cards import EMPTY
-from quincunx_env.deal import Deal
-from quincunx_env.game import Game
-from quincunx_env.rules import Rules
-from quincunx_env.scoring import Score
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import Score
 from tests.scorer import EXTENDED_DECK, Cell, Form, Judgement, judge, legal_cells, penalty, simpleton
 
 NAMES = EXTENDED_DECK

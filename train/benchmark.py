@@ -24,10 +24,10 @@ from tqdm.auto import tqdm
 
 from agents.uniform import uniform
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
-from quincunx_env.batch import Batch
-from quincunx_env.game import Game
-from quincunx_env.observation import Observer
-from quincunx_env.rules import Rules
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
 
 SOLITAIRE = "Quincunx/Solitaire-v0"
 RULES = Rules()

@@ -34,8 +34,8 @@ from agents.network import VALUE_SCALE, NetworkPolicy, PlayPolicy
 from agents.uniform import uniform
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Evaluation, Policy, evaluate, table
-from quincunx_env.deal import Domain
-from quincunx_env.rules import Rules
+from quincunx_env.core.deal import Domain
+from quincunx_env.quincunx.rules import Rules
 from train import checkpoint
 
 matplotlib.use("Agg")  # pictures go to files; no display is needed

@@ -131,7 +131,7 @@ class SolitaireVecEnv(GamesVecEnv):
 
 
 class LearnerVecEnv(GamesVecEnv):
-    """Quincunx for two to four players, one seat of ``num_envs`` games played from outside.
+    """A game for several players, one seat of ``num_envs`` games played from outside.
 
     Args:
         num_envs: games side by side.

@@ -6,12 +6,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env import resample
-from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.deal import Deal
-from quincunx_env.envs.common import REWARDS, check_option, end_rewards, multiplayer_rules, step_rewards
-from quincunx_env.observation import Flat, Observer, Pieces
-from quincunx_env.rules import Start
+from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.deal import BaseDeal
+from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.core.resample import resample
+from quincunx_env.envs.common import REWARDS, Batch, Spelling, check_option, end_rewards, step_rewards
+from quincunx_env.games import rules_of
 
 
 class Turn(NamedTuple):
@@ -38,52 +38,42 @@ class Step(NamedTuple):
     """What comes next; with automatic reset, the next game where one ended."""
 
 
-class BatchedQuincunx:
-    """B games of Quincunx for two to four players.
+class BatchedGames:
+    """B games for several players.
 
-    Row i seeded s plays the games of `quincunx_env.quincunx_v0` seeded s + i. Actions are joint:
-    ``card * cells + cell`` and, while an announcement is due, ``cards * cells + announcement + 64``.
+    Row i seeded s plays the games of the game's PettingZoo environment seeded s + i, with the same actions.
 
     Args:
         num_games: B.
-        num_players: 2 to 4.
-        start: ``"corners"`` or ``"open"``.
-        excuse: add the Excuse to the deck.
-        pawns: add the four Pawns to the deck.
-        flush: play with the flush bonus.
-        simpleton: play with announcements.
-        match: as many rounds as players.
+        game: its name in `quincunx_env.games.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
         observation: ``"flat"`` or ``"pieces"``.
-        preview: observe the points and draws of every legal play.
+        preview: observe what every legal play would bring.
+        fixed_width: observations and actions have one layout under all rules of the game
+            (`quincunx_env.quincunx.fixed`).
         autoreset: deal the next game where one has ended; otherwise it waits for `reset`.
+        options: those of the game's rules: `quincunx_env.quincunx.Rules` (``num_players`` is 2 by default).
     """
 
     def __init__(
         self,
         num_games: int,
+        game: str = "quincunx",
         *,
-        num_players: int = 2,
-        start: Start = "corners",
-        excuse: bool = False,
-        pawns: bool = False,
-        flush: bool = False,
-        simpleton: bool = False,
-        match: bool = False,
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["flat", "pieces"] = "flat",
         preview: bool = False,
+        fixed_width: bool = False,
         autoreset: bool = True,
+        **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
-        check_option("observation", observation, "flat", "pieces")
-        check_option("preview", preview, False, True)
-        self.rules = multiplayer_rules(num_players, start, excuse, pawns, flush, simpleton, match)
-        self.observer = Observer(self.rules, preview)
-        self.batch = Batch(self.rules, num_games)
+        self.rules = rules_of(game, **options)
+        self.spelling = Spelling(self.rules, observation, preview, fixed_width=fixed_width)
+        self.observer = self.spelling.observer
+        self.batch: Batch = self.observer.BATCH(self.rules, num_games)
         self.reward = reward
         self.autoreset = autoreset
-        self._flat = observation == "flat"
 
     @property
     def num_games(self) -> int:
@@ -94,7 +84,7 @@ class BatchedQuincunx:
         self,
         seed: int | Sequence[int] | Ints | None = None,
         rows: npt.ArrayLike | None = None,
-        deals: Sequence[Deal | Sequence[Deal]] | None = None,
+        deals: Sequence[BaseDeal | Sequence[BaseDeal]] | None = None,
     ) -> Turn:
         """Deal new games; see `Batch.reset` for the arguments and errors."""
         self.batch.reset(seed, rows, deals)
@@ -102,9 +92,8 @@ class BatchedQuincunx:
 
     def turn(self) -> Turn:
         """The positions as they are (new arrays)."""
-        pieces = self.observer.observe_batch(self.batch)
-        observation = self.observer.flatten(pieces) if self._flat else pieces
-        return Turn(observation, self.batch.mask(), self.batch.mover.copy())
+        observation = self.spelling.spell(self.observer.observe_batch(self.batch))
+        return Turn(observation, self.spelling.mask_batch(self.batch), self.batch.mover.copy())
 
     def step(self, actions: npt.ArrayLike) -> Step:
         """Play one action in each game; those of games that are over are ignored.
@@ -117,7 +106,7 @@ class BatchedQuincunx:
         """
         batch = self.batch
         before = batch.over.copy()
-        gains = batch.step(actions)
+        gains = batch.step(self.spelling.engine_actions(actions, ~before))
         ended = batch.over & ~before
         rewards = step_rewards(self.reward, gains)
         if self.reward == "outcome":
@@ -129,12 +118,12 @@ class BatchedQuincunx:
 
     # --- State -------------------------------------------------------------------------------------------------------
 
-    def fork(self, rows: npt.ArrayLike, k: int = 1) -> "BatchedQuincunx":
+    def fork(self, rows: npt.ArrayLike, k: int = 1) -> "BatchedGames":
         """Independent games: k copies of each of these rows, one row's side by side, with the same cards to come.
 
         This keeps the true future and is not for players; `resample` is.
         """
-        twin = object.__new__(BatchedQuincunx)
+        twin = object.__new__(BatchedGames)
         twin.__dict__ |= self.__dict__
         twin.batch = self.batch.fork(np.repeat(np.atleast_1d(np.asarray(rows)), k))
         return twin
@@ -144,11 +133,11 @@ class BatchedQuincunx:
         observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any],
         rng: np.random.Generator,
         n: int = 1,
-    ) -> "BatchedQuincunx":
-        """Games that a seat cannot tell from the one it observes; see `quincunx_env.resample.resample`."""
-        twin = object.__new__(BatchedQuincunx)
+    ) -> "BatchedGames":
+        """Games that a seat cannot tell from the one it observes; see `quincunx_env.core.resample.resample`."""
+        twin = object.__new__(BatchedGames)
         twin.__dict__ |= self.__dict__
-        twin.batch = resample.resample(self.observer, observation, rng, n)
+        twin.batch = resample(self.observer, observation, rng, n)
         return twin
 
     def save(self) -> dict[str, npt.NDArray[Any]]:

@@ -2,18 +2,24 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.deal import MAX_SEED, Deal, check_seed
-from quincunx_env.game import Game
-from quincunx_env.observation import Flat, Observer, Pieces
-from quincunx_env.rules import Rules, Start
+from quincunx_env.core.batch import BaseBatch, Bools, Ints
+from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
+from quincunx_env.core.game import BaseGame, IllegalAction
+from quincunx_env.core.observation import Flat, Mask, Pieces
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.games import observer_of
 
 Info = dict[str, Any]
+Game = BaseGame[Any, Any]
+AnyGame = TypeVar("AnyGame", bound=Game)
+Batch = BaseBatch[Any, Any]
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}
 """Of every Gymnasium environment here."""
@@ -31,32 +37,6 @@ def check_option(name: str, value: Any, *allowed: Any) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
-def multiplayer_rules(
-    num_players: int, start: Start, excuse: bool, pawns: bool, flush: bool, simpleton: bool, match: bool
-) -> Rules:
-    """The rules of a game for two to four players.
-
-    Raises:
-        ValueError: naming the option and what is allowed.
-    """
-    check_option("num_players", num_players, 2, 3, 4)
-    return Rules(num_players, start, False, excuse, pawns, flush, simpleton, match)
-
-
-def legal_actions(game: Game) -> npt.NDArray[np.int8]:
-    """Joint actions that are legal for the seat to move, int8 [actions]; all 0 when the game is over."""
-    rules = game.rules
-    mask = np.zeros(rules.num_actions, np.int8)
-    if game.over:
-        return mask
-    if game.pending:
-        mask[rules.num_plays_encoded :] = 1
-    else:
-        cards, cells = np.frombuffer(game.hands[game.mover], np.int8), np.frombuffer(game.legal, np.int8)
-        np.multiply.outer(cards, cells, out=mask[: rules.num_plays_encoded].reshape(len(cards), len(cells)))
-    return mask
-
-
 def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
     """The options of ``reset``, none of them unknown.
 
@@ -69,17 +49,17 @@ def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]
     return options or {}
 
 
-def as_deals(deal: Deal | str | Sequence[Deal | str]) -> list[Deal]:
-    """Deals handed in: one or several, each a `Deal` or the text of one.
+def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str]) -> list[BaseDeal]:
+    """Deals handed in: one or several, each a deal of this class or the text of one.
 
     Raises:
         ValueError: if something else is among them, or a text is no deal.
     """
-    several = [deal] if isinstance(deal, Deal | str) or not isinstance(deal, Iterable) else list(deal)
+    several = [deal] if isinstance(deal, BaseDeal | str) or not isinstance(deal, Iterable) else list(deal)
     for each in several:
-        if not isinstance(each, Deal | str):
+        if not isinstance(each, cls | str):
             raise ValueError(f"a deal is a Deal or its text, got {each!r}")
-    return [Deal.parse(each) if isinstance(each, str) else each for each in several]
+    return [cls.parse(each) if isinstance(each, str) else each for each in several]
 
 
 class Spelling:
@@ -88,27 +68,39 @@ class Spelling:
     Args:
         rules: which game.
         observation: ``"pieces"`` or ``"flat"``.
-        preview: observe the points and draws of every legal play.
+        preview: observe what every legal play would bring.
         actions: ``"joint"`` or ``"factored"``.
         illegal: ``"raise"`` or ``"lose"``.
+        fixed_width: observations and actions have one layout under all rules of the game.
 
     Raises:
         ValueError: for any other.
     """
 
-    def __init__(self, rules: Rules, observation: str, preview: bool, actions: str, illegal: str) -> None:
+    def __init__(
+        self,
+        rules: BaseRules,
+        observation: str,
+        preview: bool,
+        actions: str = "joint",
+        illegal: str = "raise",
+        fixed_width: bool = False,
+    ) -> None:
         check_option("observation", observation, "pieces", "flat")
         check_option("preview", preview, False, True)
         check_option("actions", actions, "joint", "factored")
         check_option("illegal", illegal, "raise", "lose")
-        if actions == "factored" and rules.simpleton:
-            raise ValueError("actions='factored' has no announcements: use 'joint' with simpleton=True")
+        check_option("fixed_width", fixed_width, False, True)
         self.rules = rules
-        self.observer = Observer(rules, preview)
+        self.observer = observer_of(rules, preview, fixed_width)
+        if actions == "factored" and not self.observer.factors:
+            raise ValueError("actions='factored' has no announcements, and needs a cell to choose: use 'joint' here")
         self.flat = observation == "flat"
         self.factored = actions == "factored"
+        self.renumbered = self.observer.num_actions != rules.num_actions
         self.lenient = illegal == "lose"
-        self.mask_size = rules.num_cards + rules.num_cells if self.factored else rules.num_actions
+        self.factors = self.observer.factors or (0, 0)
+        self.mask_size = sum(self.factors) if self.factored else self.observer.num_actions
 
     def observation_space(self) -> spaces.Space[Any]:
         """Space of one observation."""
@@ -116,13 +108,74 @@ class Spelling:
 
     def action_space(self) -> spaces.Space[Any]:
         """Space of one action."""
-        if self.factored:
-            return spaces.MultiDiscrete([self.rules.num_cards, self.rules.num_cells])
-        return spaces.Discrete(self.rules.num_actions)
+        return spaces.MultiDiscrete(list(self.factors)) if self.factored else spaces.Discrete(self.observer.num_actions)
 
     def spell(self, pieces: Pieces) -> Pieces | Flat:
         """Pieces as the environment shows them."""
         return self.observer.flatten(pieces) if self.flat else pieces
+
+    def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
+        """What a seat of a game observes."""
+        return self.observer.observe_flat(game, seat) if self.flat else self.observer.observe(game, seat)
+
+    def mask(self, game: Game) -> Mask:
+        """The mask of the seat to move, int8 [mask_size]."""
+        return self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
+
+    def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
+        """The masks of the seats to move, bool [B, mask_size]."""
+        return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
+
+    def engine_action(self, action: Any) -> int:
+        """An action as the engines number it.
+
+        Raises:
+            IllegalAction: if it is not an action of the space; nothing has changed then.
+        """
+        try:
+            if not self.factored:
+                number = index(action)
+            else:
+                (card, cell), (cards, cells) = map(index, action), self.factors
+                number = card * cells + cell if 0 <= card < cards and 0 <= cell < cells else -1
+        except (TypeError, ValueError):
+            raise IllegalAction(f"an action of {self.action_space()} is needed, got {action!r}") from None
+        if self.renumbered:
+            known = 0 <= number < self.observer.num_actions
+            number = int(self.observer.to_engine(np.array([number]))[0]) if known else -1
+        if number < 0 and (self.factored or self.renumbered):  # other numbers are the game's to refuse
+            raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space()} is needed")
+        return number
+
+    def engine_actions(self, actions: Any, live: Bools) -> Ints:
+        """Actions as the engines number them, int64 [n]; -1 where they have none.
+
+        Args:
+            actions: integers [n] or, factored, [n, 2].
+            live: bool [n], where an action is needed.
+
+        Raises:
+            IllegalAction: if they are of another shape or kind or, unless `lenient`, if one is out of range.
+        """
+        array = np.asarray(actions)
+        shape = (len(live), 2) if self.factored else (len(live),)
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise IllegalAction(
+                f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
+            )
+        joint = array.astype(np.int64, copy=False)
+        if self.factored:
+            (card, cell), (cards, cells) = joint.T, self.factors
+            outside = (card < 0) | (card >= cards) | (cell < 0) | (cell >= cells)
+            joint = np.where(outside, -1, card * cells + cell)
+        engine = self.observer.to_engine(joint)
+        if not self.lenient and (wrong := live & (engine < 0)).any():
+            row = int(wrong.argmax())
+            raise IllegalAction(
+                f"game {row}: action {array[row].tolist()} is out of range: "
+                f"an action of {self.action_space()} is needed"
+            )
+        return engine
 
 
 @dataclass
@@ -139,25 +192,32 @@ class DealSequence:
     resets: int = -1
     handed_in: bool = False
 
-    def deal(self, rules: Rules, seed: int | None, handed_in: Deal | str | Sequence[Deal | str] | None) -> Game:
+    def deal(
+        self,
+        cls: type[AnyGame],
+        rules: BaseRules,
+        seed: int | None,
+        handed_in: BaseDeal | str | Sequence[BaseDeal | str] | None,
+    ) -> AnyGame:
         """The next game.
 
         Args:
+            cls: its class.
             rules: which game.
             seed: begins a new sequence; None goes on, from a random seed if there is none yet.
-            handed_in: the deal to play instead, or one for each round of a match.
+            handed_in: the deal to play instead, or one for each round.
 
         Raises:
             ValueError: for a seed or a deal that cannot be used; nothing has changed then.
         """
-        game = None if handed_in is None else Game(rules, as_deals(handed_in))
+        game = None if handed_in is None else cls(rules, as_deals(cls.DEAL, handed_in))
         if seed is not None:
             self.seed, self.resets = check_seed(seed), -1
         elif self.seed < 0:
             self.seed = int(np.random.default_rng().integers(MAX_SEED))
         self.resets += 1
         self.handed_in = game is not None
-        return game or Game.from_seed(rules, self.seed, self.resets)
+        return game or cls.from_seed(rules, self.seed, self.resets)
 
     @property
     def name(self) -> tuple[int, int]:

@@ -8,25 +8,16 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.envs.common import (
-    METADATA,
-    REWARDS,
-    Info,
-    Spelling,
-    check_option,
-    end_rewards,
-    multiplayer_rules,
-    step_rewards,
-)
+from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.core.policy import Policy
+from quincunx_env.envs.common import METADATA, REWARDS, Info, Spelling, check_option, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv
-from quincunx_env.observation import Flat, Observer, Pieces
-from quincunx_env.policy import Policy
-from quincunx_env.rules import Start
+from quincunx_env.games import observer_of, rules_of
 
 
 class LearnerVectorEnv(GamesVectorEnv):
-    """Quincunx for two to four players, one seat of each game played from outside.
+    """A game for several players, one seat of each game played from outside.
 
     After each of the learner's actions the opponents play up to its next decision, or to the end; the reward is all
     that the learner gained or lost since its last decision, also by what others did. What opponents do before the
@@ -42,14 +33,15 @@ class LearnerVectorEnv(GamesVectorEnv):
 
     Args:
         num_envs: games side by side.
+        game: its name in `quincunx_env.games.GAMES`.
         opponents: a policy for all other seats, or a sequence of them for the seats that follow the learner's.
         pool: instead of ``opponents``: policies of which each game draws one for all other seats.
         seat: the learner's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
         illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the game.
         illegal_reward: what the learner then gets.
-        num_players, start, excuse, pawns, flush, simpleton, match: see `quincunx_env.rules.Rules`.
-        observation, preview, actions: as in `quincunx_env.envs.solitaire.SolitaireEnv`.
+        options: those of the game's rules: `quincunx_env.quincunx.Rules` (``num_players`` is 2 by default).
+        observation, preview, actions, fixed_width: as in `quincunx_env.envs.solitaire.SolitaireEnv`.
         autoreset_mode, copy, render_mode: see `GamesVectorEnv`.
     """
 
@@ -59,34 +51,31 @@ class LearnerVectorEnv(GamesVectorEnv):
         self,
         num_envs: int = 1,
         *,
+        game: str = "quincunx",
         opponents: Policy | Sequence[Policy] | None = None,
         pool: Sequence[Policy] | None = None,
         seat: int | Literal["rotate"] = "rotate",
-        num_players: int = 2,
-        start: Start = "corners",
-        excuse: bool = False,
-        pawns: bool = False,
-        flush: bool = False,
-        simpleton: bool = False,
-        match: bool = False,
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
+        fixed_width: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
         illegal_reward: float = -1.0,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         render_mode: str | None = None,
+        **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
         check_option("render_mode", render_mode, None, "ansi")
-        check_option("seat", seat, "rotate", *range(num_players))
+        rules = rules_of(game, **options)
+        check_option("seat", seat, "rotate", *range(rules.num_players))
         if (opponents is None) == (pool is None):
             raise ValueError("either opponents or pool must be given, and not both")
-        rules = multiplayer_rules(num_players, start, excuse, pawns, flush, simpleton, match)
-        spelling = Spelling(rules, observation, preview, actions, illegal)
-        super().__init__(Batch(rules, num_envs), spelling, autoreset_mode, copy, render_mode)
+        spelling = Spelling(rules, observation, preview, actions, illegal, fixed_width)
+        num_players = rules.num_players
+        super().__init__(spelling.observer.BATCH(rules, num_envs), spelling, autoreset_mode, copy, render_mode)
         self._pooled = pool is not None
         if pool is not None:
             self.policies = list(pool)
@@ -105,7 +94,7 @@ class LearnerVectorEnv(GamesVectorEnv):
         """Which of the policies plays each seat."""
         self.carried = np.zeros(num_envs)
         """Rewards from before the learner's first decision."""
-        self._opponents_see = Observer(rules, preview=True)
+        self._opponents_see = observer_of(rules, preview=True)
 
     def _seats(self) -> Ints:
         return self.seat

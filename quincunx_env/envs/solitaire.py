@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from operator import index
 from typing import Any, Literal, SupportsFloat
 
 import gymnasium
@@ -11,24 +10,16 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env import scoring
-from quincunx_env.batch import Batch, Bools, Ints, ratings
-from quincunx_env.envs.common import (
-    METADATA,
-    DealSequence,
-    Info,
-    Spelling,
-    check_option,
-    legal_actions,
-    reset_options,
-)
+from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.envs.common import METADATA, DealSequence, Info, Spelling, check_option, reset_options
 from quincunx_env.envs.vector import GamesVectorEnv
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.observation import Flat, Pieces
-from quincunx_env.render import ansi
-from quincunx_env.rules import Rules
-
-Mask = npt.NDArray[np.int8]
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.batch import Batch, ratings
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.render import ansi
+from quincunx_env.quincunx.rules import Rules
 
 _FINAL = ("score", "value", "lost", "rating", "penalty", "seed", "game")
 
@@ -79,6 +70,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         observation: ``"pieces"`` or ``"flat"``.
         preview: observe the points and draws of every legal play.
         actions: ``"joint"`` or ``"factored"``.
+        fixed_width: observations and actions have the one layout of all forms of the game
+            (`quincunx_env.quincunx.fixed`).
         illegal: what an illegal action does: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends
             the round as lost.
         reward: ``"points"``, the only one the solitaire knows.
@@ -101,6 +94,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
+        fixed_width: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
         reward: Literal["points"] = "points",
         lost_value: float = 0.0,
@@ -108,7 +102,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         check_solitaire_options(reward, lost_value, render_mode)
         self.rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
-        self.spelling = Spelling(self.rules, observation, preview, actions, illegal)
+        self.spelling = Spelling(self.rules, observation, preview, actions, illegal, fixed_width)
         self.observer = self.spelling.observer
         self.observation_space = self.spelling.observation_space()
         self.action_space = self.spelling.action_space()
@@ -137,10 +131,10 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         Raises:
             ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
         """
-        self._game = self._deals.deal(self.rules, seed, reset_options(options, "deal").get("deal"))
+        self._game = self._deals.deal(Game, self.rules, seed, reset_options(options, "deal").get("deal"))
         super().reset(seed=None if seed is None else int(seed))
         self._value = 0.0
-        return self._observe(), {"action_mask": self._mask()}
+        return self.spelling.observe(self.game), {"action_mask": self.spelling.mask(self.game)}
 
     def step(self, action: Any) -> tuple[Pieces | Flat, SupportsFloat, bool, bool, Info]:
         """Play a card.
@@ -153,7 +147,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         if game.over:
             raise ResetNeeded("the round is over: call reset() before the next step()")
         try:
-            reward = float(game.step(self._joint(action))[0])
+            reward = float(game.step(self.spelling.engine_action(action))[0])
         except IllegalAction:
             if not self.spelling.lenient:
                 raise
@@ -164,30 +158,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
                 reward = self.lost_value - self._value
             info = self._final(game, self._value + reward)
         self._value += reward
-        info["action_mask"] = self._mask()
-        return self._observe(), reward, game.over, False, info
-
-    def _joint(self, action: Any) -> int:
-        """An action of either space as a joint one, -1 where it lies outside of the space."""
-        try:
-            if not self.spelling.factored:
-                return index(action)
-            card, cell = map(index, action)
-        except (TypeError, ValueError):
-            raise IllegalAction(f"an action of {self.action_space} is needed, got {action!r}") from None
-        if 0 <= card < self.rules.num_cards and 0 <= cell < self.rules.num_cells:
-            return card * self.rules.num_cells + cell
-        raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space} is needed")
-
-    def _observe(self) -> Pieces | Flat:
-        return self.observer.observe_flat(self.game) if self.spelling.flat else self.observer.observe(self.game)
-
-    def _mask(self) -> Mask:
-        game = self.game
-        if not self.spelling.factored:
-            return legal_actions(game)
-        mask = np.frombuffer(game.hands[0] + game.legal, np.int8).copy()
-        return np.zeros_like(mask) if game.over else mask
+        info["action_mask"] = self.spelling.mask(self.game)
+        return self.spelling.observe(self.game), reward, game.over, False, info
 
     def _final(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]
@@ -196,7 +168,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The mask of ``info["action_mask"]`` as bool."""
-        return self._mask().view(np.bool_)
+        return self.spelling.mask(self.game).view(np.bool_)
 
     def render(self) -> str | None:
         """The game as text, if ``render_mode`` is ``"ansi"``."""
@@ -236,9 +208,9 @@ class SolitaireVectorEnv(GamesVectorEnv):
         autoreset_mode: an `AutoresetMode` or its value, see `GamesVectorEnv`.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: rounds end by themselves; only None is accepted.
-        edge_contact, excuse, pawns, flush, observation, preview, actions, illegal, reward, lost_value, render_mode: as
-            in `SolitaireEnv`. In ``reset``'s options ``"deal"`` is a sequence with a deal for each row (for each row of
-            ``reset_mask``).
+        edge_contact, excuse, pawns, flush, observation, preview, actions, fixed_width, illegal, reward, lost_value,
+            render_mode: as in `SolitaireEnv`. In ``reset``'s options ``"deal"`` is a sequence with a deal for each row
+            (for each row of ``reset_mask``).
     """
 
     def __init__(
@@ -255,6 +227,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
+        fixed_width: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
         reward: Literal["points"] = "points",
         lost_value: float = 0.0,
@@ -264,12 +237,13 @@ class SolitaireVectorEnv(GamesVectorEnv):
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 plays")
         check_solitaire_options(reward, lost_value, render_mode)
         rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
-        spelling = Spelling(rules, observation, preview, actions, illegal)
+        spelling = Spelling(rules, observation, preview, actions, illegal, fixed_width)
         super().__init__(Batch(rules, num_envs), spelling, autoreset_mode, copy, render_mode)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
 
     STATE = ("value",)
+    batch: Batch
 
     def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch

@@ -10,12 +10,11 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from quincunx_env.batch import Batch, Bools, Ints
-from quincunx_env.deal import MAX_SEED, Deal
-from quincunx_env.envs.common import METADATA, Info, Spelling, as_deals, reset_options
-from quincunx_env.game import IllegalAction
-from quincunx_env.observation import Flat, Pieces
-from quincunx_env.render import ansi
+from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.deal import MAX_SEED, BaseDeal
+from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.envs.common import METADATA, Batch, Info, Spelling, as_deals, reset_options
+from quincunx_env.games import kind_of
 
 
 class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -106,9 +105,9 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
             seed = [seed[int(row)] for row in rows]
         handed_in = chosen.get("deal")
-        if isinstance(handed_in, Deal | str) or not isinstance(handed_in, Sequence | None):
+        if isinstance(handed_in, BaseDeal | str) or not isinstance(handed_in, Sequence | None):
             raise ValueError(f"a deal for each of {len(rows)} rows is needed, got {handed_in!r}")
-        deals = None if handed_in is None else [as_deals(each) for each in handed_in]
+        deals = None if handed_in is None else [as_deals(self.batch.GAME.DEAL, each) for each in handed_in]
         self.batch.reset(seed, rows, deals)
         super().reset(seed=seed if isinstance(seed, int) else None)
         self._dealt_once = True
@@ -131,7 +130,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
                 "reset(options={'reset_mask': ...}) before the next step()"
             )
-        rewards = self._play(self._joint(actions), ended_before)
+        rewards = self._play(self.spelling.engine_actions(actions, ~ended_before), ended_before)
         terminated = batch.over & ~ended_before
         info = self._final_info(terminated) if terminated.any() else {}
         if self.mode == AutoresetMode.SAME_STEP:
@@ -148,27 +147,6 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             self._dealt(np.flatnonzero(to_deal))
         truncated = np.zeros(self.num_envs, np.bool_)
         return self._observe(), rewards, terminated, truncated, self._with_mask(info)
-
-    def _joint(self, actions: Any) -> Ints:
-        """Actions of either space as joint ones, -1 where they lie outside of the space."""
-        array = np.asarray(actions)
-        shape = (self.num_envs, 2) if self.spelling.factored else (self.num_envs,)
-        if array.shape != shape or array.dtype.kind not in "iu":
-            raise IllegalAction(
-                f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
-            )
-        array = array.astype(np.int64, copy=False)
-        if not self.spelling.factored:
-            return array
-        cards, cells = array.T
-        outside = (cards < 0) | (cards >= self.rules.num_cards) | (cells < 0) | (cells >= self.rules.num_cells)
-        if not self.spelling.lenient and (outside & ~self.batch.over).any():
-            row = int((outside & ~self.batch.over).argmax())
-            raise IllegalAction(
-                f"game {row}: action {array[row].tolist()} is out of range: "
-                f"an action of {self.single_action_space} is needed"
-            )
-        return np.where(outside, -1, cards * self.rules.num_cells + cells)
 
     def _final_info(self, ended: Bools) -> Info:
         """The last infos of the rows that ended; 0 elsewhere."""
@@ -193,10 +171,9 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self.spelling.spell(self.observer.observe_batch(self.batch, self._seats(), copy))
 
     def _with_mask(self, info: Info) -> Info:
-        if self._copy or self.spelling.factored:
-            mask = self.action_masks()
-        else:
-            mask = self._mask_buffer = self.batch.mask(out=self._mask_buffer)
+        mask = self.spelling.mask_batch(self.batch, out=self._mask_buffer)
+        if not self._copy:
+            self._mask_buffer = mask
         if self.mode == AutoresetMode.NEXT_STEP:
             mask[self.batch.over] = True
         info["action_mask"] = mask.view(np.int8)
@@ -205,9 +182,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def action_masks(self) -> Bools:
         """The mask of every row as bool, [num_envs, ...] (a new array); all False where a game is over."""
-        if self.spelling.factored:
-            return np.concatenate([self.batch.card_mask(), self.batch.cell_mask()], axis=1)
-        return self.batch.mask()
+        return self.spelling.mask_batch(self.batch)
 
     def render(self) -> tuple[str, ...] | None:
         """The games as text, if ``render_mode`` is ``"ansi"``."""
@@ -215,6 +190,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             return None
         if not self._dealt_once:
             raise ResetNeeded("no games have been dealt yet: call reset() first")
+        ansi = kind_of(self.rules).ansi
         return tuple(ansi(self.batch.to_game(row)) for row in range(self.num_envs))
 
     # --- State -------------------------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from quincunx_env.cards import BASIC_DECK, EXCUSE, PAWNS
-from quincunx_env.grid import Grid, grid
+from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, PAWNS
+from quincunx_env.quincunx.grid import Grid, grid
 
 Start = Literal["corners", "open"]
 
@@ -124,9 +124,19 @@ class Rules:
         return 41 if self.pawns or self.excuse else 36
 
     @cached_property
+    def num_dealt(self) -> int:
+        """A deal holds the whole deck."""
+        return len(self.deck)
+
+    @cached_property
+    def hand_size(self) -> int:
+        """Cards dealt to each seat."""
+        return self.setup.hand
+
+    @cached_property
     def pile_size(self) -> int:
         """Cards in the draw pile when play begins."""
-        return len(self.deck) - len(self.face_up_cells) - self.num_players * self.setup.hand
+        return self.num_dealt - len(self.face_up_cells) - self.num_players * self.hand_size
 
     @cached_property
     def num_plays(self) -> int:
@@ -157,3 +167,14 @@ class Rules:
     def num_actions(self) -> int:
         """Joint actions: the plays and, with Simpleton, ``num_plays_encoded + announcement + 64``."""
         return self.num_plays_encoded + (ANNOUNCE_MAX - ANNOUNCE_MIN + 1 if self.simpleton else 0)
+
+
+def multiplayer_rules(num_players: int = 2, **options: Any) -> Rules:
+    """The `Rules` of a game for two to four players.
+
+    Raises:
+        ValueError: naming the option and what is allowed.
+    """
+    if num_players not in (2, 3, 4):
+        raise ValueError(f"num_players must be one of 2, 3, 4, got {num_players!r}")
+    return Rules(num_players, **options)

@@ -1,17 +1,18 @@
 """The Decktet: ids, names and properties of its cards, and how they print and parse (RULES.md 1.1).
 
-A card is its id, a plain int, everywhere in this package. Ids never move: 0-35 are the basic deck in the order of the
-rules' table (Aces, then 2 to 9, then Crowns; suits in their order), 36-39 the Pawns, 40 the Excuse.
+Ids never move: 0-35 are the basic deck in the order of the rules' table (Aces, then 2 to 9, then Crowns; suits in their
+order), 36-39 the Pawns, 40 the Excuse.
+
+>>> card_name(0), card_name(40), parse_card("2MK"), parse_cards("AM CK")
+('AM', 'X', 6, (0, 35))
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
+
+from quincunx_env.core.cards import Names
 
 SUITS = "MSVLYK"
 """Moons, Suns, Waves, Leaves, Wyrms, Knots, in the order of the rules."""
-
-EMPTY = -1
-"""What an empty cell holds in place of a card id."""
 
 _ACES = [f"A{suit}" for suit in SUITS]
 _NUMBERS = [
@@ -58,45 +59,9 @@ BASIC_DECK = range(36)
 PAWNS = range(36, 40)
 EXCUSE = 40
 
-_IDS = {card.name: number for number, card in enumerate(CARDS)}
-
-
-def card_name(card: int) -> str:
-    """Print a card id; ``..`` stands for an empty cell.
-
-    >>> card_name(0), card_name(40), card_name(EMPTY)
-    ('AM', 'X', '..')
-    """
-    return ".." if card == EMPTY else CARDS[card].name
-
-
-def parse_card(name: str) -> int:
-    """Id of a printed card.
-
-    >>> parse_card("2MK")
-    6
-
-    Raises:
-        ValueError: if no card of the Decktet is written like that.
-    """
-    try:
-        return _IDS[name]
-    except KeyError:
-        raise ValueError(
-            f"no card is written {name!r}: write the rank (A, 2-9, P, C), then its suits in the order {SUITS}, "
-            "as in AM, 2MK, CM, PVLY, or X for the Excuse"
-        ) from None
-
-
-def print_cards(cards: Iterable[int]) -> str:
-    """Print cards, separated by spaces."""
-    return " ".join(map(card_name, cards))
-
-
-def parse_cards(text: str) -> tuple[int, ...]:
-    """Ids of printed cards separated by white space; the inverse of `print_cards`.
-
-    >>> parse_cards("AM CK")
-    (0, 35)
-    """
-    return tuple(map(parse_card, text.split()))
+NAMES = Names(
+    [card.name for card in CARDS],
+    f"write the rank (A, 2-9, P, C), then its suits in the order {SUITS}, as in AM, 2MK, CM, PVLY, or X for the Excuse",
+)
+card_name, parse_card = NAMES.card_name, NAMES.parse_card
+print_cards, parse_cards = NAMES.print_cards, NAMES.parse_cards

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from quincunx_env.cards import CARDS, EMPTY
-from quincunx_env.grid import BOXES, LINES, Grid
-from quincunx_env.rules import Rules
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx.cards import CARDS
+from quincunx_env.quincunx.grid import BOXES, LINES, Grid
+from quincunx_env.quincunx.rules import Rules
 
 DRAWING_SUMS = (11, 20)
 THREE_BONUS = 30

@@ -1,8 +1,9 @@
-"""A game as text."""
+"""A game of Quincunx as text."""
 
-from quincunx_env.cards import EMPTY, card_name, print_cards
-from quincunx_env.game import Game
-from quincunx_env.scoring import RATINGS, rating
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx.cards import card_name, print_cards
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.scoring import RATINGS, rating
 
 
 def ansi(game: Game, seat: int | None = None) -> str:

@@ -5,17 +5,17 @@ door: each card gets a key from a counter-based hash, and the cards are dealt in
 is frozen: golden tests hold it.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.cards import CARDS, parse_cards, print_cards
-from quincunx_env.rules import Rules
+from quincunx_env.core.cards import Names
+from quincunx_env.core.rules import BaseRules
 
 Domain = Literal["play", "validation", "benchmark"]
 
@@ -26,58 +26,68 @@ deals, which nothing trains or tunes on, and ``validation`` those one may look a
 MAX_SEED = 2**63
 """Seeds lie below this, so that row i of a batch can be seeded ``seed + i``."""
 
+Groups = tuple[tuple[int, ...], ...]
 
-@dataclass(frozen=True)
-class Deal:
+
+class BaseDeal(ABC):
     """The cards of one round before its first play, as card ids.
 
-    Prints as ``AM 5SV 9MS CK | 2MK ... / 3MV ... | 4YK ...``: face-up cards, hands separated by slashes, pile.
+    A game's own class is a frozen dataclass that names the parts of its deal.
     """
 
-    face_up: tuple[int, ...]
-    """In reading order of their cells."""
-    hands: tuple[tuple[int, ...], ...]
-    """One for each seat, from seat 0 on."""
-    pile: tuple[int, ...]
-    """Top card first."""
+    NAMES: ClassVar[Names]
+    WRITTEN: ClassVar[str]
+    """How such a deal is written, for error messages."""
 
-    def __str__(self) -> str:
-        hands = " / ".join(map(print_cards, self.hands))
-        return f"{print_cards(self.face_up)} | {hands} | {print_cards(self.pile)}"
+    # --- What a game says --------------------------------------------------------------------------------------------
 
-    @classmethod
-    def parse(cls, text: str) -> "Deal":
-        """The inverse of ``str``.
-
-        Raises:
-            ValueError: if the text has not the three parts of a deal, or something in it is not a card.
-        """
-        parts = text.split("|")
-        if len(parts) != 3:
-            raise ValueError(f"a deal is written 'face-up cards | hand / hand ... | pile', got {text!r}")
-        face_up, hands, pile = parts
-        return cls(parse_cards(face_up), tuple(map(parse_cards, hands.split("/"))), parse_cards(pile))
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Groups, ...]:
+        """The parts in the order in which they are dealt, each as groups of cards."""
 
     @classmethod
-    def from_seed(cls, rules: Rules, seed: int, game: int = 0, round: int = 0, domain: Domain = "play") -> "Deal":
-        """The deal that these rules, this seed and these counters always give."""
-        block, place = divmod(game, _BLOCK)
-        return _deals(rules, check_seed(seed), block, round, domain)[place]
+    @abstractmethod
+    def of_parts(cls, *parts: Groups) -> Self:
+        """The inverse of `parts`."""
 
     @classmethod
-    def of_cards(cls, rules: Rules, cards: Sequence[int]) -> "Deal":
-        """Deal a shuffled deck: the face-up cards, each seat's hand whole, then the pile from the top."""
-        up, size = len(rules.face_up_cells), rules.setup.hand
-        pile = up + rules.num_players * size
-        hands = tuple(tuple(cards[start : start + size]) for start in range(up, pile, size))
-        return cls(tuple(cards[:up]), hands, tuple(cards[pile:]))
+    @abstractmethod
+    def of_cards(cls, rules: Any, cards: Sequence[int]) -> Self:
+        """Deal a shuffled deck from the top."""
+
+    # --- The same for all --------------------------------------------------------------------------------------------
 
     @property
     def cards(self) -> tuple[int, ...]:
         """All cards in the order in which they are dealt."""
-        return (*self.face_up, *(card for hand in self.hands for card in hand), *self.pile)
+        return tuple(card for groups in self.parts for group in groups for card in group)
 
-    def check(self, rules: Rules) -> None:
+    @classmethod
+    def from_seed(cls, rules: BaseRules, seed: int, game: int = 0, round: int = 0, domain: Domain = "play") -> Self:
+        """The deal that these rules, this seed and these counters always give."""
+        block, place = divmod(game, _BLOCK)
+        deal = _deals(cls, rules, check_seed(seed), block, round, domain)[place]
+        assert isinstance(deal, cls)
+        return deal
+
+    def __str__(self) -> str:
+        return " | ".join(" / ".join(map(self.NAMES.print_cards, groups)) for groups in self.parts)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The inverse of ``str``.
+
+        Raises:
+            ValueError: if the text has not the parts of a deal, or something in it is not a card.
+        """
+        parts = tuple(tuple(map(cls.NAMES.parse_cards, part.split("/"))) for part in text.split("|"))
+        deal = cls.of_parts(*parts) if len(parts) == cls.WRITTEN.count("|") + 1 else None
+        if deal is None or deal.parts != parts:
+            raise ValueError(f"a deal is written '{cls.WRITTEN}', got {text!r}")
+        return deal
+
+    def check(self, rules: BaseRules) -> None:
         """Make sure that these rules could have dealt this.
 
         Raises:
@@ -85,23 +95,23 @@ class Deal:
         """
         counts = Counter(self.cards)
         for card in counts:
-            if card not in range(len(CARDS)):
-                raise ValueError(f"a deal holds card ids from 0 to {len(CARDS) - 1}, got {card!r}")
+            if card not in range(len(self.NAMES)):
+                raise ValueError(f"a deal holds card ids from 0 to {len(self.NAMES) - 1}, got {card!r}")
+        all_dealt = rules.num_dealt == len(rules.deck)
         wrong = {
-            "missing": [card for card in rules.deck if not counts[card]],
+            "missing": [card for card in rules.deck if not counts[card]] if all_dealt else [],
             "dealt twice": [card for card, count in counts.items() if count > 1],
             "not in the deck of these rules": [card for card in counts if card not in rules.deck],
         }
-        complaints = [f"{what}: {print_cards(sorted(cards))}" for what, cards in wrong.items() if cards]
-        sizes = [len(self.face_up), *map(len, self.hands)]
-        expected = [len(rules.face_up_cells), *[rules.setup.hand] * rules.num_players]
-        if sizes != expected:
-            complaints.append(
-                f"{expected[0]} face-up cards and hands of {expected[1:]} cards are needed, "
-                f"got {sizes[0]} and {sizes[1:]}"
-            )
+        complaints = [f"{what}: {self.NAMES.print_cards(sorted(cards))}" for what, cards in wrong.items() if cards]
+        needed, got = self.of_cards(rules, rules.deck)._sizes(), self._sizes()
+        if got != needed:
+            complaints.append(f"{needed} cards ({self.WRITTEN}) are needed, got {got}")
         if complaints:
             raise ValueError("this deal does not fit the rules; " + "; ".join(complaints))
+
+    def _sizes(self) -> str:
+        return " | ".join(" / ".join(str(len(group)) for group in groups) for groups in self.parts)
 
 
 def check_seed(seed: int) -> int:
@@ -132,7 +142,7 @@ def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def shuffle(
-    rules: Rules,
+    deck: Sequence[int],
     seeds: npt.NDArray[np.uint64],
     games: npt.NDArray[np.uint64],
     rounds: npt.NDArray[np.uint64],
@@ -144,7 +154,7 @@ def shuffle(
     state that results starts a SplitMix64 sequence, whose output number ``card + 1`` is the key of a card.
 
     Args:
-        rules: decide which cards take part.
+        deck: ids of the cards that take part, below 64.
         seeds: uint64 [n].
         games: uint64 [n].
         rounds: uint64 [n].
@@ -159,11 +169,11 @@ def shuffle(
     for word in (seeds, games, rounds):
         state = _mix(state + _GOLDEN) + word
     state = _mix(state + _GOLDEN)
-    deck = np.array(rules.deck, np.uint64)
-    keys = _mix(state[:, None] + _GOLDEN * (deck + np.uint64(1)))
+    cards = np.array(deck, np.uint64)
+    keys = _mix(state[:, None] + _GOLDEN * (cards + np.uint64(1)))
     # The card number rides in the low bits, so that one sort of plain integers orders the cards.
     keys &= ~_CARD_BITS
-    keys |= deck
+    keys |= cards
     keys.sort(axis=1)
     keys &= _CARD_BITS
     return keys.astype(np.int8)
@@ -173,8 +183,10 @@ _BLOCK = 16
 
 
 @lru_cache(maxsize=128)
-def _deals(rules: Rules, seed: int, block: int, round: int, domain: Domain) -> tuple[Deal, ...]:
+def _deals(
+    cls: type[BaseDeal], rules: BaseRules, seed: int, block: int, round: int, domain: Domain
+) -> tuple[BaseDeal, ...]:
     """The deals of `_BLOCK` consecutive games: one array operation costs hardly more for all of them than for one."""
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
     seeds, rounds = np.full_like(games, seed), np.full_like(games, round)
-    return tuple(Deal.of_cards(rules, cards) for cards in shuffle(rules, seeds, games, rounds, domain).tolist())
+    return tuple(cls.of_cards(rules, cards) for cards in shuffle(rules.deck, seeds, games, rounds, domain).tolist())

@@ -1,85 +1,57 @@
-"""Quincunx for two to four players as a PettingZoo AEC environment."""
+"""Games for several players as PettingZoo AEC environments."""
 
 from copy import deepcopy
-from operator import index
 from typing import Any, Literal
 
 import gymnasium
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from quincunx_env.envs.common import (
-    REWARDS,
-    DealSequence,
-    check_option,
-    legal_actions,
-    margin,
-    multiplayer_rules,
-    outcome,
-)
-from quincunx_env.game import Game, IllegalAction
-from quincunx_env.observation import Observer
-from quincunx_env.render import ansi
-from quincunx_env.rules import Start
-
-Mask = npt.NDArray[np.int8]
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Mask
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.common import REWARDS, DealSequence, Game, Spelling, check_option, margin, outcome
+from quincunx_env.games import kind_of
 
 
-class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
-    """Quincunx for two to four players.
-
-    ## Description
-    Players in turn lay a card on a common 5x5 grid, score what it makes with its neighbours and draw what it earns;
-    cards left in hand cost points at the end. RULES.md tells the rules (Part 1); the game is by Chris DeLeo, the
-    Decktet by P.D. Magnus.
+class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
+    """A game for several players.
 
     ## Agents
-    ``player_0`` to ``player_3``, in the order of play. Player 0 begins the first round, player 1 the second (R15).
-
-    ## Actions
-    ``Discrete``: ``card * cells + cell``. With Simpleton a turn has two decisions of the same player: the play, then
-    ``cards * cells + announcement + 64``.
+    ``player_0``, ``player_1`` ..., in the order of play. Player 0 begins the first round, player 1 the second (R15).
 
     ## Mask
     int8, 1 = legal, where ``mask_in`` says: in the observation, a dictionary with ``observation`` and ``action_mask``;
     in ``infos[agent]["action_mask"]``; or both. It is all 0 for players who are not to move.
 
     ## Observation
-    The flat vector of `quincunx_env.observation.Observer`, from the agent's seat: everything it may know, nothing else.
-    ``observe`` works for every agent at any time.
+    The flat vector of the game's observer, from the agent's seat: everything it may know, nothing else. ``observe``
+    works for every agent at any time.
 
     ## Rewards
     ``reward="margin"`` (default): points less the mean of the others', ``"points"``, or ``"outcome"`` at the end
-    (`quincunx_env.envs.common.REWARDS`). Hand penalties arrive at the end of each round.
+    (`quincunx_env.envs.common.REWARDS`).
 
     ## End
-    All agents terminate together, after one round or, in a match, after as many as there are players. The last infos
-    hold ``score`` (the total of the agent), and ``seed`` and ``game``, which name the deals (-1 if handed in).
+    All agents terminate together. The last infos hold ``score`` (the total of the agent), and ``seed`` and ``game``,
+    which name the deals (-1 if handed in).
 
     Args:
-        num_players: 2 to 4.
-        start: ``"corners"`` or ``"open"``.
-        excuse: add the Excuse to the deck.
-        pawns: add the four Pawns to the deck.
-        flush: play with the flush bonus.
-        simpleton: play with announcements.
-        match: as many rounds as players.
+        name: for ``metadata``.
+        rules: which game.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
-        preview: observe the points and draws of every legal play.
+        preview: observe what every legal play would bring.
+        fixed_width: observations and actions have one layout under all rules of the game.
         illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the episode.
         illegal_reward: what the offender then gets; the others get 0.
         render_mode: ``"ansi"`` or None.
-
-    ## Version History
-    v0: first release.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  as in AECEnv
-        "name": "quincunx_v0",
+        "name": "card_game",
         "render_modes": ["ansi"],
         "render_fps": 2,
         "is_parallelizable": False,
@@ -87,17 +59,13 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     def __init__(
         self,
+        name: str,
+        rules: BaseRules,
         *,
-        num_players: int = 2,
-        start: Start = "corners",
-        excuse: bool = False,
-        pawns: bool = False,
-        flush: bool = False,
-        simpleton: bool = False,
-        match: bool = False,
         reward: Literal["margin", "points", "outcome"] = "margin",
         mask_in: Literal["obs", "info", "both"] = "obs",
         preview: bool = False,
+        fixed_width: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
         illegal_reward: float = -1.0,
         render_mode: str | None = None,
@@ -105,31 +73,30 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         super().__init__()
         check_option("reward", reward, *REWARDS)
         check_option("mask_in", mask_in, "obs", "info", "both")
-        check_option("illegal", illegal, "raise", "lose")
-        check_option("preview", preview, False, True)
         check_option("render_mode", render_mode, None, "ansi")
-        self.rules = multiplayer_rules(num_players, start, excuse, pawns, flush, simpleton, match)
-        self.observer = Observer(self.rules, preview)
+        self.metadata = self.metadata | {"name": name}
+        self.rules = rules
+        self.spelling = Spelling(rules, "flat", preview, illegal=illegal, fixed_width=fixed_width)
+        self.observer = self.spelling.observer
         self.reward = reward
         self.illegal_reward = illegal_reward
         self.render_mode = render_mode
-        self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
+        self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._mask_in_obs = mask_in in ("obs", "both")
         self._mask_in_info = mask_in in ("info", "both")
-        self._lenient = illegal == "lose"
         self._deals = DealSequence()
         self._game: Game | None = None
         self._observation_spaces: dict[str, spaces.Space[Any]] = {}
         self._action_spaces: dict[str, spaces.Space[Any]] = {}
         for agent in self.possible_agents:
-            observation: spaces.Space[Any] = self.observer.flat_space()
+            observation = self.spelling.observation_space()
             if self._mask_in_obs:
-                mask = spaces.Box(0, 1, (self.rules.num_actions,), np.int8)
+                mask = spaces.Box(0, 1, (self.observer.num_actions,), np.int8)
                 observation = spaces.Dict({"observation": observation, "action_mask": mask})
             self._observation_spaces[agent] = observation
-            self._action_spaces[agent] = spaces.Discrete(self.rules.num_actions)
+            self._action_spaces[agent] = self.spelling.action_space()
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The same object for an agent every time."""
@@ -155,13 +122,13 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
         Args:
             seed: begins the sequence of games of this seed; without one the next game of the sequence is dealt.
-            options: ``{"deal": ...}`` hands in a `Deal` or its text; a match takes a list, one for each round. Other
+            options: ``{"deal": ...}`` hands in a deal or its text; a game of several rounds takes a list of them. Other
                 options are ignored.
 
         Raises:
             ValueError: for a seed or a deal that cannot be used; nothing has changed then.
         """
-        self._game = self._deals.deal(self.rules, seed, (options or {}).get("deal"))
+        self._game = self._deals.deal(self.observer.BATCH.GAME, self.rules, seed, (options or {}).get("deal"))
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -193,9 +160,9 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             self._was_dead_step(action)
             return
         try:
-            rewards = self._rewards(game.step(_as_integer(action)))
+            rewards = self._rewards(game.step(self.spelling.engine_action(action)))
         except IllegalAction:
-            if not self._lenient:
+            if not self.spelling.lenient:
                 raise
             game.over = True
             rewards = [self.illegal_reward if other == agent else 0.0 for other in self.possible_agents]
@@ -221,12 +188,12 @@ class QuincunxAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     def _mask(self, agent: str) -> Mask:
         game = self.game
         if self._seats[agent] != game.mover:
-            return np.zeros(self.rules.num_actions, np.int8)
-        return legal_actions(game)
+            return np.zeros(self.observer.num_actions, np.int8)
+        return self.observer.mask(game)
 
     def render(self) -> str | None:
         """The game as text, all hands shown, if ``render_mode`` is ``"ansi"``."""
-        return ansi(self.game) if self.render_mode == "ansi" else None
+        return kind_of(self.rules).ansi(self.game) if self.render_mode == "ansi" else None
 
     def close(self) -> None:
         """Nothing to release."""
@@ -256,28 +223,11 @@ _STATE = (
 )
 
 
-def _as_integer(action: Any) -> int:
-    try:
-        return index(action)
-    except TypeError:
-        raise IllegalAction(f"an action is an integer, got {action!r}") from None
-
-
-def raw_env(**options: Any) -> QuincunxAEC:
-    """The bare environment; see `QuincunxAEC` for the options."""
-    return QuincunxAEC(**options)
-
-
-def env(**options: Any) -> "OrderEnforcingWrapper[str, Any, Any]":
-    """The environment with PettingZoo's check of the order of calls; illegal actions are its own errors."""
-    return _Ordered(QuincunxAEC(**options))
-
-
-class _Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
+class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
     """PettingZoo's wrapper, which takes a snapshot for the reset that it waits for."""
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """See `QuincunxAEC.set_state`."""
+        """See `CardGameAEC.set_state`."""
         self.env.set_state(state)
         self._has_reset = self._has_updated = True
 

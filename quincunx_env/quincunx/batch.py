@@ -1,205 +1,88 @@
 """Many games of Quincunx at once, in array operations (RULES.md Part 1).
 
-`Batch` plays what `quincunx_env.game.Game` plays, B games side by side and without a loop over them; the two are tested
-against each other, move by move. Hands and cells are bits of one integer per game, what a play scores is looked up in
-the tables of `quincunx_env.scoring`, and a pile is the list of its prefix sets, so that drawing any number of cards is
-one exclusive or.
+`Batch` plays what `Game` plays, B games side by side and without a loop over them; the two are tested against each
+other, move by move. Hands and cells are bits of one integer per game, what a play scores is looked up in the tables of
+`scoring`, and a pile is the list of its prefix sets, so that drawing any number of cards is one exclusive or.
 
 Axes: B games, P seats, C cells, K cards, W words of 64 cells (1, or 2 for the 81 cells of the open start), R rounds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env import scoring
-from quincunx_env.cards import CARDS, EMPTY
-from quincunx_env.deal import MAX_SEED, Deal, Domain, check_seed, shuffle
-from quincunx_env.game import Game, IllegalAction, Pending
-from quincunx_env.rules import ANNOUNCE_MIN, OPEN_SPAN, Rules
+from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, unpack
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.cards import CARDS
+from quincunx_env.quincunx.game import Game, Pending
+from quincunx_env.quincunx.rules import ANNOUNCE_MIN, OPEN_SPAN, Rules
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-Bools = npt.NDArray[np.bool_]
-
-_ONE = np.uint64(1)
 _WORD = 64
 _CHUNK = 8192
-STATE_VERSION = 1
-"""Rises when the arrays of `Batch.state_arrays` change their meaning."""
 
 _COLUMNS = len(CARDS) + 1
 """Length of a table's axis of neighbours: every card, and `EMPTY` first."""
 
 
-class Batch:
-    """``num_games`` games in progress.
+class Batch(BaseBatch[Rules, Game]):
+    """``num_games`` games in progress; `BaseBatch` has what is not told here.
 
-    A new batch holds finished games: `reset` deals them. Finished games stay as they are until they are reset, and
-    take no part in steps.
-
-    Args:
-        rules: which game; the same for all.
-        num_games: B.
-        domain: what the seeded deals are for; environments leave this alone.
+    Actions are joint: ``card * C + cell`` or, while an announcement is due, ``K * C + announcement + 64``. The gains of
+    a step include the penalties at the end of a round.
 
     Attributes:
         board: int8 [B, C + 1], card id or `EMPTY`; the extra cell stands for what is off the grid.
         order: int8 [B, C + 1], the ply on which the card of a cell came, 0 for face-up cards, -1 where there is none.
-        hands: uint64 [B, P], bit k is set if the seat holds card k.
         legal: uint64 [B, W], bit of each cell in which a card may be played.
-        ply: int64 [B], cards played in this round.
         drawn: int64 [B], cards drawn from the pile in this round.
-        scores: int64 [B, P], points in this round.
-        totals: int64 [B, P], points in the whole game so far, this round included.
-        mover: int64 [B], the seat to move.
-        round: int64 [B], number of the round, from 0.
         pending: int64 [B, 2], Simpleton: chosen card and cell while their points are to be announced, otherwise -1.
-        over: bool [B], whether the game has ended.
         lost: bool [B], solitaire: whether the hand ran out before the grid was full.
-        decks: int8 [B, R, cards in the deck], the cards of each round in the order in which they are dealt.
-        seed, game: int64 [B], which seeded deal this is; -1 where the deal was handed in.
     """
 
+    GAME = Game
     STATE = (
-        *("board", "order", "hands", "legal", "ply", "drawn", "scores", "totals", "mover", "round", "pending", "over"),
-        *("lost", "decks", "seed", "game", "_pile", "_taken", "_touched", "_rows_used", "_columns_used"),
-        *("_row_seed", "_row_resets"),
+        *BaseBatch.STATE,
+        *("order", "legal", "drawn", "pending", "lost", "_pile", "_taken", "_touched", "_rows_used", "_columns_used"),
     )
-    """Names of the arrays that make up the state, [B, ...] each."""
 
-    board: npt.NDArray[np.int8]
     order: npt.NDArray[np.int8]
-    hands: Words
     legal: Words
-    ply: Ints
     drawn: Ints
-    scores: Ints
-    totals: Ints
-    mover: Ints
-    round: Ints
     pending: Ints
-    over: Bools
     lost: Bools
-    decks: npt.NDArray[np.int8]
-    seed: Ints
-    game: Ints
     _pile: Words
     _taken: Words
     _touched: Words
     _rows_used: Ints
     _columns_used: Ints
-    _row_seed: Ints
-    _row_resets: Ints
 
-    def __init__(self, rules: Rules, num_games: int, domain: Domain = "play") -> None:
-        if num_games < 1:
-            raise ValueError(f"num_games must be at least 1, got {num_games}")
-        self.rules = rules
-        self.domain = domain
-        cells, words, players = rules.num_cells, -(-rules.num_cells // _WORD), rules.num_players
-        shapes: dict[str, tuple[tuple[int, ...], Any, int]] = {
+    def _shapes(self) -> dict[str, tuple[tuple[int, ...], Any, int]]:
+        cells, words = self.rules.num_cells, -(-self.rules.num_cells // _WORD)
+        return {
             "board": ((cells + 1,), np.int8, EMPTY),
             "order": ((cells + 1,), np.int8, -1),
-            "hands": ((players,), np.uint64, 0),
             "legal": ((words,), np.uint64, 0),
-            "scores": ((players,), np.int64, 0),
-            "totals": ((players,), np.int64, 0),
             "pending": ((2,), np.int64, -1),
-            "over": ((), np.bool_, True),
             "lost": ((), np.bool_, False),
-            "decks": ((rules.num_rounds, len(rules.deck)), np.int8, EMPTY),
-            "seed": ((), np.int64, -1),
-            "game": ((), np.int64, -1),
-            "_pile": ((rules.pile_size + 1,), np.uint64, 0),
+            "_pile": ((self.rules.pile_size + 1,), np.uint64, 0),
             "_taken": ((words,), np.uint64, 0),
             "_touched": ((words,), np.uint64, 0),
-            "_row_seed": ((), np.int64, -1),
-            "_row_resets": ((), np.int64, -1),
         }
-        for name in self.STATE:
-            shape, dtype, fill = shapes.get(name, ((), np.int64, 0))
-            setattr(self, name, np.full((num_games, *shape), fill, dtype))
-        self._bind()
 
-    def _bind(self) -> None:
-        """Everything that follows from the rules and the number of games."""
-        self.num_games = len(self.board)
-        self._all = np.arange(self.num_games)
+    def _derive(self) -> None:
         self._tables = _tables(self.rules)
 
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
-
-    def reset(
-        self,
-        seed: int | Sequence[int] | Ints | None = None,
-        rows: npt.ArrayLike | None = None,
-        deals: Sequence[Deal | Sequence[Deal]] | None = None,
-    ) -> None:
-        """Deal new games.
-
-        Args:
-            seed: row i is seeded ``seed + i`` and starts with its game number 0; a sequence gives each of ``rows`` its
-                own. Without a seed each row goes on to its next game, from a random seed if it never had one.
-            rows: which rows, as numbers or as a mask; all by default.
-            deals: for each of ``rows`` the deal of each round (a single round takes a bare `Deal` too).
-
-        Raises:
-            ValueError: for a seed or a deal that cannot be used; nothing has changed then.
-        """
-        rows = self._all if rows is None else _row_numbers(rows)
-        seeds = self._seeds(seed, rows)
-        games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
-        if deals is None:
-            decks = self._shuffle(seeds, games)
-            self.seed[rows], self.game[rows] = seeds, games
-        else:
-            decks = self._check_deals(deals, len(rows))
-            self.seed[rows] = self.game[rows] = -1
-        self._row_seed[rows], self._row_resets[rows] = seeds, games
-        self.decks[rows] = decks
-        self.totals[rows] = 0
-        self.round[rows] = 0
-        self._set_up(rows)
-
-    def _seeds(self, seed: int | Sequence[int] | Ints | None, rows: Ints) -> Ints:
-        """The seed of each of these rows."""
-        if seed is None:
-            seeds = self._row_seed[rows]
-            unseeded = seeds < 0
-            if unseeded.any():
-                seeds[unseeded] = np.random.default_rng().integers(MAX_SEED, size=unseeded.sum())
-            return seeds
-        if isinstance(seed, int | np.integer):
-            check_seed(check_seed(seed) + self.num_games - 1)
-            return int(seed) + rows
-        if not isinstance(seed, Sequence | np.ndarray):
-            check_seed(seed)
-        seeds = np.array([check_seed(each) for each in seed], np.int64)
-        if len(seeds) != len(rows):
-            raise ValueError(f"{len(rows)} games are reset, got {len(seeds)} seeds")
-        return seeds
-
-    def _shuffle(self, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
-        """The decks of each round, int8 [n, R, cards in the deck]."""
-        words = seeds.astype(np.uint64), games.astype(np.uint64)
-        rounds = [np.full(len(seeds), round, np.uint64) for round in range(self.rules.num_rounds)]
-        return np.stack([shuffle(self.rules, *words, round, self.domain) for round in rounds], axis=1)
-
-    def _check_deals(self, deals: Sequence[Deal | Sequence[Deal]], count: int) -> npt.NDArray[np.int8]:
-        if isinstance(deals, Deal) or len(deals) != count:
-            raise ValueError(f"{count} games are reset and need a deal each")
-        games = [Game(self.rules, deal) for deal in deals]
-        return np.array([[deal.cards for deal in game.deals] for game in games], np.int8)
 
     def _set_up(self, rows: Ints) -> None:
         """Begin the current round of these rows."""
         rules, tables = self.rules, self._tables
         cards = self.decks[rows, self.round[rows]]
-        up, hand, players = len(rules.face_up_cells), rules.setup.hand, rules.num_players
+        up, hand, players = len(rules.face_up_cells), rules.hand_size, rules.num_players
         board = np.full((len(rows), rules.num_cells + 1), EMPTY, np.int8)
         board[:, rules.face_up_cells] = cards[:, :up]
         self.board[rows] = board
@@ -208,7 +91,7 @@ class Batch:
         self._touched[rows] = tables.first_touched
         self._rows_used[rows], self._columns_used[rows] = tables.first_used
         self.legal[rows] = tables.first_legal
-        bits = _ONE << cards[:, up:].astype(np.uint64)
+        bits = ONE << cards[:, up:].astype(np.uint64)
         hands = bits[:, : players * hand].reshape(len(rows), players, hand)
         self.hands[rows] = np.bitwise_or.reduce(hands, axis=2)
         pile = np.zeros((len(rows), rules.pile_size + 1), np.uint64)
@@ -222,37 +105,9 @@ class Batch:
 
     # --- 1.3 The turn ------------------------------------------------------------------------------------------------
 
-    def step(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Ints:
-        """Play one action in each game.
-
-        Args:
-            actions: integers [B] (or one for each of ``rows``), joint: ``card * C + cell`` or, while an announcement is
-                due, ``K * C + announcement + 64``. Those of finished games are ignored.
-            rows: int64, the games to play in, each once; all by default.
-
-        Returns:
-            int64 [len(rows), P]: what each seat gained or lost, penalties at the end of a round included.
-
-        Raises:
-            IllegalAction: if an action is illegal; nothing has changed in any game then.
-        """
-        rows = self._all if rows is None else rows
-        actions = self._as_actions(actions, len(rows))
+    def _play(self, rows: Ints, actions: Ints) -> Ints:
         rules = self.rules
         gains = np.zeros((len(rows), rules.num_players), np.int64)
-        over = self.over[self._at(rows)]
-        if over.any():
-            live = ~over
-            if live.any():
-                gains[live] = self.step(actions[live], rows[live])
-            return gains
-        legal = self.is_legal(actions, rows)
-        if not legal.all():
-            at = int(np.argmin(legal))
-            try:
-                self.to_game(int(rows[at])).step(int(actions[at]))
-            except IllegalAction as error:
-                raise IllegalAction(f"game {rows[at]}: {error}") from None
         if not rules.simpleton:
             cards, cells = np.divmod(actions, rules.num_cells)
             self._take_from_hand(rows, cards)
@@ -267,37 +122,20 @@ class Batch:
         gains[announcing] = self._announce(rows[announcing], actions[announcing])
         return gains
 
-    def _as_actions(self, actions: npt.ArrayLike, count: int) -> Ints:
-        array = np.asarray(actions)
-        if array.shape != (count,) or array.dtype.kind not in "iu":
-            raise IllegalAction(f"{count} integer actions are needed, got {array.dtype} of shape {array.shape}")
-        return array.astype(np.int64, copy=False)
-
     def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
-        """Whether each joint action is legal in its game, bool [len(rows)]; False in finished games."""
+        """See `BaseBatch.is_legal`."""
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
         rules, at = self.rules, self._at(rows)
         is_play = (actions >= 0) & (actions < rules.num_plays_encoded)
         cards, cells = np.divmod(np.where(is_play, actions, 0), rules.num_cells)
-        held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> cards.astype(np.uint64) & _ONE
+        held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> cards.astype(np.uint64) & ONE
         word = self.legal.reshape(-1).take(rows * self.legal.shape[1] + cells // _WORD)
         legal: Bools = is_play & (held & word >> (cells % _WORD).astype(np.uint64) != 0)
         if rules.simpleton:
             is_announcement = (actions >= rules.num_plays_encoded) & (actions < rules.num_actions)
             legal = np.where(self.pending[at, 0] >= 0, is_announcement, legal)
         return legal & ~self.over[at]
-
-    def _at(self, rows: Ints) -> slice | Ints:
-        """The same rows to index a state array with: all of them are a slice, which costs nothing."""
-        return slice(None) if rows is self._all else rows
-
-    def _mover_hand(self, rows: Ints) -> Ints:
-        """Where the hands of the seats to move lie in the flattened `hands`."""
-        return rows * self.rules.num_players + self.mover[self._at(rows)]
-
-    def _take_from_hand(self, rows: Ints, cards: Ints) -> None:
-        self.hands.reshape(-1)[self._mover_hand(rows)] ^= _ONE << cards.astype(np.uint64)
 
     def _finish_play(self, rows: Ints, cards: Ints, cells: Ints, draws: Ints, gains: Ints) -> None:
         """Everything after the points of a play are settled: ``gains`` [n, P] holds them, and takes the penalties."""
@@ -315,8 +153,7 @@ class Batch:
         any_full = full.any()
         if any_full:
             gains[full] -= self.penalties(rows[full])
-        self.scores[at] += gains
-        self.totals[at] += gains
+        self._gain(rows, gains)
         if rules.num_players == 1:
             self.lost[at] = self.over[at] = (hands.take(holder) == 0) & ~full
         else:
@@ -414,13 +251,6 @@ class Batch:
         hands = self.hands if rows is None else self.hands[rows]
         return unpack(hands[..., None], self.rules.num_cards) @ self._tables.penalty
 
-    def _end_round(self, rows: Ints) -> None:
-        more = self.round[rows] + 1 < self.rules.num_rounds
-        self.over[rows[~more]] = True
-        if more.any():
-            self.round[rows[more]] += 1
-            self._set_up(rows[more])
-
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
     def _announce(self, rows: Ints, actions: Ints) -> Ints:
@@ -453,11 +283,7 @@ class Batch:
         return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
 
     def mask(self, out: Bools | None = None) -> Bools:
-        """Bool [B, A]: legal joint actions; all False in finished games.
-
-        Args:
-            out: an array that an earlier call returned, to be overwritten; a new one by default.
-        """
+        """See `BaseBatch.mask`."""
         rules = self.rules
         if out is None:
             out = np.zeros((self.num_games, rules.num_actions), np.bool_)
@@ -478,78 +304,12 @@ class Batch:
 
     # --- State -------------------------------------------------------------------------------------------------------
 
-    @property
-    def resets(self) -> Ints:
-        """int64 [B]: how often each row has been dealt since it was seeded, less one; -1 before the first deal."""
-        return self._row_resets
-
-    def fork(self, rows: npt.ArrayLike) -> "Batch":
-        """An independent batch of these rows (numbers, or a mask), each as often as it is named, with the same cards to
-        come.
-        """
-        rows = _row_numbers(rows)
-        twin = Batch.__new__(Batch)
-        twin.rules, twin.domain = self.rules, self.domain
-        for name in self.STATE:
-            setattr(twin, name, getattr(self, name)[rows])
-        twin._bind()
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The tables follow from the rules and are large.
-        return {name: getattr(self, name) for name in ("rules", "domain", *self.STATE)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state
-        self._bind()
-
-    def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that make up the state, [B, ...] each: views, not copies; and ``version``, which tags them."""
-        return {"version": np.array(STATE_VERSION)} | {name: getattr(self, name) for name in self.STATE}
-
-    def load_state_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from a state saved by `state_arrays`, copying it.
-
-        Raises:
-            ValueError: if an array is missing or does not fit, or the version is another; nothing has changed then.
-        """
-        own = self.state_arrays()
-        for name, array in own.items():
-            given = np.asarray(arrays.get(name))
-            if given.shape != array.shape or given.dtype != array.dtype:
-                raise ValueError(f"state array {name!r} must be {array.dtype} of shape {array.shape}")
-        if arrays["version"] != STATE_VERSION:
-            raise ValueError(f"the state is of version {arrays['version']}, this package reads {STATE_VERSION}")
-        for name, array in own.items():
-            array[...] = arrays[name]
-
-    def set_position(
-        self,
-        *,
-        board: npt.NDArray[np.integer[Any]],
-        order: npt.NDArray[np.integer[Any]],
-        decks: npt.NDArray[np.integer[Any]],
-        hands: Words,
-        drawn: int,
-        **state: npt.ArrayLike,
-    ) -> None:
-        """Bring every game to the same stage of a game, its hidden cards given for each.
-
-        Args:
-            board: [C].
-            order: [C].
-            decks: [B, R, cards in the deck]; of the present round only the pile, from ``drawn`` on, matters.
-            hands: uint64 [B, P].
-            drawn: cards drawn from the pile.
-            state: `scores`, `totals`, `mover`, `round` and `pending`, the same for all games.
-        """
-        rules, tables = self.rules, self._tables
-        self.board[:, :-1], self.order[:, :-1] = board, order
-        self.decks[:], self.hands[:], self.drawn[:] = decks, hands, drawn
-        self.ply[:] = max(order.max(), 0)
-        for name, value in state.items():
-            getattr(self, name)[:] = value
-        filled = np.flatnonzero(board != EMPTY)
+    def set_position(self, **state: npt.ArrayLike) -> None:
+        """See `BaseBatch.set_position`; of the present round's decks only the rest of the pile matters."""
+        super().set_position(**state)
+        rules, tables, drawn = self.rules, self._tables, int(self.drawn[0])
+        self.ply[:] = np.maximum(self.order.max(axis=1), 0)
+        filled = np.flatnonzero(self.board[0, :-1] != EMPTY)
         self._taken[:] = np.bitwise_or.reduce(tables.cell_bits[filled], axis=0)
         self._touched[:] = np.bitwise_or.reduce(tables.adjacent_bits[filled], axis=0)
         row, column = np.divmod(filled, rules.grid.side)
@@ -559,15 +319,10 @@ class Batch:
             self.legal[:] = self._legal_where_touching(slice(None))
         else:
             self.legal[:] = np.bitwise_or.reduce(tables.cell_bits, axis=0) & ~self._taken
-        pile = decks[self._all, self.round, -rules.pile_size :].astype(np.uint64)
+        pile = self.decks[self._all, self.round, -rules.pile_size :].astype(np.uint64)
         self._pile[:, : drawn + 1] = 0
-        np.bitwise_or.accumulate(_ONE << pile[:, drawn:], axis=1, out=self._pile[:, drawn + 1 :])
-        self.over[:] = self.lost[:] = False
-        self.seed[:] = self.game[:] = -1
-
-    def deals(self, row: int) -> tuple[Deal, ...]:
-        """The deals of one game, one for each round."""
-        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
+        np.bitwise_or.accumulate(ONE << pile[:, drawn:], axis=1, out=self._pile[:, drawn + 1 :])
+        self.lost[:] = False
 
     def to_game(self, row: int) -> Game:
         """A plain copy of one game, in the same state."""
@@ -593,18 +348,6 @@ class Batch:
 def ratings(scores: Ints, lost: Bools) -> Ints:
     """`scoring.rating` of many solitaire rounds: int64 [n], bool [n] -> int64 [n]."""
     return np.where(lost, 0, 1 + np.searchsorted(scoring.RATING_STEPS, scores, side="right"))
-
-
-def _row_numbers(rows: npt.ArrayLike) -> Ints:
-    """Rows given as numbers or as a mask, as int64 [n]."""
-    array = np.atleast_1d(np.asarray(rows))
-    return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
-
-
-def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:
-    """The low ``count`` bits of words: uint64 [..., W] -> uint8 [..., count] of 0 and 1."""
-    octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
-    return np.unpackbits(octets, axis=-1, count=count, bitorder="little")
 
 
 # --- Tables, built from the plain rules ------------------------------------------------------------------------------

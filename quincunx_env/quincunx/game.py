@@ -1,7 +1,7 @@
 """One game of Quincunx in plain Python, in the order of the rules (RULES.md Part 1).
 
 `Game` is the rule book as code and serves everything that plays one game at a time. Many games at once are played by
-`quincunx_env.batch`; the two are tested against each other, move by move.
+`batch`; the two are tested against each other, move by move.
 """
 
 from array import array
@@ -11,16 +11,14 @@ from itertools import compress
 from operator import and_
 from typing import Any, NamedTuple
 
-from quincunx_env import scoring
-from quincunx_env.cards import CARDS, EMPTY, card_name, print_cards
-from quincunx_env.deal import Deal, Domain
-from quincunx_env.grid import Grid
-from quincunx_env.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, OPEN_SPAN, Rules
-from quincunx_env.scoring import Score
-
-
-class IllegalAction(ValueError):
-    """A play or an announcement that the rules do not allow now. Nothing has changed."""
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.game import BaseGame, IllegalAction
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.cards import CARDS, card_name, print_cards
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.grid import Grid
+from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, OPEN_SPAN, Rules
+from quincunx_env.quincunx.scoring import Score
 
 
 class Pending(NamedTuple):
@@ -30,59 +28,27 @@ class Pending(NamedTuple):
     cell: int
 
 
-class Game:
-    """A game in progress: one round, or a match of several.
-
-    Args:
-        rules: which game.
-        deals: a deal for each round; a single round takes a bare `Deal` too.
-
-    Raises:
-        ValueError: if the deals do not fit the rules.
+class Game(BaseGame[Rules, Deal]):
+    """A game in progress: one round, or a match of several; `BaseGame` has what is not told here.
 
     Attributes:
         board: card id or `EMPTY` by cell, and one extra `EMPTY` for what is off the grid.
         order: the ply on which the card of a cell came, 0 for face-up cards, -1 where there is none.
-        hands: for each seat, by card id: 1 if held.
         legal: by cell: 1 if a card may be played there.
-        ply: cards played in this round.
         drawn: cards drawn from the pile in this round.
-        scores: points of each seat in this round.
-        totals: points of each seat in the whole game so far, this round included.
-        mover: the seat to move.
-        round: number of the round, from 0.
         pending: Simpleton, while its points are to be announced: the chosen play; otherwise None.
-        over: whether the game has ended.
         lost: solitaire: whether the hand ran out before the grid was full.
     """
 
-    __slots__ = (
-        *("rules", "deals", "round", "board", "order", "hands", "legal", "ply", "drawn", "scores", "totals", "mover"),
-        *("pending", "over", "lost", "_pile", "_span", "_within", "_tables"),
-    )
+    __slots__ = ("_pile", "_span", "_tables", "_within", "drawn", "legal", "lost", "order", "pending")
+    DEAL = Deal
+    COPIED = ("board", "order", "legal", "scores", "totals")
+    DERIVED = ("_tables",)
 
-    def __init__(self, rules: Rules, deals: Deal | Sequence[Deal]) -> None:
-        deals = (deals,) if isinstance(deals, Deal) else tuple(deals)
-        if len(deals) != rules.num_rounds:
-            raise ValueError(f"these rules play {rules.num_rounds} rounds and need a deal for each, got {len(deals)}")
-        for deal in deals:
-            deal.check(rules)
-        self._begin(rules, deals)
+    board: "array[int]"
 
-    def _begin(self, rules: Rules, deals: tuple[Deal, ...]) -> None:
-        self.rules = rules
-        self.deals = deals
-        self._tables = scoring.tables(rules)
-        self.totals = [0] * rules.num_players
-        self._set_up(0)
-
-    @classmethod
-    def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> "Game":
-        """The game number ``game`` of the row seeded ``seed``."""
-        new = cls.__new__(cls)  # nothing to check: such deals fit the rules
-        rounds = range(rules.num_rounds)
-        new._begin(rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in rounds))
-        return new
+    def _derive(self) -> None:
+        self._tables = scoring.tables(self.rules)
 
     @classmethod
     def restore(
@@ -102,7 +68,7 @@ class Game:
         for ply, (card, cell) in enumerate(plays, 1):
             game._lay(card, cell, ply)
         game.ply = len(plays)
-        game.hands = [bytearray(card in hand for card in range(rules.num_cards)) for hand in hands]
+        game.hands = game._held(hands)
         for name, value in state.items():
             setattr(game, name, value)
         return game
@@ -119,10 +85,7 @@ class Game:
         self._within = bytes([1]) * rules.num_cells
         for cell, card in zip(rules.face_up_cells, deal.face_up, strict=True):
             self._lay(card, cell, 0)
-        self.hands = [bytearray(rules.num_cards) for _ in deal.hands]
-        for hand, cards in zip(self.hands, deal.hands, strict=True):
-            for card in cards:
-                hand[card] = 1
+        self.hands = self._held(deal.hands)
         self._pile = deal.pile
         self.drawn = 0
         self.ply = 0
@@ -131,11 +94,6 @@ class Game:
         self.pending: Pending | None = None
         self.over = False
         self.lost = False
-
-    @property
-    def first(self) -> int:
-        """The seat that begins this round. R15: the last seat deals first, so seat 0 begins, then seat 1 and so on."""
-        return self.round % self.rules.num_players
 
     def _lay(self, card: int, cell: int, ply: int) -> None:
         """Put a card on the grid and keep the legal cells up to date.
@@ -163,10 +121,6 @@ class Game:
                 legal[neighbour] = self._within[neighbour]
 
     # --- 1.3 The turn ------------------------------------------------------------------------------------------------
-
-    def hand(self, seat: int) -> tuple[int, ...]:
-        """Ids of the cards a seat holds, ascending."""
-        return tuple(compress(range(self.rules.num_cards), self.hands[seat]))
 
     def legal_cards(self) -> tuple[int, ...]:
         """Cards that may be played now, ascending; none while an announcement is due or when the game is over."""
@@ -221,9 +175,7 @@ class Game:
         if full:
             for seat in range(players):
                 gains[seat] -= scoring.penalty(self.hand(seat))
-        for seat in range(players):
-            self.scores[seat] += gains[seat]
-            self.totals[seat] += gains[seat]
+        self._gain(gains)
         self.mover = (self.mover + 1) % players
         if full:
             self._end_round()
@@ -276,21 +228,10 @@ class Game:
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
-    def _end_round(self) -> None:
-        if self.round + 1 < self.rules.num_rounds:
-            self._set_up(self.round + 1)
-        else:
-            self.over = True
-
     @property
     def penalties(self) -> list[int]:
         """What the cards in each hand cost if the round ended now."""
         return [scoring.penalty(self.hand(seat)) for seat in range(self.rules.num_players)]
-
-    @property
-    def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win."""
-        return tuple(seat for seat, total in enumerate(self.totals) if total == max(self.totals))
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
@@ -341,32 +282,6 @@ class Game:
     def pile(self) -> tuple[int, ...]:
         """What is left of the draw pile, top card first. No player may see this."""
         return self._pile[self.drawn :]
-
-    def copy(self) -> "Game":
-        """An independent game in the same state, with the same cards to come."""
-        twin = Game.__new__(Game)
-        for name in self.__slots__:
-            value = getattr(self, name)
-            setattr(twin, name, value[:] if name in _MUTABLE else value)
-        twin.hands = [hand[:] for hand in self.hands]
-        return twin
-
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Game":
-        return self.copy()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The tables follow from the rules and are large.
-        return {name: getattr(self, name) for name in self.__slots__ if name != "_tables"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
-        self._tables = scoring.tables(self.rules)
-
-
-_MUTABLE = {"board", "order", "legal", "scores", "totals"}
 
 
 @cache

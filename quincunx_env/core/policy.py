@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.observation import Pieces
+from quincunx_env.core.observation import Pieces
 
 
 class Policy(Protocol):

@@ -1,0 +1,65 @@
+"""The games there are, by name. A new one is a package like `quincunx_env.quincunx`, and an entry here."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from quincunx_env import quincunx, spiral
+from quincunx_env.core.observation import Observer
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.render import ansi as quincunx_ansi
+from quincunx_env.spiral.render import ansi as spiral_ansi
+
+
+class Kind(NamedTuple):
+    """What the doors need to know of a game."""
+
+    rules: type[Any]
+    """Its rules, made from its options."""
+    several: Callable[..., Any]
+    """The same for several players."""
+    observer: type[Observer]
+    fixed: type[Observer] | None
+    """An observer of one width under all rules, if the width depends on them."""
+    ansi: Callable[..., str]
+    """A game as text: takes a game and the seat that looks, None to show all hands."""
+
+
+GAMES: dict[str, Kind] = {
+    "quincunx": Kind(
+        quincunx.Rules, quincunx.multiplayer_rules, quincunx.Observer, quincunx.FixedObserver, quincunx_ansi
+    ),
+    "spiral": Kind(spiral.Rules, spiral.Rules, spiral.Observer, None, spiral_ansi),
+}
+
+
+def kind_of(rules: BaseRules) -> Kind:
+    """The game that these are the rules of."""
+    return next(kind for kind in GAMES.values() if isinstance(rules, kind.rules))
+
+
+def rules_of(game: str, **options: Any) -> Any:
+    """Rules for several players.
+
+    Args:
+        game: a name in `GAMES`.
+        options: those of the game's ``Rules``.
+
+    Raises:
+        ValueError: naming the game or the option that is wrong, and what is allowed.
+        TypeError: naming an option that the game does not have.
+    """
+    if game not in GAMES:
+        raise ValueError(f"game must be one of {', '.join(map(repr, GAMES))}, got {game!r}")
+    return GAMES[game].several(**options)
+
+
+def observer_of(rules: BaseRules, preview: bool = False, fixed_width: bool = False) -> Observer:
+    """An observer of games played by these rules.
+
+    Args:
+        rules: which game.
+        preview: add what every legal play would bring.
+        fixed_width: observations and actions have one layout under all rules of the game.
+    """
+    kind = kind_of(rules)
+    return (kind.fixed if fixed_width and kind.fixed else kind.observer)(rules, preview)

@@ -1,0 +1,213 @@
+"""What a seat of Quincunx observes: board, own hand, counts; see `quincunx_env.core.observation`.
+
+Left out on purpose are when one's own cards were drawn and earlier rounds beyond their totals: they say nothing about
+what is hidden.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.core.batch import Bools, Ints, unpack
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Piece, Pieces, batch_from_seat, from_seat
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import Rules
+
+POINTS_LIMIT = 20_000
+"""No seat's points leave -20,000 ... 20,000. In a match a seat plays at most 24 times; Simpleton's worst announcement
+loses 391 points and its best gift brings the next seat 366, so that 24 x (391 + 366) and four hands' penalties bound
+them; without Simpleton points are far smaller."""
+
+PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
+"""What a single play can score at all."""
+
+
+class Observer(BaseObserver[Rules, Game, Batch]):
+    """Makes observations and masks of games of Quincunx; `BaseObserver` has what is not told here.
+
+    Args:
+        rules: which game.
+        preview: add the piece ``preview``: points and draws of every legal play.
+    """
+
+    BATCH = Batch
+
+    def __init__(self, rules: Rules, preview: bool = False) -> None:
+        super().__init__(rules, preview)
+        self.factors = None if rules.simpleton else (rules.num_cards, rules.num_cells)
+
+    def _counts(self) -> dict[str, Count]:
+        rules = self.rules
+        seats, cards = range(rules.num_players), len(rules.deck)
+        points = -POINTS_LIMIT, POINTS_LIMIT
+        counts = {"pile": ("cards left in the pile", 0, rules.pile_size)}
+        counts |= {f"hand_size_{seat}": (f"cards in the hand of seat {seat}", 0, cards) for seat in seats}
+        counts |= {f"score_{seat}": (f"points of seat {seat} in this round", *points) for seat in seats}
+        if rules.num_rounds > 1:
+            counts |= {f"total_{seat}": (f"points of seat {seat} in all rounds so far", *points) for seat in seats}
+            counts |= {"round": ("number of the round, from 0", 0, rules.num_rounds - 1)}
+        if rules.num_players > 1:
+            counts |= {"mover": ("seat to move", 0, rules.num_players - 1)}
+            counts |= {"first": ("seat that began the round", 0, rules.num_players - 1)}
+        return counts
+
+    def _layout(self) -> tuple[Piece | None, ...]:
+        rules = self.rules
+        cells, cards, when = (
+            rules.num_cells,
+            rules.num_cards,
+            "ply on which the card of a cell came, 0 face up, -1 none",
+        )
+        layout: tuple[Piece | None, ...] = (
+            Piece("board", (cells,), np.int8, EMPTY, cards - 1, "card id by cell, -1 where none lies"),
+            Piece("order", (cells,), np.int8, -1, rules.num_plays, when),
+            Piece("hand", (cards,), np.int8, 0, 1, "1 for each card in one's hand"),
+            None,
+        )
+        if rules.simpleton:
+            meaning = "card and cell whose points are to be announced, -1 -1 if none are"
+            layout += (Piece("pending", (2,), np.int8, -1, max(cards, cells) - 1, meaning),)
+        if self.preview:
+            meaning = "points and draws of each legal play (or of the pending one), by card and cell; elsewhere 0"
+            shape = cards, cells, 2
+            layout += (Piece("preview", shape, np.int16, PLAY_POINTS_MIN, PLAY_POINTS_MAX, meaning),)
+        return layout
+
+    # --- One game ----------------------------------------------------------------------------------------------------
+
+    def _pieces(self, game: Game, seat: int) -> Pieces:
+        """The pieces, in order; some of them views of the game that change as it goes on."""
+        pieces: Pieces = {
+            "board": np.frombuffer(game.board, np.int8, self.rules.num_cells),
+            "order": np.frombuffer(game.order, np.int8, self.rules.num_cells),
+            "hand": np.frombuffer(game.hands[seat], np.int8),
+            "counts": np.array(self._count(game, seat), np.int16),
+        }
+        if self.rules.simpleton:
+            pieces["pending"] = np.array(game.pending or (-1, -1), np.int8)
+        if self.preview:
+            pieces["preview"] = self._preview(game, seat)
+        return pieces
+
+    def _count(self, game: Game, seat: int) -> list[int]:
+        rules = self.rules
+        counts = [rules.pile_size - game.drawn]
+        counts += [hand.count(1) for hand in from_seat(game.hands, seat)]
+        counts += from_seat(game.scores, seat)
+        if rules.num_rounds > 1:
+            counts += [*from_seat(game.totals, seat), game.round]
+        if rules.num_players > 1:
+            counts += [(game.mover - seat) % rules.num_players, (game.first - seat) % rules.num_players]
+        return counts
+
+    def _preview(self, game: Game, seat: int) -> npt.NDArray[np.int16]:
+        preview = np.zeros((self.rules.num_cards, self.rules.num_cells, 2), np.int16)
+        if game.pending:
+            preview[game.pending] = game.value(*game.pending)
+        elif seat == game.mover:
+            cells = game.legal_cells()
+            for card in game.legal_cards():
+                for cell in cells:
+                    preview[card, cell] = game.value(card, cell)
+        return preview
+
+    # --- Many games --------------------------------------------------------------------------------------------------
+
+    def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
+        """See `BaseObserver.observe_batch`."""
+        seats = batch.mover if seats is None else seats
+        board, order = batch.board[:, :-1], batch.order[:, :-1]
+        hands = batch.hands.reshape(-1).take(np.arange(batch.num_games) * self.rules.num_players + seats)
+        pieces: Pieces = {
+            "board": board.copy() if copy else board,
+            "order": order.copy() if copy else order,
+            "hand": unpack(hands[:, None], self.rules.num_cards).view(np.int8),
+            "counts": self._count_batch(batch, seats),
+        }
+        if self.rules.simpleton:
+            pieces["pending"] = batch.pending.astype(np.int8)
+        if self.preview:
+            pieces["preview"] = self._preview_batch(batch, seats)
+        return pieces
+
+    def _count_batch(self, batch: Batch, seats: Ints) -> npt.NDArray[np.int16]:
+        rules, players = self.rules, self.rules.num_players
+        columns = [rules.pile_size - batch.drawn]
+        columns += [np.bitwise_count(hands) for hands in batch_from_seat(batch.hands, seats)]
+        columns += batch_from_seat(batch.scores, seats)
+        if rules.num_rounds > 1:
+            columns += [*batch_from_seat(batch.totals, seats), batch.round]
+        if players > 1:
+            columns += [(batch.mover - seats) % players, (batch.round - seats) % players]
+        counts = np.empty((batch.num_games, len(columns)), np.int16)
+        for index, column in enumerate(columns):
+            counts[:, index] = column
+        return counts
+
+    def _preview_batch(self, batch: Batch, seats: Ints) -> npt.NDArray[np.int16]:
+        rules = self.rules
+        plays = batch.mask()[:, : rules.num_plays_encoded]
+        plays[seats != batch.mover] = False
+        announcing = np.flatnonzero(batch.pending[:, 0] >= 0)
+        plays[announcing, batch.pending[announcing] @ [rules.num_cells, 1]] = True
+        at = np.flatnonzero(plays)
+        rows, actions = np.divmod(at, rules.num_plays_encoded)
+        preview = np.zeros((batch.num_games, rules.num_cards, rules.num_cells, 2), np.int16)
+        preview.reshape(-1, 2)[at] = np.stack(batch.value(*np.divmod(actions, rules.num_cells), rows), axis=1)
+        return preview
+
+    # --- Masks -------------------------------------------------------------------------------------------------------
+
+    def mask(self, game: Game) -> Mask:
+        """See `BaseObserver.mask`. Legal plays are all pairs of a legal card and a legal cell."""
+        rules = self.rules
+        mask = np.zeros(rules.num_actions, np.int8)
+        if game.over:
+            return mask
+        if game.pending:
+            mask[rules.num_plays_encoded :] = 1
+        else:
+            cards, cells = np.frombuffer(game.hands[game.mover], np.int8), np.frombuffer(game.legal, np.int8)
+            np.multiply.outer(cards, cells, out=mask[: rules.num_plays_encoded].reshape(len(cards), len(cells)))
+        return mask
+
+    def factored_mask(self, game: Game) -> Mask:
+        """See `BaseObserver.factored_mask`."""
+        mask = np.frombuffer(game.hands[game.mover] + game.legal, np.int8).copy()
+        return np.zeros_like(mask) if game.over or game.pending else mask
+
+    def factored_mask_batch(self, batch: Batch) -> Bools:
+        """See `BaseObserver.factored_mask_batch`."""
+        return np.concatenate([batch.card_mask(), batch.cell_mask()], axis=1)
+
+    # --- What is hidden ----------------------------------------------------------------------------------------------
+
+    def hidden(self, pieces: Pieces) -> Hidden:
+        """See `BaseObserver.hidden`."""
+        rules, board = self.rules, pieces["board"]
+        counts = dict(zip(self.counts, pieces["counts"].tolist(), strict=True))
+        lost = rules.num_players == 1 and not counts["hand_size_0"]
+        if lost or (board != EMPTY).sum() == rules.setup.filled:
+            raise ValueError("this observation is of a game that is over: nothing in it is hidden any more")
+        pending = pieces["pending"].tolist()[:1] if rules.simpleton else []
+        seen = {*board.tolist(), *np.flatnonzero(pieces["hand"]).tolist(), *pending} - {EMPTY}
+        return Hidden(seen, [counts[f"hand_size_{seat}"] for seat in range(1, rules.num_players)], counts["pile"])
+
+    def deck(
+        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], left: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.int8]:
+        """See `BaseObserver.deck`: the face-up cards, whatever is in no pile, then the pile."""
+        up = pieces["board"][pieces["order"] == 0].tolist()
+        decks = np.empty((len(left), len(self.rules.deck)), np.int8)
+        for deck, pile in zip(decks, left.tolist(), strict=True):
+            deck[:] = [*up, *sorted({*self.rules.deck} - {*up, *pile}), *pile]
+        return decks
+
+    def public(self, pieces: Pieces) -> dict[str, Any]:
+        """See `BaseObserver.public`."""
+        state: dict[str, Any] = {name: np.append(pieces[name], -1) for name in ("board", "order")}
+        state["drawn"] = self.rules.pile_size - pieces["counts"][0]
+        return state | ({"pending": pieces["pending"]} if self.rules.simpleton else {})

@@ -1,0 +1,264 @@
+"""Many spiral games at once, in array operations (RULES.md Part 2).
+
+`Batch` plays what `Game` plays, B games side by side and without a loop over them. What the eight other cells of the
+two lines add to a play is packed into one word: a decimal digit for each says how its rank stands to that of the card
+played, and a bit whether the suit is the same. Tables built from the functions of `scoring` turn these into points.
+"""
+
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, unpack
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.spiral import scoring
+from quincunx_env.spiral.cards import CARDS, SUITS
+from quincunx_env.spiral.game import Game
+from quincunx_env.spiral.rules import COLUMNS, LINES, NUM_CELLS, PLAYS, ROWS, SIDE, SPIRAL, Rules
+
+_OTHERS = SIDE - 1
+_FAR = 0
+"""The digit of a card whose rank is too far away to matter, or of no card; nearer ones have their distance plus 5."""
+_CODES = 10**_OTHERS
+_CODE_BITS = 14
+_SUITS_SHIFT = 2 * _CODE_BITS
+_COLUMNS = len(CARDS) + 1
+"""Length of a table's axis of neighbours: every card, and `EMPTY` first."""
+
+
+class Batch(BaseBatch[Rules, Game]):
+    """``num_games`` games in progress; `BaseBatch` has what is not told here. A round is a deal, an action a card."""
+
+    GAME = Game
+
+    def _derive(self) -> None:
+        self._tables = _tables()
+
+    # --- 2.1 Set-up --------------------------------------------------------------------------------------------------
+
+    def _set_up(self, rows: Ints) -> None:
+        """Begin the current deal of these rows."""
+        cards = self.decks[rows, self.round[rows]]
+        board = np.full((len(rows), NUM_CELLS), EMPTY, np.int8)
+        board[:, SPIRAL[0]] = cards[:, 0]
+        self.board[rows] = board
+        bits = ONE << cards[:, 1:].astype(np.uint64)
+        self.hands[rows] = np.bitwise_or.reduce(bits.reshape(len(rows), 2, -1), axis=2)
+        self.ply[rows] = self.scores[rows] = 0
+        # R15: seat 1 deals first, so seat 0 begins the first deal, seat 1 the second.
+        self.mover[rows] = self.round[rows] % 2
+        self.over[rows] = False
+
+    # --- 2.2 Play ----------------------------------------------------------------------------------------------------
+
+    def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
+        """See `BaseBatch.is_legal`."""
+        rows = self._all if rows is None else rows
+        actions = self._as_actions(actions, len(rows))
+        is_card = (actions >= 0) & (actions < len(CARDS))
+        held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> np.where(is_card, actions, 0).astype(np.uint64)
+        legal: Bools = is_card & (held & ONE != 0) & ~self.over[self._at(rows)]
+        return legal
+
+    def _play(self, rows: Ints, actions: Ints) -> Ints:
+        at, each = self._at(rows), np.arange(len(rows))
+        gains = np.zeros((len(rows), 2), np.int64)
+        if self.rules.scoring == "play":
+            gains[each, self.mover[at]] = self.value(actions, rows).sum(axis=1)
+        self._take_from_hand(rows, actions)
+        self.ply[at] += 1
+        self.board.reshape(-1)[rows * NUM_CELLS + self._tables.spiral.take(self.ply[at])] = actions
+        self.mover[at] ^= 1
+        full = self.ply[at] == PLAYS
+        any_full = full.any()
+        if any_full and self.rules.scoring == "end":
+            gains[full] = self._hands(rows[full])
+        self._gain(rows, gains)
+        if any_full:
+            self._end_round(rows[full])
+        return gains
+
+    def mask(self, out: Bools | None = None) -> Bools:
+        """See `BaseBatch.mask`: the hand of the seat to move."""
+        hands = np.where(self.over, np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
+        mask = unpack(hands[:, None], len(CARDS)).view(np.bool_)
+        if out is None:
+            return mask
+        out[:] = mask
+        return out
+
+    # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
+
+    def value(self, cards: Ints, rows: Ints | None = None) -> Ints:
+        """What cards would make in the next cell of the spiral, int64 [n, 2]: in the row and in the column.
+
+        Args:
+            cards: int64 [n].
+            rows: int64 [n], the game of each, none of them over; may repeat. All games, one each, by default.
+        """
+        rows = self._all if rows is None else rows
+        cells = self._tables.spiral.take(self.ply[rows] + 1)
+        codes, flushes = self._lines(rows, cells, cards)
+        points = self._tables.kinds.take(codes) + self._tables.runs.take(codes) + flushes
+        if self.rules.fifteens:
+            for line, (places, at) in enumerate(zip(self._tables.lines, self._tables.place, strict=True)):
+                found = self._fifteens(rows, places[cells], (at[cells], cards))
+                points[:, line] += scoring.FIFTEEN_POINTS * (found & self._tables.sets[at[cells]]).sum(axis=1)
+        return points
+
+    def _lines(self, rows: Ints, cells: Ints, cards: Ints) -> tuple[Ints, Ints]:
+        """For the row and the column of each cell with this card in it: the code of the ranks of the other cards, and
+        the points of the flush, [n, 2] both.
+        """
+        tables = self._tables
+        others = self.board.reshape(-1).take(tables.around[cells] + (rows * NUM_CELLS)[:, None])
+        index = others + (cards * (2 * _OTHERS * _COLUMNS))[:, None] + tables.word_offsets
+        words = tables.words.take(index).sum(axis=1)
+        codes = np.stack([words & (1 << _CODE_BITS) - 1, words >> _CODE_BITS & (1 << _CODE_BITS) - 1], axis=1)
+        suits = np.stack([words >> _SUITS_SHIFT & 15, words >> _SUITS_SHIFT + _OTHERS & 15], axis=1)
+        return codes, tables.flush[tables.place[:, cells].T, suits]
+
+    def _fifteens(self, rows: Ints, places: Ints, extra: tuple[Ints, Ints] | None = None) -> Bools:
+        """Which sets of the cells of a line add up to 15, bool [n, 32]; ``places`` [n, 5] are its cells.
+
+        Args:
+            rows: [n], the game of each line.
+            places: [n, 5].
+            extra: where in the line one more card lies, [n], and which, [n].
+        """
+        cards = self.board[rows[:, None], places].astype(np.int64)
+        if extra is not None:
+            cards[np.arange(len(rows)), extra[0]] = extra[1]
+        fifteen: Bools = self._tables.worth.take(cards + 1) @ self._tables.sets == scoring.FIFTEEN
+        return fifteen
+
+    # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
+
+    def _hands(self, rows: Ints) -> Ints:
+        """What each seat scores for the full squares of these rows, int64 [n, 2]."""
+        n, tables = len(rows), self._tables
+        each = np.repeat(rows, NUM_CELLS)
+        cells = np.tile(np.arange(NUM_CELLS), n)
+        codes, flushes = self._lines(each, cells, self.board[rows].reshape(-1).astype(np.int64))
+        shape = (n, SIDE, SIDE)
+        totals = []
+        for line, axis, places in ((0, 2, ROWS), (1, 1, COLUMNS)):
+            # Every card of a kind brings its share; the cards of a run or a flush all score the whole of it.
+            kinds = tables.kind_share.take(codes[:, line]).reshape(shape).sum(axis=axis)
+            runs = tables.runs.take(codes[:, line]).reshape(shape).max(axis=axis)
+            points = kinds + runs + flushes[:, line].reshape(shape).max(axis=axis)
+            if self.rules.fifteens:
+                found = self._fifteens(np.repeat(rows, SIDE), np.tile(np.array(places), (n, 1)))
+                points += scoring.FIFTEEN_POINTS * found.sum(axis=1).reshape(n, SIDE)
+            totals.append(points.sum(axis=1))
+        dealer = 1 - self.round[rows] % 2
+        gains = np.empty((n, 2), np.int64)
+        gains[np.arange(n), 1 - dealer], gains[np.arange(n), dealer] = totals
+        return gains
+
+    # --- State -------------------------------------------------------------------------------------------------------
+
+    def to_game(self, row: int) -> Game:
+        """A plain copy of one game, in the same state."""
+        board = self.board[row].tolist()
+        return Game.restore(
+            self.rules,
+            self.deals(row),
+            round=int(self.round[row]),
+            plays=[board[cell] for cell in SPIRAL[1 : 1 + int(self.ply[row])]],
+            scores=self.scores[row].tolist(),
+            totals=self.totals[row].tolist(),
+            mover=int(self.mover[row]),
+            over=bool(self.over[row]),
+        )
+
+
+# --- Tables, built from the plain rules ------------------------------------------------------------------------------
+
+
+class _Tables(NamedTuple):
+    """Axes: lines (the row, then the column of a cell), the four other cells of a line, neighbours from `EMPTY` on."""
+
+    spiral: Ints
+    """[25]: cell by ply."""
+    lines: Ints
+    """[2, cells, 5]: the cells of the lines of each cell."""
+    place: Ints
+    """[2, cells]: where in its lines a cell lies."""
+    around: Ints
+    """[cells, 8]: the other cells of its lines."""
+    words: Ints
+    """[cards, 8, neighbours], flat: what a neighbour adds to the word."""
+    word_offsets: Ints
+    """[8]: where a place's neighbours begin in a card's part of ``words``, one on for `EMPTY`."""
+    kinds: Ints
+    """[codes]: points, likewise those that follow."""
+    kind_share: Ints
+    runs: Ints
+    flush: Ints
+    """[place in the line, same suits]."""
+    worth: Ints
+    """[neighbours]: value in a fifteen; an empty cell is worth too much for any."""
+    sets: npt.NDArray[np.int64]
+    """[5, 32]: 1 for the members of each set of the cells of a line."""
+
+
+@cache
+def _tables() -> _Tables:
+    lines = np.array(LINES).transpose(1, 0, 2)
+    cells = np.arange(NUM_CELLS)
+    place = (lines == cells[:, None]).argmax(axis=2)
+    around = [[cell for line in LINES[place] for cell in line if cell != place] for place in cells]
+    codes = [_scores(tuple(sorted(code // 10**other % 10 for other in range(_OTHERS)))) for code in range(_CODES)]
+    kinds, shares, runs = np.array(codes).T
+    words = [
+        [[_word(card, other, place) for other in (EMPTY, *range(len(CARDS)))] for place in range(2 * _OTHERS)]
+        for card in range(len(CARDS))
+    ]
+    return _Tables(
+        spiral=np.array(SPIRAL),
+        lines=lines,
+        place=place,
+        around=np.array(around),
+        words=np.array(words).reshape(-1),
+        word_offsets=np.arange(2 * _OTHERS) * _COLUMNS + 1,
+        kinds=kinds,
+        kind_share=shares,
+        runs=runs,
+        flush=np.array([[_flush(at, suits) for suits in range(2**_OTHERS)] for at in range(SIDE)]),
+        worth=np.array([scoring.FIFTEEN + 1, *(card.value for card in CARDS)]),
+        sets=np.array(list(product((0, 1), repeat=SIDE))).T.copy(),
+    )
+
+
+def _word(card: int, other: int, place: int) -> int:
+    """What the card in one of the eight other places adds to the word of a play."""
+    if other == EMPTY:
+        return 0
+    line, position = divmod(place, _OTHERS)
+    distance = CARDS[other].rank - CARDS[card].rank
+    digit = distance + SIDE if abs(distance) < SIDE else _FAR
+    same = CARDS[other].suit == CARDS[card].suit
+    return int(digit * 10**position << _CODE_BITS * line | same << _SUITS_SHIFT + place)
+
+
+@cache
+def _scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
+    """Points for kinds, the card's share of them, and points for runs, for a card among others of these ranks."""
+    middle = 6  # ranks up to four away on either side exist
+    line = [middle, *(EMPTY if digit == _FAR else middle + digit - SIDE for digit in digits)]
+    if line.count(middle) > len(SUITS):
+        return 0, 0, 0  # no pack has five cards of a rank
+    kinds = scoring.kinds(line, 0)
+    return kinds, kinds // line.count(middle), scoring.runs(line, 0)
+
+
+def _flush(at: int, suits: int) -> int:
+    """Points for a flush of the card at this place of a line, by which of the others have its suit."""
+    other_suit = len(CARDS) // len(SUITS)
+    line = [0 if suits >> place & 1 else other_suit for place in range(_OTHERS)]
+    line.insert(at, 0)
+    return scoring.flush(line, at)

@@ -1,0 +1,42 @@
+"""The standard pack of 52 cards: ids, names and properties (RULES.md Part 2).
+
+Ids never move: ``13 * suit + rank``, suits in the order of `SUITS`, ranks from the Ace (0) to the King (12).
+
+>>> card_name(0), card_name(51), parse_card("TH"), parse_cards("AS KD")
+('AS', 'KD', 22, (0, 51))
+"""
+
+from typing import NamedTuple
+
+from quincunx_env.core.cards import Names
+
+RANKS = "A23456789TJQK"
+"""The Ace is low, always."""
+
+SUITS = "SHCD"
+"""Spades, hearts, clubs, diamonds."""
+
+
+class Card(NamedTuple):
+    """What is printed on a card."""
+
+    name: str
+    """Rank, then suit: ``AS``, ``TD``, ``KH``."""
+    rank: int
+    """Place in `RANKS`."""
+    suit: int
+    """Place in `SUITS`."""
+    value: int
+    """What the card counts in a fifteen: court cards 10, the Ace 1."""
+
+
+CARDS = tuple(
+    Card(RANKS[rank] + SUITS[suit], rank, suit, min(rank + 1, 10))
+    for suit in range(len(SUITS))
+    for rank in range(len(RANKS))
+)
+"""Every card, indexed by its id."""
+
+NAMES = Names([card.name for card in CARDS], f"write the rank ({RANKS}), then the suit ({SUITS}), as in AS, TD or KH")
+card_name, parse_card = NAMES.card_name, NAMES.parse_card
+print_cards, parse_cards = NAMES.print_cards, NAMES.parse_cards

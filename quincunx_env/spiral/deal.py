@@ -1,0 +1,40 @@
+"""A deal of the spiral game (RULES.md 2.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from quincunx_env.core.deal import BaseDeal, Groups
+from quincunx_env.spiral.cards import NAMES
+from quincunx_env.spiral.rules import HAND, Rules
+
+
+@dataclass(frozen=True)
+class Deal(BaseDeal):
+    """The cards of one deal that anybody ever sees, as card ids.
+
+    Prints as ``JS | 3S ... / AS ...``: the starter, then the hands of seat 0 and of seat 1.
+    """
+
+    NAMES = NAMES
+    WRITTEN = "starter | hand / hand"
+
+    starter: int
+    hands: Groups
+    """One for each seat, from seat 0 on."""
+
+    @property
+    def parts(self) -> tuple[Groups, ...]:
+        """Starter, hands."""
+        return ((self.starter,),), self.hands
+
+    @classmethod
+    def of_parts(cls, *parts: Groups) -> Self:
+        """The inverse of `parts`."""
+        ((starter, *_), *_), hands = parts
+        return cls(starter, hands)
+
+    @classmethod
+    def of_cards(cls, rules: Rules, cards: Sequence[int]) -> Self:
+        """Deal a shuffled pack: the starter, then each seat's hand whole; the rest stays face down."""
+        return cls(cards[0], (tuple(cards[1 : 1 + HAND]), tuple(cards[1 + HAND : 1 + 2 * HAND])))

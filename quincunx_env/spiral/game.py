@@ -1,0 +1,140 @@
+"""One spiral game in plain Python, in the order of the rules (RULES.md Part 2).
+
+Many games at once are played by `batch`; the two are tested against each other, move by move.
+"""
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.game import BaseGame, IllegalAction
+from quincunx_env.spiral import scoring
+from quincunx_env.spiral.cards import card_name, print_cards
+from quincunx_env.spiral.deal import Deal
+from quincunx_env.spiral.rules import COLUMNS, NUM_CELLS, PLAYS, ROWS, SPIRAL, Rules
+from quincunx_env.spiral.scoring import Score
+
+
+class Game(BaseGame[Rules, Deal]):
+    """A game in progress: one deal, or several; `BaseGame` has what is not told here. A round is a deal."""
+
+    __slots__ = ()
+    DEAL = Deal
+    COPIED = ("board", "scores", "totals")
+
+    board: "array[int]"
+
+    @classmethod
+    def restore(
+        cls,
+        rules: Rules,
+        deals: Sequence[Deal],
+        round: int,
+        plays: Sequence[int],
+        **state: Any,
+    ) -> "Game":
+        """A game in the middle: ``plays`` are the cards played in this deal so far, and ``state`` holds `scores`,
+        `totals`, `mover` and `over`.
+        """
+        game = cls(rules, deals)
+        game._set_up(round)
+        for ply, card in enumerate(plays, 1):
+            game.board[SPIRAL[ply]] = card
+            for hand in game.hands:
+                hand[card] = 0
+        game.ply = len(plays)
+        for name, value in state.items():
+            setattr(game, name, value)
+        return game
+
+    # --- 2.1 Set-up --------------------------------------------------------------------------------------------------
+
+    def _set_up(self, round: int) -> None:
+        deal = self.deals[round]
+        self.round = round
+        self.board = array("b", [EMPTY]) * NUM_CELLS
+        self.board[SPIRAL[0]] = deal.starter
+        self.hands = self._held(deal.hands)
+        self.ply = 0
+        self.scores = [0, 0]
+        self.mover = self.first
+        self.over = False
+
+    @property
+    def dealer(self) -> int:
+        """The seat that deals; the other one begins."""
+        return 1 - self.first
+
+    # --- 2.2 Play ----------------------------------------------------------------------------------------------------
+
+    @property
+    def cell(self) -> int | None:
+        """Where the next card goes; None when the game is over."""
+        return None if self.over else SPIRAL[self.ply + 1]
+
+    def legal_cards(self) -> tuple[int, ...]:
+        """Cards that may be played now, ascending: the hand of the seat to move; none when the game is over."""
+        return () if self.over else self.hand(self.mover)
+
+    def step(self, action: int) -> list[int]:
+        """Play a card from the hand of the seat to move.
+
+        Returns:
+            What each seat gained by it.
+
+        Raises:
+            IllegalAction: if the rules do not allow it; nothing has changed then.
+        """
+        if self.over or not 0 <= action < self.rules.num_actions or not self.hands[self.mover][action]:
+            raise IllegalAction(self._complaint(action))
+        gains = [0, 0]
+        if self.rules.scoring == "play":
+            gains[self.mover] = self.score(action).points
+        self.ply += 1
+        self.board[SPIRAL[self.ply]] = action
+        self.hands[self.mover][action] = 0
+        self.mover = 1 - self.mover
+        full = self.ply == PLAYS
+        if full and self.rules.scoring == "end":
+            gains = self._hands()
+        self._gain(gains)
+        if full:
+            self._end_round()
+        return gains
+
+    def _complaint(self, card: int) -> str:
+        """What is wrong with a play, and what would be right."""
+        if self.over:
+            return "the game is over: reset to play again"
+        if not 0 <= card < self.rules.num_actions:
+            return f"action {card} is out of range: actions run from 0 to {self.rules.num_actions - 1}"
+        return (
+            f"{card_name(card)} cannot be played: it is not in the hand of seat {self.mover}, "
+            f"which holds {print_cards(self.legal_cards())}"
+        )
+
+    # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
+
+    def score(self, card: int) -> Score:
+        """What a card makes in the next cell of the spiral, with its parts.
+
+        Raises:
+            IllegalAction: when the game is over.
+        """
+        if self.cell is None:
+            raise IllegalAction(self._complaint(card))
+        return scoring.score(self.board, self.cell, card, self.rules.fifteens)
+
+    # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
+
+    def _hands(self) -> list[int]:
+        """What each seat scores for the full square: the dealer its columns, the non-dealer its rows."""
+        lines = [COLUMNS if seat == self.dealer else ROWS for seat in range(2)]
+        return [
+            sum(
+                scoring.score_hand([self.board[cell] for cell in line], self.rules.fifteens).points
+                for line in lines[seat]
+            )
+            for seat in range(2)
+        ]

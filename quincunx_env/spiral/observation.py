@@ -1,0 +1,126 @@
+"""What a seat of the spiral game observes: square, own hand, counts; see `quincunx_env.core.observation`.
+
+The spiral says in which order the cards came, and so who played them; the 25 cards that stay face down are unknown to
+everybody.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.core.batch import Ints, unpack
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Piece, Pieces, batch_from_seat, from_seat
+from quincunx_env.spiral.batch import Batch
+from quincunx_env.spiral.cards import CARDS
+from quincunx_env.spiral.game import Game
+from quincunx_env.spiral.rules import HAND, NUM_CELLS, PLAYS, SPIRAL, Rules
+
+LINE_LIMIT = 41
+"""No play scores more than this in a line: kinds 12, runs 12, a flush of 5, and six fifteens 12."""
+
+POINTS_LIMIT = 4_000
+"""No seat scores more than this: 12 plays in each of four deals, two lines each."""
+
+
+class Observer(BaseObserver[Rules, Game, Batch]):
+    """Makes observations and masks of spiral games; `BaseObserver` has what is not told here.
+
+    Args:
+        rules: which game.
+        preview: add the piece ``preview``: what every legal card would make in its row and in its column, as if scored
+            at once.
+    """
+
+    BATCH = Batch
+
+    def _counts(self) -> dict[str, Count]:
+        counts = {"ply": ("cards played in this deal", 0, PLAYS)}
+        counts |= {f"score_{seat}": (f"points of seat {seat} in this deal", 0, POINTS_LIMIT) for seat in range(2)}
+        if self.rules.num_rounds > 1:
+            counts |= {f"total_{seat}": (f"points of seat {seat} so far", 0, POINTS_LIMIT) for seat in range(2)}
+            counts |= {"round": ("number of the deal, from 0", 0, self.rules.num_rounds - 1)}
+        counts |= {"mover": ("seat to move", 0, 1), "first": ("seat that began: the non-dealer", 0, 1)}
+        return counts
+
+    def _layout(self) -> tuple[Piece | None, ...]:
+        layout: tuple[Piece | None, ...] = (
+            Piece("board", (NUM_CELLS,), np.int8, EMPTY, len(CARDS) - 1, "card id by cell, -1 face down"),
+            Piece("hand", (len(CARDS),), np.int8, 0, 1, "1 for each card in one's hand"),
+            None,
+        )
+        if self.preview:
+            meaning = "what each legal card makes in its row and in its column; elsewhere 0"
+            layout += (Piece("preview", (len(CARDS), 2), np.int16, 0, LINE_LIMIT, meaning),)
+        return layout
+
+    # --- One game ----------------------------------------------------------------------------------------------------
+
+    def _pieces(self, game: Game, seat: int) -> Pieces:
+        counts = [game.ply, *from_seat(game.scores, seat)]
+        if self.rules.num_rounds > 1:
+            counts += [*from_seat(game.totals, seat), game.round]
+        counts += [game.mover ^ seat, game.first ^ seat]
+        pieces: Pieces = {
+            "board": np.frombuffer(game.board, np.int8),
+            "hand": np.frombuffer(game.hands[seat], np.int8),
+            "counts": np.array(counts, np.int16),
+        }
+        if self.preview:
+            pieces["preview"] = np.zeros((len(CARDS), 2), np.int16)
+            for card in game.legal_cards() if seat == game.mover else ():
+                made = game.score(card)
+                pieces["preview"][card] = made.row.points, made.column.points
+        return pieces
+
+    def mask(self, game: Game) -> Mask:
+        """See `BaseObserver.mask`: the hand of the seat to move."""
+        return np.zeros(len(CARDS), np.int8) if game.over else np.frombuffer(game.hands[game.mover], np.int8).copy()
+
+    # --- Many games --------------------------------------------------------------------------------------------------
+
+    def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
+        """See `BaseObserver.observe_batch`."""
+        seats = batch.mover if seats is None else seats
+        columns = [batch.ply, *batch_from_seat(batch.scores, seats)]
+        if self.rules.num_rounds > 1:
+            columns += [*batch_from_seat(batch.totals, seats), batch.round]
+        columns += [batch.mover ^ seats, batch.round % 2 ^ seats]
+        hands = batch.hands.reshape(-1).take(np.arange(batch.num_games) * 2 + seats)
+        pieces: Pieces = {
+            "board": batch.board.copy() if copy else batch.board,
+            "hand": unpack(hands[:, None], len(CARDS)).view(np.int8),
+            "counts": np.stack(columns, axis=1, dtype=np.int16),
+        }
+        if self.preview:
+            pieces["preview"] = preview = np.zeros((batch.num_games, len(CARDS), 2), np.int16)
+            rows, cards = (batch.mask() & (seats == batch.mover)[:, None]).nonzero()
+            preview[rows, cards] = batch.value(cards, rows)
+        return pieces
+
+    # --- What is hidden ----------------------------------------------------------------------------------------------
+
+    def hidden(self, pieces: Pieces) -> Hidden:
+        """See `BaseObserver.hidden`."""
+        counts = dict(zip(self.counts, pieces["counts"].tolist(), strict=True))
+        if counts["ply"] == PLAYS:
+            raise ValueError("this observation is of a game that is over: nothing more is played")
+        seen = {*pieces["board"].tolist(), *np.flatnonzero(pieces["hand"]).tolist()} - {EMPTY}
+        theirs = HAND - (counts["ply"] + counts["first"]) // 2
+        return Hidden(seen, [theirs], len(CARDS) - self.rules.num_dealt)
+
+    def deck(
+        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], left: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.int8]:
+        """See `BaseObserver.deck`: the starter, and for each seat what it holds and what it has played."""
+        counts = dict(zip(self.counts, pieces["counts"].tolist(), strict=True))
+        along = pieces["board"][list(SPIRAL)].astype(np.int8)
+        began = counts.get("round", 0) % 2
+        played = [along[1 + (seat != began) : 1 + counts["ply"] : 2] for seat in range(2)]
+        parts = [along[:1], hands[0], played[0], hands[1], played[1]]
+        return np.concatenate([np.broadcast_to(part, (len(left), part.shape[-1])) for part in parts], axis=1)
+
+    def public(self, pieces: Pieces) -> dict[str, Any]:
+        """See `BaseObserver.public`."""
+        return {"board": pieces["board"], "ply": pieces["counts"][0]}

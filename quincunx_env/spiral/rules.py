@@ -1,0 +1,105 @@
+"""Which form of the spiral game is played, and where its cards go (RULES.md 2.1, 2.2, 2.5)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from quincunx_env.spiral.cards import CARDS
+
+SIDE = 5
+"""The square has ``SIDE`` x ``SIDE`` cells; a cell is its index ``row * SIDE + column``."""
+
+NUM_CELLS = SIDE * SIDE
+
+
+def _spiral() -> tuple[int, ...]:
+    """The cells from the centre on: right, down, left, up and again, each length twice, then one longer."""
+    row = column = SIDE // 2
+    cells = [row * SIDE + column]
+    steps = ((0, 1), (1, 0), (0, -1), (-1, 0))
+    for turn in range(2 * SIDE - 1):
+        for _ in range(min(turn // 2 + 1, SIDE - 1)):
+            row, column = row + steps[turn % 4][0], column + steps[turn % 4][1]
+            cells.append(row * SIDE + column)
+    return tuple(cells)
+
+
+SPIRAL = _spiral()
+"""The cell of the starter, then those of the plays in order."""
+
+LINES = tuple(
+    (tuple(range(row * SIDE, (row + 1) * SIDE)), tuple(range(column, NUM_CELLS, SIDE)))
+    for row in range(SIDE)
+    for column in range(SIDE)
+)
+"""By cell: the cells of its row and those of its column."""
+
+ROWS = tuple(LINES[row * SIDE][0] for row in range(SIDE))
+COLUMNS = tuple(LINES[column][1] for column in range(SIDE))
+
+PLAYS = NUM_CELLS - 1
+HAND = 13
+"""Cards dealt to each player; the last of them stays unused."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The options of the spiral game.
+
+    Raises:
+        ValueError: if an option is not one of the rules', naming what is.
+    """
+
+    scoring: Literal["play", "end"] = "play"
+    """``"play"``: every play scores at once. ``"end"``: the full square does, the dealer its columns."""
+    fifteens: bool = False
+    """Sets of cards that add up to 15 score too."""
+    deals: Literal[1, 2, 4] = 2
+    """A game is two deals or four; a single one is for training."""
+
+    def __post_init__(self) -> None:
+        if self.scoring not in ("play", "end"):
+            raise ValueError(f"scoring must be 'play' or 'end', got {self.scoring!r}")
+        if not isinstance(self.fifteens, bool):
+            raise ValueError(f"fifteens must be True or False, got {self.fifteens!r}")
+        if type(self.deals) is not int or self.deals not in (1, 2, 4):
+            raise ValueError(f"deals must be 1, 2 or 4, got {self.deals!r}")
+
+    @property
+    def num_players(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def num_rounds(self) -> int:
+        """A round is a deal."""
+        return self.deals
+
+    @property
+    def deck(self) -> range:
+        """The whole pack."""
+        return range(len(CARDS))
+
+    @property
+    def num_dealt(self) -> int:
+        """The starter and two hands; the other 25 cards lie face down and are never seen."""
+        return 1 + 2 * HAND
+
+    @property
+    def hand_size(self) -> int:
+        """Cards dealt to each player."""
+        return HAND
+
+    @property
+    def num_cards(self) -> int:
+        """Length of every axis of cards."""
+        return len(CARDS)
+
+    @property
+    def num_cells(self) -> int:
+        """Length of every axis of cells."""
+        return NUM_CELLS
+
+    @property
+    def num_actions(self) -> int:
+        """An action is a card: the spiral gives its cell."""
+        return len(CARDS)
