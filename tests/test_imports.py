@@ -15,7 +15,19 @@ import quincunx_env
 ROOT = Path(quincunx_env.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-LAYERS = ("core", "quincunx", "spiral", "games", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "__init__")
+LAYERS = (
+    "core",
+    "quincunx",
+    "spiral",
+    "games",
+    "testing",
+    "envs",
+    "quincunx_v0",
+    "spiral_v0",
+    "adapters",
+    "arena",
+    "__init__",
+)
 """Modules and subpackages: each imports from those before it, and a subpackage from itself."""
 
 GAMES = {"quincunx", "spiral"}

@@ -1,0 +1,95 @@
+"""Checks for environments of your own: does what a seat observes give away anything it cannot see?
+
+>>> from quincunx_env import quincunx_v0
+>>> from quincunx_env.games import rules_of
+>>> def look(deals, actions, seat):
+...     env = quincunx_v0.raw_env(num_players=3)
+...     env.reset(options={"deal": list(deals)})
+...     for action in actions:
+...         env.step(action)
+...     return env.observe(f"player_{seat}")
+>>> assert_no_leak(look, rules_of("quincunx", num_players=3)) > 0
+True
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from quincunx_env.core.deal import BaseDeal
+from quincunx_env.core.game import BaseGame
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.games import observer_of
+
+Deals = tuple[BaseDeal, ...]
+Look = Callable[[Deals, list[int], int], Any]
+"""Plays these actions from the deals of a game, one for each round, and returns what this seat then observes: arrays,
+or dictionaries and sequences of them. The actions are those of the engines, `quincunx_env.core.game.BaseGame.step`."""
+
+
+def assert_no_leak(look: Look, rules: BaseRules, *, games: int = 1, seed: int = 0, twins: int = 2) -> int:
+    """Make sure that permuting everything a seat cannot see changes no byte of what it observes.
+
+    Random games are stopped at every third decision; then every seat looks at the game and at others that differ from
+    it only in what the seat cannot see: the cards of other hands and of the pile change places, and later rounds are
+    dealt anew.
+
+    Args:
+        look: how your environment is played and looked at.
+        rules: which game.
+        games: how many random games.
+        seed: of the games and of what is permuted.
+        twins: how many others each game is compared with.
+
+    Returns:
+        How many observations have been compared with that of the true game.
+
+    Raises:
+        AssertionError: if an observation differs, naming the seat, the actions so far and where it differs.
+    """
+    compared = 0
+    for number in range(games):
+        rng = np.random.default_rng([seed, number])
+        game: BaseGame[Any, Any] = observer_of(rules).BATCH.GAME.from_seed(rules, seed, number)
+        mask, actions = observer_of(rules).mask, list[int]()
+        while not game.over:
+            for seat in range(rules.num_players) if len(actions) % 3 == number % 3 else ():
+                truth = look(game.deals, actions, seat)
+                for _ in range(twins):
+                    other = look(hide(game, seat, rng), actions, seat)
+                    for where in _differences(truth, other):
+                        raise AssertionError(f"seat {seat} sees what it cannot know in {where} after {actions}")
+                    compared += 1
+            actions.append(int(rng.choice(np.flatnonzero(mask(game)))))
+            game.step(actions[-1])
+    return compared
+
+
+def hide(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator) -> Deals:
+    """Other deals that a seat could not tell from those of a game in progress.
+
+    The cards that it cannot see change places with each other, and later rounds are dealt anew. The actions so far are
+    legal in the other game too.
+    """
+    rules, observer = game.rules, observer_of(game.rules)
+    hidden = sorted({*rules.deck} - {*observer.hidden(observer.observe(game, seat)).seen})
+    changed = dict(zip(hidden, rng.permutation(hidden).tolist(), strict=True))
+    now = [changed.get(card, card) for card in game.deals[game.round].cards]
+    later = [rng.permutation(rules.deck).tolist() for _ in game.deals[game.round + 1 :]]
+    deals = tuple(game.DEAL.of_cards(rules, cards) for cards in (now, *later))
+    return (*game.deals[: game.round], *deals)
+
+
+def _differences(one: Any, other: Any, where: str = "the observation") -> Iterator[str]:
+    """Where two observations differ in a byte."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for name in one:
+            yield from _differences(one[name], other[name], f"{where}[{name!r}]")
+    elif isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
+        for index, (mine, its) in enumerate(zip(one, other, strict=True)):
+            yield from _differences(mine, its, f"{where}[{index}]")
+    else:
+        mine, its = np.asarray(one), np.asarray(other)
+        if mine.dtype != its.dtype or mine.shape != its.shape or mine.tobytes() != its.tobytes():
+            yield where
