@@ -172,15 +172,17 @@ def test_the_seat_is_fixed_or_goes_round() -> None:
             assert envs.batch.mover.tolist() == [seat, seat]
 
 
-def test_state_can_be_saved_and_restored() -> None:
-    envs, twin = (LearnerVectorEnv(4, opponents=greedy, num_players=3) for _ in range(2))
+@pytest.mark.parametrize("players", [{"opponents": greedy}, {"opponents": uniform}, {"pool": [uniform, greedy]}])
+def test_state_can_be_saved_and_restored(players: dict[str, Any]) -> None:
+    """What opponents and pools draw afterwards is the same, too."""
+    envs, twin = (LearnerVectorEnv(4, num_players=3, **players) for _ in range(2))
     rng = np.random.default_rng(3)
     _, info = envs.reset(seed=2)
     for _ in range(9):
         info = envs.step(uniform({}, info["action_mask"].view(np.bool_), rng))[4]
     _, restored = twin.set_state(envs.get_state())
     same(restored["action_mask"], info["action_mask"])
-    for _ in range(20):
+    for _ in range(40):
         actions = uniform({}, info["action_mask"].view(np.bool_), rng)
         mine, its = envs.step(actions), twin.step(actions)
         same(list(mine), list(its))

@@ -1,5 +1,6 @@
 """Many games behind Gymnasium's VectorEnv: automatic resets, masks and infos, whoever plays."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -199,9 +200,13 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Names of the arrays, [num_envs, ...] each, that a subclass adds to the state of the games."""
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """A snapshot of all games and counters as arrays by name, for `set_state`."""
+        """A snapshot of all games, counters and the generator as arrays by name, for `set_state`."""
         arrays = self.batch.state_arrays() | {name: getattr(self, name) for name in self.STATE}
-        return {name: array.copy() for name, array in arrays.items()} | {"dealt": np.array(self._dealt_once)}
+        generator = json.dumps(self.np_random.bit_generator.state).encode()
+        return {name: array.copy() for name, array in arrays.items()} | {
+            "dealt": np.array(self._dealt_once),
+            "generator": np.frombuffer(generator, np.uint8).copy(),
+        }
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Pieces | Flat, Info]:
         """Go on from a snapshot, in this or another environment of the same rules and size.
@@ -215,10 +220,11 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         for name in self.STATE:
             if name not in state or state[name].shape != getattr(self, name).shape:
                 raise ValueError(f"this is no snapshot of an environment of {self.num_envs} games")
-        if "dealt" not in state:
+        if not {"dealt", "generator"} <= state.keys():
             raise ValueError("this is no snapshot of a vector environment")
         self.batch.load_state_arrays(state)
         for name in self.STATE:
             setattr(self, name, state[name].copy())
         self._dealt_once = bool(state["dealt"])
+        self.np_random.bit_generator.state = json.loads(state["generator"].tobytes())
         return self._observe(), self._with_mask({})

@@ -62,7 +62,8 @@ class FixedObserver(Observer):
         self._form = np.array([getattr(rules, name) for name in FORM], np.int8)
 
     def _counts(self) -> dict[str, Count]:
-        return self._wide.counts
+        meaning, low, _ = self._wide.counts["pile"]
+        return self._wide.counts | {"pile": (meaning, low, len(WIDEST.deck))}  # smaller tables leave more in the pile
 
     def _layout(self) -> tuple[Piece | None, ...]:
         form = Piece("form", (len(FORM),), np.int8, 0, 4, f"the rules: {', '.join(FORM)}")
