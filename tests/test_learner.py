@@ -266,8 +266,12 @@ def test_stable_baselines3_trains_on_it() -> None:
 
 
 @pytest.mark.slow
-def test_a_few_minutes_of_training_beat_the_baselines() -> None:
-    """Two players from corners, 400,000 decisions against greedy; then 500 other deals with each seat."""
+@pytest.mark.parametrize("preview", [True, False], ids=["preview", "plain"])
+def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
+    """Two players from corners, 400,000 decisions against greedy; then 500 other deals with each seat.
+
+    Without the preview it is stable-baselines3's own network that learns, and no more is asked of it than to learn.
+    """
     torch = pytest.importorskip("torch")
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
@@ -276,11 +280,12 @@ def test_a_few_minutes_of_training_beat_the_baselines() -> None:
     from quincunx_env.adapters.sb3 import LearnerVecEnv
 
     torch.set_num_threads(1)
-    env = LearnerVecEnv(512, opponents=greedy, observation="flat", preview=True)
+    env = LearnerVecEnv(512, opponents=greedy, observation="flat", preview=preview)
+    own, plain = {"observer": env.envs.observer}, {"net_arch": [256, 256]}
     model = MaskablePPO(
-        PlayPolicy,
+        PlayPolicy if preview else "MlpPolicy",
         env,
-        policy_kwargs={"observer": env.envs.observer},
+        policy_kwargs=own if preview else plain,
         n_steps=20,
         batch_size=2048,
         n_epochs=4,
@@ -298,7 +303,7 @@ def test_a_few_minutes_of_training_beat_the_baselines() -> None:
         """Share of rounds won, a shared win counted half."""
         shares = []
         for seat in (0, 1):
-            envs = LearnerVectorEnv(500, opponents=opponent, seat=seat, preview=True, autoreset_mode="Disabled")
+            envs = LearnerVectorEnv(500, opponents=opponent, seat=seat, preview=preview, autoreset_mode="Disabled")
             seen, info = envs.reset(seed=1_000_000)  # far from the deals of the training
             while not envs.batch.over.all():
                 assert isinstance(seen, dict)
@@ -309,5 +314,5 @@ def test_a_few_minutes_of_training_beat_the_baselines() -> None:
 
     against_uniform, against_greedy = wins(uniform), wins(greedy)
     print(f"of 1,000 rounds each, won against uniform {against_uniform:.1%}, against greedy {against_greedy:.1%}")
-    assert against_uniform >= 0.98
-    assert against_greedy >= 0.5
+    assert against_uniform >= (0.98 if preview else 0.6)
+    assert against_greedy >= (0.5 if preview else 0.0)

@@ -1,11 +1,11 @@
-"""How fast is each door? Plays per second of legal random play in the solitaire.
+"""How fast is each door? Steps per second of legal random play.
 
     python -m train.benchmark                 # every door
     python -m train.benchmark --samples 3     # quicker
 
-The plays are chosen beforehand and played again while the clock runs, so that only the door itself is timed: dealing,
-playing, observations, masks and automatic resets. The doors take turns within one process; the table shows for each the
-median over all turns of CPU time per play, and the median of its ratio to the Gymnasium environment in the same turn.
+The actions are chosen beforehand and played again while the clock runs, so that only the door itself is timed: dealing,
+playing, observations, masks and automatic resets. The doors take turns within one process; the tables show for each the
+median over all turns of CPU time per step, and the median of its ratio to the first door of its table in the same turn.
 """
 
 import importlib.metadata
@@ -23,11 +23,10 @@ import tyro
 from tqdm.auto import tqdm
 
 from agents.uniform import uniform
+from quincunx_env import Rules, quincunx_v0, spiral_v0
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
-from quincunx_env.quincunx.batch import Batch
-from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.observation import Observer
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.games import observer_of, rules_of
 
 SOLITAIRE = "Quincunx/Solitaire-v0"
 RULES = Rules()
@@ -53,16 +52,16 @@ class Door:
     plays: int
 
 
-def record(num_games: int, plays: int, next_step: bool) -> tuple[Actions, int]:
-    """Random legal actions for games seeded 0, 1, ...; returns them step by step, and how many are plays.
+def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tuple[Actions, int]:
+    """Random legal actions for games seeded 0, 1, ...; returns them step by step, and how many there are.
 
     With ``next_step`` a game that has ended takes one more, ignored, action before the next is dealt.
     """
-    batch, rng = Batch(RULES, num_games), np.random.default_rng(0)
+    batch, rng = observer_of(rules).BATCH(rules, num_games), np.random.default_rng(0)
     batch.reset(seed=0)
     actions: Actions = []
     count = 0
-    while count < plays:
+    while count < steps:
         mask = batch.mask()
         mask[batch.over] = True
         actions.append(uniform({}, mask, rng))
@@ -75,26 +74,27 @@ def record(num_games: int, plays: int, next_step: bool) -> tuple[Actions, int]:
     return actions, count
 
 
-def plain_game(plays: int) -> Door:
-    """`Game` alone: no observation, no mask."""
-    actions, count = record(1, plays, next_step=False)
+def plain_game(rules: BaseRules, name: str, plays: int) -> Door:
+    """A game in plain Python alone: no observation, no mask."""
+    actions, count = record(rules, 1, plays, next_step=False)
     script = [int(action[0]) for action in actions]
+    game_of = observer_of(rules).BATCH.GAME.from_seed
 
     def run() -> None:
         number = 0
-        game = Game.from_seed(RULES, 0)
+        game = game_of(rules, 0)
         for action in script:
             game.step(action)
             if game.over:
                 number += 1
-                game = Game.from_seed(RULES, 0, number)
+                game = game_of(rules, 0, number)
 
-    return Door("plain game", run, count)
+    return Door(name, run, count)
 
 
 def single(plays: int, label: str, **options: Any) -> Door:
     """The Gymnasium environment for one game."""
-    actions, count = record(1, plays, next_step=False)
+    actions, count = record(RULES, 1, plays, next_step=False)
     script = [int(action[0]) for action in actions]
     env = gymnasium.make(SOLITAIRE, **options).unwrapped
 
@@ -109,7 +109,7 @@ def single(plays: int, label: str, **options: Any) -> Door:
 
 def vector(num_games: int, plays: int, label: str, **options: Any) -> Door:
     """The native Gymnasium VectorEnv."""
-    actions, count = record(num_games, plays, next_step=True)
+    actions, count = record(RULES, num_games, plays, next_step=True)
     envs = gymnasium.make_vec(SOLITAIRE, num_envs=num_games, **options)
 
     def run() -> None:
@@ -122,7 +122,7 @@ def vector(num_games: int, plays: int, label: str, **options: Any) -> Door:
 
 def sb3(num_games: int, plays: int) -> Door:
     """The stable-baselines3 adapter, masks fetched as MaskablePPO does."""
-    actions, count = record(num_games, plays, next_step=False)
+    actions, count = record(RULES, num_games, plays, next_step=False)
     envs = SolitaireVecEnv(num_games)
 
     def run() -> None:
@@ -135,10 +135,11 @@ def sb3(num_games: int, plays: int) -> Door:
     return Door(f"stable-baselines3 VecEnv, {num_games} games, pieces", run, count)
 
 
-def engine(num_games: int, plays: int, joint: bool) -> Door:
-    """The batch engine with observation (pieces), mask and automatic reset."""
-    actions, count = record(num_games, plays, next_step=False)
-    batch, observer = Batch(RULES, num_games), Observer(RULES)
+def engine(rules: BaseRules, name: str, plays: int, factored: bool = False) -> Door:
+    """A batch engine with 4096 games, observation (pieces), mask and automatic reset."""
+    observer = observer_of(rules)
+    actions, count = record(rules, 4096, plays, next_step=False)
+    batch: Any = observer.BATCH(rules, 4096)
 
     def run() -> None:
         batch.reset(seed=0)
@@ -147,22 +148,38 @@ def engine(num_games: int, plays: int, joint: bool) -> Door:
             if batch.over.any():
                 batch.reset(rows=np.flatnonzero(batch.over))
             observer.observe_batch(batch)
-            if joint:
-                batch.mask()
-            else:
+            if factored:
                 batch.card_mask()
                 batch.cell_mask()
+            else:
+                batch.mask()
 
-    return Door(f"batch engine, {num_games} games, {'joint' if joint else 'factored'} mask", run, count)
+    return Door(name, run, count)
+
+
+def aec(make: Callable[..., Any], name: str, steps: int) -> Door:
+    """A PettingZoo environment used as its documentation shows, the last legal action taken from each mask."""
+
+    def run() -> None:
+        env = make()
+        env.reset(seed=0)
+        taken = 0
+        while taken < steps:
+            for _agent in env.agent_iter():
+                observation, _, termination, truncation, _ = env.last()
+                over = termination or truncation
+                env.step(None if over else observation["action_mask"].nonzero()[0][-1])
+                taken += 1
+            env.reset()
+
+    return Door(name, run, steps)
 
 
 def main(arguments: Arguments) -> None:
-    """Time every door in turn and print the table."""
+    """Time every door in turn and print the tables."""
     many, few = arguments.plays, arguments.plays // 10
-    reference = single(few, "pieces")
-    doors = [
-        plain_game(few),
-        reference,
+    alone = [
+        single(few, "pieces"),
         single(few, "flat", observation="flat"),
         single(few // 4, "pieces with preview", preview=True),
         vector(16, few, "pieces"),
@@ -172,9 +189,29 @@ def main(arguments: Arguments) -> None:
         vector(4096, many, "flat", observation="flat"),
         vector(4096, many, "pieces with preview", preview=True),
         sb3(4096, many),
-        engine(4096, many, joint=False),
-        engine(4096, many, joint=True),
+        engine(RULES, "batch engine, 4096 games, factored mask", many, factored=True),
+        engine(RULES, "batch engine, 4096 games, joint mask", many),
     ]
+    two, grown, spiral = Rules(2), Rules(2, "open"), rules_of("spiral")
+    engines = [
+        engine(RULES, "batch engine, solitaire", many),
+        engine(two, "batch engine, two players from corners", many),
+        engine(grown, "batch engine, two players, open start", many),
+        engine(spiral, "batch engine, spiral game", many),
+        engine(rules_of("spiral", scoring="end"), "batch engine, spiral game scored at the end", many),
+        engine(rules_of("spiral", fifteens=True), "batch engine, spiral game with fifteens", many),
+        plain_game(RULES, "plain game, solitaire", few),
+        plain_game(two, "plain game, two players from corners", few),
+        plain_game(spiral, "plain game, spiral game", few),
+    ]
+    together = [
+        aec(quincunx_v0.env, "quincunx_v0.env()", few),
+        aec(quincunx_v0.raw_env, "quincunx_v0.raw_env()", few),
+        aec(spiral_v0.env, "spiral_v0.env()", few),
+        aec(spiral_v0.raw_env, "spiral_v0.raw_env()", few),
+    ]
+    tables = {"the solitaire": alone, "engines": engines, "PettingZoo": together}
+    doors = [door for table in tables.values() for door in table]
     times: dict[str, list[float]] = {door.name: [] for door in doors}
     for turn in tqdm(range(arguments.samples + 1), unit="turn"):
         for door in doors:
@@ -183,11 +220,12 @@ def main(arguments: Arguments) -> None:
             if turn:  # the first only warms up
                 times[door.name].append((time.process_time() - start) / door.plays)
     print(surroundings())
-    print("\n| door | ns per play | plays per second | times the single environment |\n|---|---|---|---|")
-    for door in doors:
-        own, other = np.array(times[door.name]), np.array(times[reference.name])
-        median = float(np.median(own))
-        print(f"| {door.name} | {median * 1e9:,.0f} | {1 / median:,.0f} | {np.median(other / own):.2f} |")
+    for title, table in tables.items():
+        print(f"\n| {title} | ns per step | steps per second | times as fast as the first |\n|---|---|---|---|")
+        for door in table:
+            own, other = np.array(times[door.name]), np.array(times[table[0].name])
+            median = float(np.median(own))
+            print(f"| {door.name} | {median * 1e9:,.0f} | {1 / median:,.0f} | {np.median(other / own):.2f} |")
 
 
 def surroundings() -> str:

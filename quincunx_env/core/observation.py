@@ -5,7 +5,7 @@ else. Seats are counted from the observing one: 0 is oneself, 1 the next to move
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -244,10 +244,10 @@ def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
     return by_seat[seat:] + by_seat[:seat]
 
 
-def batch_from_seat(by_seat: npt.NDArray[Any], seats: Ints) -> list[npt.NDArray[Any]]:
-    """The same for many games: [B, P] as P arrays [B]."""
-    games, players = by_seat.shape
+def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> Iterator[list[npt.NDArray[Any]]]:
+    """The same for many games and several arrays: for each array [B, P], P arrays [B]."""
+    games, players = by_seat[0].shape
     first = np.arange(games) * players
-    if players == 1:
-        return [by_seat[:, 0]]
-    return [by_seat.take(first + (seats + offset) % players) for offset in range(players)]
+    places = [first + (seats + offset) % players if players > 1 else first for offset in range(players)]
+    for array in by_seat:
+        yield [array.take(place) for place in places]

@@ -135,11 +135,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def _count_batch(self, batch: Batch, seats: Ints) -> npt.NDArray[np.int16]:
         rules, players = self.rules, self.rules.num_players
-        columns = [rules.pile_size - batch.drawn]
-        columns += [np.bitwise_count(hands) for hands in batch_from_seat(batch.hands, seats)]
-        columns += batch_from_seat(batch.scores, seats)
+        hands, scores, totals = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
+        columns = [rules.pile_size - batch.drawn, *map(np.bitwise_count, hands), *scores]
         if rules.num_rounds > 1:
-            columns += [*batch_from_seat(batch.totals, seats), batch.round]
+            columns += [*totals, batch.round]
         if players > 1:
             columns += [(batch.mover - seats) % players, (batch.round - seats) % players]
         counts = np.empty((batch.num_games, len(columns)), np.int16)

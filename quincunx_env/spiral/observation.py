@@ -29,8 +29,8 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     Args:
         rules: which game.
-        preview: add the piece ``preview``: what every legal card would make in its row and in its column, as if scored
-            at once.
+        preview: add the piece ``preview``: what every legal card would make for oneself and for the other player; if
+            the full square is scored, what it makes at once in the lines of each.
     """
 
     BATCH = Batch
@@ -51,8 +51,8 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             None,
         )
         if self.preview:
-            meaning = "what each legal card makes in its row and in its column; elsewhere 0"
-            layout += (Piece("preview", (len(CARDS), 2), np.int16, 0, LINE_LIMIT, meaning),)
+            meaning = "what each legal card makes for oneself and for the other player; elsewhere 0"
+            layout += (Piece("preview", (len(CARDS), 2), np.int16, 0, 2 * LINE_LIMIT, meaning),)
         return layout
 
     # --- One game ----------------------------------------------------------------------------------------------------
@@ -71,7 +71,11 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             pieces["preview"] = np.zeros((len(CARDS), 2), np.int16)
             for card in game.legal_cards() if seat == game.mover else ():
                 made = game.score(card)
-                pieces["preview"][card] = made.row.points, made.column.points
+                row, column = made.row.points, made.column.points
+                if self.rules.scoring == "play":
+                    pieces["preview"][card] = made.points, 0
+                else:
+                    pieces["preview"][card] = (column, row) if seat == game.dealer else (row, column)
         return pieces
 
     def mask(self, game: Game) -> Mask:
@@ -83,9 +87,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
         """See `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
-        columns = [batch.ply, *batch_from_seat(batch.scores, seats)]
+        scores, totals = batch_from_seat(seats, batch.scores, batch.totals)
+        columns = [batch.ply, *scores]
         if self.rules.num_rounds > 1:
-            columns += [*batch_from_seat(batch.totals, seats), batch.round]
+            columns += [*totals, batch.round]
         columns += [batch.mover ^ seats, batch.round % 2 ^ seats]
         hands = batch.hands.reshape(-1).take(np.arange(batch.num_games) * 2 + seats)
         pieces: Pieces = {
@@ -96,7 +101,13 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         if self.preview:
             pieces["preview"] = preview = np.zeros((batch.num_games, len(CARDS), 2), np.int16)
             rows, cards = (batch.mask() & (seats == batch.mover)[:, None]).nonzero()
-            preview[rows, cards] = batch.value(cards, rows)
+            made = batch.value(cards, rows)
+            if self.rules.scoring == "play":
+                made[:, 0], made[:, 1] = made.sum(axis=1), 0
+            else:
+                dealing = batch.mover[rows] != batch.round[rows] % 2
+                made[dealing] = made[dealing, ::-1]
+            preview[rows, cards] = made
         return pieces
 
     # --- What is hidden ----------------------------------------------------------------------------------------------
