@@ -5,11 +5,12 @@ CORE_VENV ?= .venv-oldest
 RUN = $(VENV)/bin/python -m
 # A file in a virtual environment that is as old as its last installation.
 READY = $(VENV)/.ready
+TRAIN_READY = $(VENV)/.ready-to-train
 CORE_READY = $(CORE_VENV)/.ready
 
 .PHONY: train test test-slow test-oldest lint docs benchmark clean
 
-train: $(READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
+train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
 	$(RUN) train.ppo $(ARGS)
 
 test: lint $(READY)  ## lint, types and the default tests
@@ -29,12 +30,17 @@ lint: $(READY)
 docs: $(READY)  ## write the generated parts of the documentation
 	$(RUN) docs.generate
 
-benchmark: $(READY)  ## steps per second of every door
+benchmark: $(TRAIN_READY)  ## steps per second of every door
 	$(RUN) train.benchmark $(ARGS)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --editable ".[dev]" --constraint constraints.txt
+	touch $@
+
+$(TRAIN_READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --editable ".[train]" --constraint constraints.txt
 	touch $@
 
 $(CORE_READY): pyproject.toml constraints.txt

@@ -123,6 +123,8 @@ def test_resampling_takes_either_width(rules: Rules) -> None:
     game.step(int(own.mask(game).argmax()))
     seen = resample(wide, wide.observe_flat(game, 0), np.random.default_rng(0), 4)
     same(seen.state_arrays(), resample(own, own.observe(game, 0), np.random.default_rng(0), 4).state_arrays())
+    same(wide.hidden(wide.observe(game, 0)), own.hidden(own.observe(game, 0)))
+    same(wide.public(wide.observe(game, 0)), own.public(own.observe(game, 0)))
     other = FixedObserver(VARIANTS["open-2+pawns+flush"], preview=True)
     with pytest.raises(ValueError, match="another form of the game"):
         resample(other, wide.observe(game, 0), np.random.default_rng(0))

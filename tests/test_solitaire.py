@@ -97,7 +97,7 @@ def play_on(env: Door, steps: int = 30, seed: int = 0, reset: bool = False) -> l
     for _ in range(steps):
         if isinstance(env, SolitaireEnv):
             story.append(env.reset() if env.game.over else env.step(choose(env, rng)))
-        elif env.mode == AutoresetMode.DISABLED and env.batch.over.any():
+        elif env.autoreset_mode == AutoresetMode.DISABLED and env.batch.over.any():
             story.append(env.reset(options={"reset_mask": env.batch.over.copy()}))
         else:
             story.append(env.step(choose(env, rng)))

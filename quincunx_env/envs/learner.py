@@ -210,6 +210,18 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         only = {name: value[0] for name, value in info.items() if not name.startswith("_")}
         return {name: value if value.ndim else value.item() for name, value in only.items()}
 
+    def get_state(self) -> dict[str, npt.NDArray[Any]]:
+        """A snapshot as arrays by name, for `set_state`."""
+        return self.envs.get_state()
+
+    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from a snapshot, in this or another environment of the same rules and opponents.
+
+        Raises:
+            ValueError: if the snapshot does not fit; nothing has changed then.
+        """
+        self.envs.set_state(state)
+
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The mask of ``info["action_mask"]`` as bool."""
         mask: npt.NDArray[np.bool_] = self.envs.action_masks()[0]

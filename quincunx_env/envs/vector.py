@@ -49,8 +49,8 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.spelling = spelling
         self.rules = batch.rules
         self.observer = spelling.observer
-        self.mode = AutoresetMode(autoreset_mode)
-        self.metadata = self.metadata | {"autoreset_mode": self.mode}
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
         self.num_envs = batch.num_games
         self.single_observation_space = spelling.observation_space()
         self.single_action_space = spelling.action_space()
@@ -126,7 +126,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if not self._dealt_once:
             raise ResetNeeded("no games have been dealt yet: call reset() first")
         ended_before = batch.over.copy()
-        if self.mode == AutoresetMode.DISABLED and ended_before.any():
+        if self.autoreset_mode == AutoresetMode.DISABLED and ended_before.any():
             raise ResetNeeded(
                 f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
                 "reset(options={'reset_mask': ...}) before the next step()"
@@ -134,7 +134,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         rewards = self._play(self.spelling.engine_actions(actions, ~ended_before), ended_before)
         terminated = batch.over & ~ended_before
         info = self._final_info(terminated) if terminated.any() else {}
-        if self.mode == AutoresetMode.SAME_STEP:
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
             to_deal = terminated
             if terminated.any():
                 nothing_legal = np.zeros((self.num_envs, self.spelling.mask_size), np.int8)
@@ -175,7 +175,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         mask = self.spelling.mask_batch(self.batch, out=self._mask_buffer)
         if not self._copy:
             self._mask_buffer = mask
-        if self.mode == AutoresetMode.NEXT_STEP:
+        if self.autoreset_mode == AutoresetMode.NEXT_STEP:
             mask[self.batch.over] = True
         info["action_mask"] = mask.view(np.int8)
         info["_action_mask"] = np.ones(self.num_envs, np.bool_)

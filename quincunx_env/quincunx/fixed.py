@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.batch import Bools, Ints
-from quincunx_env.core.observation import Count, Mask, Piece, Pieces
+from quincunx_env.core.observation import Count, Hidden, Mask, Piece, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
@@ -118,6 +118,20 @@ class FixedObserver(Observer):
         if self.preview:
             own["preview"] = wide["preview"][: self.rules.num_cards, self._cells]
         return self._narrow, own
+
+    def hidden(self, pieces: Pieces) -> Hidden:
+        """See `BaseObserver.hidden`."""
+        return self._narrow.hidden(self.own(pieces)[1])
+
+    def deck(
+        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], left: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.int8]:
+        """See `BaseObserver.deck`."""
+        return self._narrow.deck(self.own(pieces)[1], hands, left)
+
+    def public(self, pieces: Pieces) -> dict[str, Any]:
+        """See `BaseObserver.public`."""
+        return self._narrow.public(self.own(pieces)[1])
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,260 @@
+"""The recipes learn, and each library sees the masks of the environment.
+
+Illegal actions raise `IllegalAction` here, so that every step that a recipe takes shows that its mask was heeded; that
+they do so behind the door of each library is tested, too.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")  # agents/network.py needs it
+pytest.importorskip("tyro")
+
+from agents.greedy import greedy  # noqa: E402
+from quincunx_env import IllegalAction, quincunx_v0  # noqa: E402
+from quincunx_env.arena import Evaluation  # noqa: E402
+
+SEED = 4_000
+TINY: dict[str, Any] = {
+    "total_steps": 4 * 1024,
+    "num_envs": 64,
+    "rollout": 16,
+    "batch_size": 256,
+    "deals": 200,
+    "progress": False,
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small networks only get slower by several threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def recipe(name: str, library: str) -> Any:
+    """The module of a recipe; the test is skipped where its library is missing."""
+    pytest.importorskip(library)
+    return import_module(f"train.recipes.{name}")
+
+
+def forbidden(mask: Any) -> int:
+    """The first action that a mask forbids."""
+    return int(np.asarray(mask).argmin())
+
+
+# TorchRL warns of parts of itself when it is imported.
+in_torchrl = pytest.mark.filterwarnings("ignore:.*WeightUpdaterBase is deprecated:DeprecationWarning")
+
+# TorchRL has tested its wrapper with PettingZoo 1.24.3 alone; this is the test with another.
+of_pettingzoo = pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested:UserWarning")
+
+
+# --- Learning --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [
+        ("cleanrl_style", "torch"),
+        ("sb3_maskable", "sb3_contrib"),
+        ("tianshou_ppo", "tianshou"),
+        pytest.param("torchrl_ppo", "torchrl", marks=in_torchrl),
+    ],
+)
+def test_a_recipe_learns_the_solitaire(name: str, library: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Thousands of plays, none of them illegal. Learning starts from uniform play, whose mean is 7.8."""
+    module = recipe(name, library)
+    network, evaluation = module.main(module.Arguments(**TINY))
+    assert all(parameter.isfinite().all() for parameter in network.parameters())
+    assert isinstance(evaluation, Evaluation)
+    assert len(evaluation.scores) == TINY["deals"]
+    assert evaluation.mean > 25
+    assert f"mean {evaluation.mean:.1f}" in capsys.readouterr().out
+
+
+def test_stable_baselines3_learns_against_an_opponent(capsys: pytest.CaptureFixture[str]) -> None:
+    module = recipe("sb3_maskable", "sb3_contrib")
+    policy, won = module.main(module.Arguments(players=2, **TINY))
+    assert policy.mlp_extractor.wanted.weight.any(), "it is 0 before learning"
+    assert 0 <= won <= 1
+    assert f"won {won:.1%}" in capsys.readouterr().out
+
+
+# --- CleanRL style ---------------------------------------------------------------------------------------------------
+
+
+def test_the_loop_does_not_learn_from_steps_that_only_deal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their masks, and no others, are all 1: such rows are met while playing and never while learning."""
+    module = recipe("cleanrl_style", "torch")
+    masked = module.masked
+    playing: list[Any] = []
+    learning: list[Any] = []
+
+    def spy(logits: Any, mask: Any) -> Any:
+        (learning if logits.requires_grad else playing).append(mask.all(dim=1))
+        return masked(logits, mask)
+
+    monkeypatch.setattr(module, "masked", spy)
+    module.main(module.Arguments(**TINY | {"total_steps": 2048, "epochs": 1, "deals": 2}))
+    dealing = int(torch.cat(playing).sum())
+    assert dealing > 100
+    assert not torch.cat(learning).any()
+    assert len(torch.cat(learning)) + dealing == len(torch.cat(playing)) == 2048
+
+
+def test_the_loops_distribution_is_over_legal_actions() -> None:
+    module = recipe("cleanrl_style", "torch")
+    mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
+    distribution = module.masked(torch.tensor([[0.0, 50.0, 0.0, 0.0], [9.0, 0.0, 0.0, 0.0]]), mask)
+    assert distribution.probs.tolist() == [[0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0]]
+    assert distribution.entropy().tolist() == pytest.approx([np.log(2), 0.0])
+
+
+# --- stable-baselines3 -----------------------------------------------------------------------------------------------
+
+
+def test_stable_baselines3_sees_the_masks_of_the_learner() -> None:
+    """For the solitaire tests/test_sb3.py shows it."""
+    recipe("sb3_maskable", "sb3_contrib")
+    from sb3_contrib.common.maskable.utils import get_action_masks
+
+    from quincunx_env.adapters.sb3 import LearnerVecEnv
+
+    env = LearnerVecEnv(3, opponents=greedy, observation="flat")
+    env.seed(SEED)
+    env.reset()
+    rng = np.random.default_rng(SEED)
+    for _ in range(40):
+        masks = get_action_masks(env)
+        expected = np.stack([env.envs.observer.mask(env.envs.batch.to_game(row)) for row in range(3)])
+        np.testing.assert_array_equal(masks, expected.astype(np.bool_))
+        env.step(np.array([rng.choice(np.flatnonzero(mask)) for mask in masks]))
+    with pytest.raises(IllegalAction):
+        env.step(np.array([forbidden(mask) for mask in env.action_masks()]))
+
+
+# --- TorchRL ---------------------------------------------------------------------------------------------------------
+
+
+@in_torchrl
+def test_torchrl_sees_the_masks_and_resets_the_games_itself() -> None:
+    env = recipe("torchrl_ppo", "torchrl").make_env(3)
+    games = env.base_env._env
+    env.set_seed(SEED)
+    data = env.reset()
+    endings = 0
+    for _ in range(60):
+        assert data["action_mask"].dtype == torch.bool
+        np.testing.assert_array_equal(data["action_mask"].numpy(), games.action_masks())
+        np.testing.assert_array_equal(env.action_spec.mask.numpy(), games.action_masks())
+        step, data = env.step_and_maybe_reset(env.rand_action(data))
+        ended = step["next", "done"][:, 0]
+        assert not step["next", "action_mask"][ended].any(), "nothing is legal at the end"
+        assert data["action_mask"].any(dim=1).all(), "and a new game is dealt before the next action"
+        endings += int(ended.sum())
+    assert endings > 10
+    data["action"] = torch.tensor([forbidden(mask) for mask in data["action_mask"]])
+    with pytest.raises(IllegalAction):
+        env.step(data)
+
+
+@in_torchrl
+@of_pettingzoo
+def test_torchrls_pettingzoo_wrapper_sees_the_masks() -> None:
+    """Of the player to move; for the other it puts all 1 instead of the environment's all 0, and ``mask`` False."""
+    recipe("torchrl_ppo", "torchrl")
+    from torchrl.envs.libs.pettingzoo import PettingZooWrapper
+
+    game = quincunx_v0.env()
+    env = PettingZooWrapper(game, use_mask=True, seed=SEED)
+    for _ in range(3):
+        data = env.reset()
+        plays = 0
+        while not data["done"]:
+            for player in game.possible_agents:
+                to_move = player == game.agent_selection
+                assert data[player, "mask"].tolist() == [to_move]
+                expected = game.observe(player)["action_mask"] if to_move else np.ones(game.action_space(player).n)
+                np.testing.assert_array_equal(data[player, "action_mask"][0].numpy(), expected.astype(np.bool_))
+            data = env.step(env.rand_action(data))["next"]
+            plays += 1
+        assert plays > 10
+
+
+# --- Tianshou --------------------------------------------------------------------------------------------------------
+
+
+def test_tianshou_sees_the_masks() -> None:
+    module = recipe("tianshou_ppo", "tianshou")
+    from tianshou.env import DummyVectorEnv
+
+    envs = DummyVectorEnv([module.make_env] * 3)
+    envs.seed(SEED)
+    observations, _ = envs.reset()
+    rng = np.random.default_rng(SEED)
+    endings = 0
+    for _ in range(60):
+        masks = np.stack([observation["mask"] for observation in observations])
+        assert masks.dtype == np.bool_
+        np.testing.assert_array_equal(masks, [action_masks() for action_masks in envs.get_env_attr("action_masks")])
+        assert masks.any(axis=1).all()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        observations, _, ended, _, _ = envs.step(actions)
+        if ended.any():
+            observations[ended] = envs.reset(np.flatnonzero(ended))[0]
+            endings += int(ended.sum())
+    assert endings > 10
+    with pytest.raises(IllegalAction):
+        envs.step(np.array([forbidden(observation["mask"]) for observation in observations]))
+
+
+def test_tianshous_actor_policies_leave_masking_to_the_actor() -> None:
+    """The recipe's actor masks; the same policy with one that does not soon plays an illegal card."""
+    module = recipe("tianshou_ppo", "tianshou")
+    from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
+    from tianshou.data import Collector, CollectStats
+    from tianshou.env import DummyVectorEnv
+
+    from agents.network import PlayNetwork
+
+    class Unmasked(module.Actor):  # type: ignore[name-defined, misc]  # the module is imported by its name
+        def forward(self, obs: Any, state: Any = None, info: Any = None) -> Any:
+            return self.network.forward_actor(torch.as_tensor(obs.obs, dtype=torch.float32)), state
+
+    single = module.make_env()
+    network = PlayNetwork(single.unwrapped.observer)
+    for actor, heeds in ((module.Actor(network), True), (Unmasked(network), False)):
+        policy = DiscreteActorPolicy(actor=actor, action_space=single.action_space)
+        collector = Collector[CollectStats](policy, DummyVectorEnv([module.make_env] * 4))
+        collector.reset()
+        if heeds:
+            assert collector.collect(n_step=200).n_collected_steps == 200
+        else:
+            with pytest.raises(IllegalAction):
+                collector.collect(n_step=200)
+
+
+def test_tianshous_pettingzoo_wrapper_sees_the_masks() -> None:
+    recipe("tianshou_ppo", "tianshou")
+    from tianshou.env import PettingZooEnv
+
+    game = quincunx_v0.env()
+    env = PettingZooEnv(game)
+    rng = np.random.default_rng(SEED)
+    for number in range(3):
+        observation, _ = env.reset(seed=SEED + number)
+        ended = False
+        while not ended:
+            assert observation["agent_id"] == game.agent_selection
+            expected = game.observe(game.agent_selection)["action_mask"]
+            np.testing.assert_array_equal(observation["mask"], expected.astype(np.bool_))
+            observation, _, ended, _, _ = env.step(rng.choice(np.flatnonzero(observation["mask"])))
+        assert not any(observation["mask"])

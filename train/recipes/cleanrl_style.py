@@ -1,0 +1,134 @@
+"""Masked PPO in one loop of plain PyTorch, in the manner of CleanRL.
+
+    python -m train.recipes.cleanrl_style
+
+The games are Gymnasium's native vector environment in its default mode, ``NEXT_STEP``: in the step after the end of a
+round the environment ignores the action and deals. That step is no play and must not be learned from.
+"""
+
+from dataclasses import dataclass
+
+import gymnasium
+import numpy as np
+import torch
+import tyro
+from torch import Tensor, nn
+from torch.distributions import Categorical
+from tqdm import trange
+
+from agents.network import VALUE_SCALE, PlayNetwork
+from quincunx_env import Observer, Rules
+from quincunx_env.arena import Evaluation
+from train.recipes.measure import Likeliest, measure
+
+
+@dataclass
+class Arguments:
+    """Every option of a run."""
+
+    total_steps: int = 300_000
+    """steps of all games together"""
+    seed: int = 0
+    """of the deals, the first weights and the exploration"""
+    num_envs: int = 512
+    """games side by side"""
+    rollout: int = 24
+    """steps of each game between two updates"""
+    batch_size: int = 2048
+    """plays in a gradient step"""
+    epochs: int = 4
+    """passes over a rollout"""
+    learning_rate: float = 2e-3
+    """at the start; it falls linearly to 0"""
+    gae_lambda: float = 0.95
+    """of generalised advantage estimation; nothing is discounted"""
+    clip: float = 0.2
+    """of PPO's objective"""
+    entropy: float = 0.01
+    """weight of the entropy bonus"""
+    deals: int = 1000
+    """validation deals of the evaluation"""
+    progress: bool = True
+    """show a progress bar"""
+
+
+def masked(logits: Tensor, mask: Tensor) -> Categorical:
+    """The distribution over legal actions: the logits of all others are so low that their probability is 0."""
+    return Categorical(logits=logits.masked_fill(~mask, -1e8))
+
+
+def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
+    """Train and evaluate."""
+    torch.manual_seed(arguments.seed)
+    torch.set_num_threads(1)
+    steps, games = arguments.rollout, arguments.num_envs
+    envs = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=games, observation="flat", preview=True)
+    observer = Observer(Rules(), preview=True)
+    network = PlayNetwork(observer)
+    optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
+    updates = arguments.total_steps // (steps * games)
+
+    observations = torch.zeros(steps, games, observer.size)
+    masks = torch.zeros(steps, games, network.latent_dim_pi, dtype=torch.bool)
+    actions = torch.zeros(steps, games, dtype=torch.int64)
+    log_probs, rewards, values = torch.zeros(3, steps, games)
+    ended = torch.zeros(steps, games, dtype=torch.bool)
+    played = torch.zeros(steps, games, dtype=torch.bool)
+
+    observation, info = envs.reset(seed=arguments.seed)
+    over = np.zeros(games, np.bool_)
+    for update in (bar := trange(updates, disable=not arguments.progress, unit="update")):
+        optimizer.param_groups[0]["lr"] = arguments.learning_rate * (1 - update / updates)
+
+        scores: list[float] = []
+        for step in range(steps):
+            observations[step] = torch.from_numpy(observation)
+            masks[step] = torch.from_numpy(info["action_mask"])  # all 1 where the round is over
+            played[step] = torch.from_numpy(~over)  # the others are dealt anew, whatever their action
+            with torch.no_grad():
+                logits, value = network(observations[step])
+            distribution = masked(logits, masks[step])
+            values[step] = value[:, 0]
+            actions[step] = distribution.sample()
+            log_probs[step] = distribution.log_prob(actions[step])
+            observation, reward, over, _, info = envs.step(actions[step].numpy())  # rounds are never truncated
+            rewards[step] = torch.from_numpy(reward)
+            ended[step] = torch.from_numpy(over)
+            scores += info["value"][over].tolist() if over.any() else []
+        if scores:
+            bar.set_postfix(mean=f"{np.mean(scores):.1f}")
+
+        # What follows the end of a round is worth nothing, so nothing flows back from the step that was no play.
+        advantages = torch.zeros(steps, games)
+        advantage = torch.zeros(games)
+        with torch.no_grad():
+            following = network(torch.from_numpy(observation).float())[1][:, 0]
+        for step in reversed(range(steps)):
+            going_on = (~ended[step]).float()
+            error = rewards[step] + going_on * following - values[step]
+            advantages[step] = advantage = error + going_on * arguments.gae_lambda * advantage
+            following = values[step]
+        returns = advantages + values
+
+        record = observations, masks, actions, log_probs, advantages, returns
+        seen, legal, taken, before, gain, target = (each.flatten(0, 1)[played.flatten()] for each in record)
+        gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+        for _ in range(arguments.epochs):
+            for batch in torch.randperm(len(gain)).split(arguments.batch_size):
+                logits, value = network(seen[batch])
+                distribution = masked(logits, legal[batch])
+                ratio = (distribution.log_prob(taken[batch]) - before[batch]).exp()
+                clipped = ratio.clamp(1 - arguments.clip, 1 + arguments.clip)
+                policy_loss = -torch.minimum(ratio * gain[batch], clipped * gain[batch]).mean()
+                # The value is in points: bring its squared error to the size of the policy's loss.
+                value_loss = ((value[:, 0] - target[batch]) / VALUE_SCALE).square().mean()
+                loss = policy_loss + 0.5 * value_loss - arguments.entropy * distribution.entropy().mean()
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(network.parameters(), 0.5)
+                optimizer.step()
+    return network, measure(Likeliest(network, observer), arguments.deals)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))

@@ -1,0 +1,171 @@
+"""Masked PPO with TorchRL.
+
+    python -m train.recipes.torchrl_ppo
+
+TorchRL wants to reset the games itself: ``GymWrapper`` takes the vector environment in mode ``DISABLED``. A reader
+brings the mask out of ``info`` into the tensordict, `ActionMask` keeps the action spec in step with it, and
+`MaskedCategorical` is the distribution, when collecting as well as in the loss.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import torch
+import tyro
+from gymnasium.vector import AutoresetMode
+from tensordict import TensorDictBase
+from tensordict.nn import TensorDictModule
+from torch import Tensor, nn
+from torchrl.collectors import Collector
+from torchrl.data import Binary, Composite, LazyTensorStorage, ReplayBuffer, SamplerWithoutReplacement
+from torchrl.envs import ActionMask, EnvBase, ExplorationType, GymWrapper, TransformedEnv
+from torchrl.envs.gym_like import BaseInfoDictReader
+from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+from tqdm import tqdm
+
+from agents.network import VALUE_SCALE, PlayNetwork
+from quincunx_env import Observer, Rules
+from quincunx_env.arena import Evaluation
+from train.recipes.measure import Likeliest, measure
+
+
+@dataclass
+class Arguments:
+    """Every option of a run."""
+
+    total_steps: int = 300_000
+    """plays of all games together"""
+    seed: int = 0
+    """of the deals, the first weights and the exploration"""
+    num_envs: int = 512
+    """games side by side"""
+    rollout: int = 24
+    """plays of each game between two updates"""
+    batch_size: int = 2048
+    """plays in a gradient step"""
+    epochs: int = 4
+    """passes over a rollout"""
+    learning_rate: float = 2e-3
+    """at the start; it falls linearly to 0"""
+    deals: int = 1000
+    """validation deals of the evaluation"""
+    progress: bool = True
+    """show a progress bar"""
+
+
+class ReadMask(BaseInfoDictReader):  # type: ignore[misc]  # TorchRL comes without types
+    """Copies the mask from ``info``, as bool, which is what `MaskedCategorical` takes for a mask."""
+
+    def __init__(self, num_envs: int, num_actions: int) -> None:
+        self.spec = Composite(action_mask=Binary(shape=(num_envs, num_actions), dtype=torch.bool), shape=(num_envs,))
+
+    @property
+    def info_spec(self) -> Composite:
+        """What is read."""
+        return self.spec
+
+    def __call__(self, info_dict: dict[str, Any], tensordict: TensorDictBase) -> TensorDictBase:
+        """Read it."""
+        return tensordict.set("action_mask", torch.from_numpy(info_dict["action_mask"]).bool())
+
+
+def make_env(num_envs: int) -> EnvBase:
+    """Games whose tensordicts hold ``observation`` and ``action_mask``."""
+    envs = gymnasium.make_vec(
+        "Quincunx/Solitaire-v0",
+        num_envs=num_envs,
+        observation="flat",
+        preview=True,
+        autoreset_mode=AutoresetMode.DISABLED,
+    )
+    env = GymWrapper(envs, categorical_action_encoding=True)
+    env.set_info_dict_reader(ReadMask(num_envs, Rules().num_actions))
+    return TransformedEnv(env, ActionMask())
+
+
+class Actor(nn.Module):
+    """The logits of `PlayNetwork`."""
+
+    def __init__(self, network: PlayNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """[..., size] -> [..., actions]."""
+        return self.network.forward_actor(observation.flatten(0, -2).float()).view(*observation.shape[:-1], -1)
+
+
+class Critic(Actor):
+    """Its value."""
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """[..., size] -> [..., 1]."""
+        return self.network.forward_critic(observation.flatten(0, -2).float()).view(*observation.shape[:-1], 1)
+
+
+def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
+    """Train and evaluate."""
+    torch.manual_seed(arguments.seed)
+    torch.set_num_threads(1)
+    env = make_env(arguments.num_envs)
+    env.set_seed(arguments.seed)
+    observer = Observer(Rules(), preview=True)
+    network = PlayNetwork(observer)
+    actor = ProbabilisticActor(
+        TensorDictModule(Actor(network), in_keys=["observation"], out_keys=["logits"]),
+        in_keys={"logits": "logits", "mask": "action_mask"},
+        spec=env.action_spec_unbatched,
+        distribution_class=MaskedCategorical,
+        default_interaction_type=ExplorationType.RANDOM,
+        return_log_prob=True,
+    )
+    critic = ValueOperator(Critic(network), in_keys=["observation"])
+    advantage = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
+    loss = ClipPPOLoss(
+        actor,
+        critic,
+        clip_epsilon=0.2,
+        entropy_coeff=0.01,
+        # The value is in points: bring its squared error to the size of the policy's loss.
+        critic_coeff=0.5 / VALUE_SCALE**2,
+        loss_critic_type="l2",
+        normalize_advantage=True,
+    )
+    optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
+    per_update = arguments.rollout * arguments.num_envs
+    updates = arguments.total_steps // per_update
+    collector = Collector(
+        env,
+        actor,
+        frames_per_batch=per_update,
+        total_frames=updates * per_update,
+        auto_register_policy_transforms=False,  # the policy has no memory that would have to know of resets
+    )
+    buffer = ReplayBuffer(
+        storage=LazyTensorStorage(per_update), sampler=SamplerWithoutReplacement(), batch_size=arguments.batch_size
+    )
+    bar = tqdm(total=updates, disable=not arguments.progress, unit="update")
+    for update, data in enumerate(collector):
+        optimizer.param_groups[0]["lr"] = arguments.learning_rate * (1 - update / updates)
+        with torch.no_grad():
+            advantage(data)
+        buffer.empty()
+        buffer.extend(data.reshape(-1))
+        for _ in range(arguments.epochs):
+            for batch in buffer:
+                losses = loss(batch)
+                optimizer.zero_grad()
+                (losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]).backward()
+                nn.utils.clip_grad_norm_(network.parameters(), 0.5)
+                optimizer.step()
+        bar.update()
+    bar.close()
+    collector.shutdown()
+    return network, measure(Likeliest(network, observer), arguments.deals)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
