@@ -32,9 +32,14 @@ GAMES: dict[str, Kind] = {
 }
 
 
+def name_of(rules: BaseRules) -> str:
+    """The name of the game that these are the rules of."""
+    return next(name for name, kind in GAMES.items() if isinstance(rules, kind.rules))
+
+
 def kind_of(rules: BaseRules) -> Kind:
     """The game that these are the rules of."""
-    return next(kind for kind in GAMES.values() if isinstance(rules, kind.rules))
+    return GAMES[name_of(rules)]
 
 
 def rules_of(game: str, **options: Any) -> Any:

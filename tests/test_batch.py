@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env.core.batch import Ints
+from quincunx_env.core.batch import BaseBatch, Ints
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
@@ -31,6 +31,8 @@ from quincunx_env.quincunx.scoring import rating
 from tests import scorer
 from tests.scorer import Cell, Judgement
 from tests.variants import BASES, COMBINATIONS, NAMES, SIMPLETON_AND_MATCH, VARIANTS, Referee, names, random_action
+
+AnyBatch = BaseBatch[Any, Any]
 
 # --- The comparison --------------------------------------------------------------------------------------------------
 
@@ -608,7 +610,7 @@ def same_state(one: dict[str, npt.NDArray[Any]], other: dict[str, npt.NDArray[An
     )
 
 
-def legal_actions(batch: Batch, rng: np.random.Generator) -> Ints:
+def legal_actions(batch: AnyBatch, rng: np.random.Generator) -> Ints:
     """A random legal action for every row, 0 where a game is over."""
     mask = batch.mask()
     actions: Ints = np.where(mask, rng.random(mask.shape), -1).argmax(axis=1)

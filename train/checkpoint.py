@@ -1,32 +1,16 @@
 """Files of a training run: written whole or not at all, checked before use, loaded without running code."""
 
-import os
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from quincunx_env.arena.files import write_atomically as write_atomically
+
 
 class CheckpointError(RuntimeError):
     """A checkpoint that cannot be used; the message says why and what to do."""
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside ``path`` that takes its place once it is complete and on disk.
-
-    Whatever happens in between, ``path`` holds either the old content or the new.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        write(unfinished)
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def save(path: Path, content: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.observation import Pieces
+from quincunx_env.core.rules import BaseRules
 
 
 class Policy(Protocol):
@@ -25,3 +26,24 @@ class Policy(Protocol):
             int64 [n].
         """
         ...
+
+
+class Player(Protocol):
+    """Makes policies: an agent that must be told the rules, such as one that searches through games to come."""
+
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """A policy for games played by these rules.
+
+        Raises:
+            ValueError: if it cannot play them.
+        """
+        ...
+
+
+Agent = Policy | Player
+"""What can be asked to play."""
+
+
+def policy_for(agent: Agent, rules: BaseRules) -> Policy:
+    """The policy of an agent for games played by these rules."""
+    return agent.for_rules(rules) if hasattr(agent, "for_rules") else agent

@@ -1,0 +1,43 @@
+"""Measuring policies on numbered deals.
+
+Deal number k of a domain is what a batch seeded k deals first; two policies measured on deals 0 to n - 1 have played
+the same n deals. Benchmark deals serve for final figures alone; to choose between policies or settings look at the
+``validation`` domain.
+
+The deal is the unit of every interval: games of one deal, from different seats, are no independent observations.
+
+- `evaluate`: one policy at the solitaire.
+- `compare`: several players on paired deals, every deal played from every seating.
+- `tournament`: all against all, with Bradley-Terry ratings; on all cores, resumable.
+- `report`: several training runs of each agent.
+- `resolve`: policies by name.
+
+``python -m quincunx_env.arena --help`` offers them on the command line. Evaluating and comparing need nothing but the
+package itself; intervals of comparisons, tournaments, reports, pictures and the command line need the extra ``arena``.
+"""
+
+from quincunx_env.arena.comparison import Comparison, Estimate, compare
+from quincunx_env.arena.evaluation import Evaluation, evaluate, evaluate_all, plot, table
+from quincunx_env.arena.policies import resolve
+from quincunx_env.arena.reporting import Report, report
+from quincunx_env.arena.tournaments import Tournament, tournament
+from quincunx_env.core.policy import Agent, Player, Policy
+
+__all__ = [
+    "Agent",
+    "Comparison",
+    "Estimate",
+    "Evaluation",
+    "Player",
+    "Policy",
+    "Report",
+    "Tournament",
+    "compare",
+    "evaluate",
+    "evaluate_all",
+    "plot",
+    "report",
+    "resolve",
+    "table",
+    "tournament",
+]

@@ -1,0 +1,212 @@
+"""Several players: policies against each other on paired deals."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.arena.games import Bools, Floats, Ints, Setting, concatenate, one_and_others, play, seatings
+from quincunx_env.arena.policies import name_of, resolve
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.rules import Rules
+
+
+class Estimate(NamedTuple):
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of_mean(cls, values: npt.NDArray[Any]) -> "Estimate":
+        """Mean of independent values [n], with Student's t interval."""
+        from scipy import stats
+
+        mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+        half = float(stats.t.ppf(0.975, len(values) - 1)) * error
+        return cls(mean, mean - half, mean + half)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """N policies on D paired deals, each played from S seatings of P seats.
+
+    What is said of a policy is first averaged over the seatings of a deal; intervals are over deals, by Student's t.
+
+    Attributes:
+        names: of the N policies.
+        seatings: int64 [S, P], which policy plays each seat.
+        totals: int64 [D, S, P], points of each seat at the end; a match counts as one game.
+        setting: which game and deals.
+    """
+
+    names: tuple[str, ...]
+    seatings: Ints
+    totals: Ints
+    setting: Setting
+
+    @property
+    def deals(self) -> int:
+        """D, the size of the sample."""
+        return len(self.totals)
+
+    @property
+    def games(self) -> int:
+        """D x S."""
+        return len(self.totals) * len(self.seatings)
+
+    @property
+    def even(self) -> Floats:
+        """float64 [N]: the share of wins that falls to policies of equal strength, a policy's share of the seats."""
+        even: Floats = self._seats[:, 0].mean(axis=1)
+        return even
+
+    @cached_property
+    def points(self) -> Floats:
+        """float64 [D, N]: points of a policy in a game, the mean over its seats and the seatings of a deal."""
+        return self._means(self.totals, self._seats)
+
+    @cached_property
+    def margins(self) -> Floats:
+        """float64 [D, N]: points of a policy less the mean of all others' in the same game."""
+        margins: Floats = self.points - self._means(self.totals, ~self._seats)
+        return margins
+
+    @cached_property
+    def wins(self) -> Floats:
+        """float64 [D, N]: share of the win: 1/W for each of the W seats with most points, all of a policy's seats
+        together.
+        """
+        best = self.totals == self.totals.max(axis=2, keepdims=True)
+        shares = best / best.sum(axis=2, keepdims=True)
+        wins: Floats = self._means(shares, self._seats) * self._seats[:, 0].sum(axis=1)
+        return wins
+
+    @cached_property
+    def beats(self) -> Floats:
+        """float64 [D, N, N]: share of the seats of policy m that a seat of policy n has more points than in the same
+        game, a tie counting half; 1/2 on the diagonal. For two players the share of the win.
+        """
+        ahead = np.sign(self.totals[:, :, :, None] - self.totals[:, :, None, :]) / 2 + 0.5
+        players = range(len(self.names))
+        pairs = [[self._seats[n][:, :, None] & self._seats[m][:, None, :] for m in players] for n in players]
+        return np.stack([np.stack([ahead[:, pair].mean(axis=1) for pair in row], axis=1) for row in pairs], axis=1)
+
+    @property
+    def _seats(self) -> Bools:
+        """[N, S, P], the seats of each policy."""
+        seats: Bools = np.arange(len(self.names))[:, None, None] == self.seatings
+        return seats
+
+    @staticmethod
+    def _means(by_seat: npt.NDArray[Any], seats: Bools) -> Floats:
+        """[D, S, P] -> [D, N]. Every seating gives a policy equally many seats, so that one mean says all."""
+        return np.stack([by_seat[:, chosen].mean(axis=1) for chosen in seats], axis=1)
+
+    def margin(self, policy: int = 0) -> Estimate:
+        """Mean of a policy's `margins`."""
+        return Estimate.of_mean(self.margins[:, policy])
+
+    def win_rate(self, policy: int = 0) -> Estimate:
+        """Mean of a policy's `wins`."""
+        return Estimate.of_mean(self.wins[:, policy])
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the single deals."""
+        return {
+            "policies": [
+                {
+                    "name": name,
+                    "margin": self.margin(number)._asdict(),
+                    "win_rate": self.win_rate(number)._asdict(),
+                    "even": float(self.even[number]),
+                    "points": float(self.points[:, number].mean()),
+                }
+                for number, name in enumerate(self.names)
+            ],
+            "interval": "95 %, Student's t, over deals",
+            "games": self.games,
+            "seatings": self.seatings.tolist(),
+            **self.setting.to_json(),
+        }
+
+    def table(self) -> str:
+        """A Markdown table, a row for each policy; ``even`` is what policies of equal strength would win."""
+        lines = [
+            "| policy | points | margin | 95 % interval | wins | 95 % interval | even | deals | games |",
+            "|---" * 9 + "|",
+        ]
+        for number, name in enumerate(self.names):
+            margin, wins = self.margin(number), self.win_rate(number)
+            lines.append(
+                f"| {name} | {self.points[:, number].mean():.1f} | {margin.value:+.1f} "
+                f"| {margin.low:+.1f} to {margin.high:+.1f} | {wins.value:.1%} | {wins.low:.1%} to {wins.high:.1%} "
+                f"| {self.even[number]:.1%} | {self.deals} | {self.games} |"
+            )
+        return "\n".join(lines)
+
+
+def compare(
+    policies: Sequence[Agent | str],
+    deals: int = 1000,
+    *,
+    rules: BaseRules | None = None,
+    domain: Domain = "benchmark",
+    first: int = 0,
+    seed: int = 0,
+    chunk: int = 250,
+    names: Sequence[str] | None = None,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> Comparison:
+    """Play policies against each other on paired deals: each deal from every seating, so that luck of cards and seats
+    falls to all alike.
+
+    Args:
+        policies: two of them: the first in one seat against the second in all others, from every seat. Or one for each
+            seat: the rotations where all differ, otherwise (A, A, B, B) every distinct seating, a policy that stands
+            there several times counting as one. Policies are objects or names, see `quincunx_env.arena.resolve`.
+        deals: how many, at least 2.
+        rules: of several players; two from corners if None.
+        domain: which numbered deals.
+        first: number of the first deal.
+        seed: policy number i draws from a generator seeded ``[seed, number of the chunk, i]``.
+        chunk: deals played side by side.
+        names: of the policies, for tables.
+        progress: wraps the iteration over the chunks, as ``tqdm`` does.
+
+    Raises:
+        ValueError: for rules of the solitaire, a number of policies that cannot be seated, or an unknown policy.
+        IllegalAction: if a policy chooses an illegal action.
+    """
+    rules = rules or Rules(num_players=2)
+    if rules.num_players < 2:
+        raise ValueError("compare needs rules for several players, got the solitaire; use evaluate")
+    names = list(map(name_of, policies)) if names is None else list(names)
+    if len(names) != len(policies):
+        raise ValueError(f"there are {len(policies)} policies and {len(names)} names")
+    found = [resolve(policy) for policy in policies]
+    lineup = _line_up(found, rules.num_players)
+    seats = seatings(lineup)
+    players = [lineup.index(number) for number in range(max(lineup) + 1)]
+    playing, setting = [found[at] for at in players], Setting(rules, domain, first, deals, seed, chunk)
+    played = concatenate(play(playing, seats, setting, number) for number in progress(setting.chunks))
+    return Comparison(tuple(names[at] for at in players), seats, played.totals, setting)
+
+
+def _line_up(policies: Sequence[Agent], num_players: int) -> list[int]:
+    """The player of each seat of the first seating, numbered in the order in which they appear."""
+    if len(policies) == 2:
+        return one_and_others(2, num_players)
+    if len(policies) != num_players:
+        raise ValueError(f"compare takes 2 policies or one for each of the {num_players} seats, got {len(policies)}")
+    distinct = list(dict.fromkeys(map(id, policies)))
+    if len(distinct) == 1:
+        raise ValueError(f"{num_players} times the same policy is no comparison; two of it are")
+    return [distinct.index(id(policy)) for policy in policies]

@@ -1,0 +1,196 @@
+"""The solitaire: what one policy scores."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.arena.games import Played, Setting, concatenate, play
+from quincunx_env.arena.policies import named, resolve
+from quincunx_env.arena.stored import play_lineups
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Agent
+from quincunx_env.quincunx.batch import ratings
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import RATINGS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Outcomes of one policy on numbered solitaire deals.
+
+    Attributes:
+        scores: int64 [deals], the points really scored, by deal number.
+        lost: bool [deals].
+        lost_value: what a lost round counts in the mean.
+    """
+
+    scores: npt.NDArray[np.int64]
+    lost: npt.NDArray[np.bool_]
+    lost_value: float = 0.0
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """float64 [deals]: the scores, `lost_value` for lost rounds."""
+        return np.where(self.lost, self.lost_value, self.scores)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values."""
+        return float(self.values.mean())
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """95 % interval of the mean: 1.96 standard errors to either side, the deal as the unit."""
+        half = 1.96 * float(self.values.std(ddof=1)) / math.sqrt(len(self.values))
+        return self.mean - half, self.mean + half
+
+    @property
+    def classes(self) -> dict[str, float]:
+        """Share of each of the `RATINGS`."""
+        classes = ratings(self.scores, self.lost)
+        shares = np.bincount(classes, minlength=len(RATINGS)) / len(classes)
+        return dict(zip(RATINGS, shares.tolist(), strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Mean, interval, share of lost rounds and of each class, number of deals."""
+        return {
+            "mean": self.mean,
+            "ci95": list(self.ci95),
+            "lost": float(self.lost.mean()),
+            "classes": self.classes,
+            "deals": len(self.scores),
+        }
+
+
+def evaluate(
+    policy: Agent | str,
+    deals: int = 1000,
+    *,
+    rules: Rules | None = None,
+    domain: Domain = "benchmark",
+    first: int = 0,
+    seed: int = 0,
+    lost_value: float = 0.0,
+    chunk: int = 1000,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> Evaluation:
+    """Play the solitaire on numbered deals.
+
+    Args:
+        policy: what to measure, or its name, see `quincunx_env.arena.resolve`.
+        deals: how many, at least 2.
+        rules: solitaire rules; the default game if None.
+        domain: which numbered deals.
+        first: number of the first deal.
+        seed: of the generator that the policy gets, a new one for each ``chunk`` deals.
+        lost_value: what a lost round counts.
+        chunk: deals played side by side.
+        progress: wraps the iteration over the chunks, as ``tqdm`` does.
+
+    Raises:
+        ValueError: for rules of several players or an unknown policy.
+        IllegalAction: if the policy chooses an illegal action.
+    """
+    rules, policy = _solitaire(rules), resolve(policy)
+    alone = np.zeros((1, 1), np.int64)
+    setting = Setting(rules, domain, first, deals, seed, chunk)
+    played = concatenate(play([policy], alone, setting, number) for number in progress(setting.chunks))
+    return _evaluation(played, lost_value)
+
+
+def evaluate_all(
+    policies: Mapping[str, Agent | str] | Iterable[Agent | str],
+    deals: int = 1000,
+    *,
+    rules: Rules | None = None,
+    domain: Domain = "benchmark",
+    first: int = 0,
+    seed: int = 0,
+    lost_value: float = 0.0,
+    chunk: int = 1000,
+    out: Path | None = None,
+    workers: int = 1,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> dict[str, Evaluation]:
+    """What `evaluate` says of each of these policies, on several cores and resumable.
+
+    Args:
+        policies: by name, or in a row; as in `quincunx_env.arena.tournament`.
+        deals: how many, at least 2.
+        rules: solitaire rules; the default game if None.
+        domain: which numbered deals.
+        first: number of the first deal.
+        seed: of the generators.
+        lost_value: what a lost round counts.
+        chunk: deals played side by side.
+        out: directory that keeps the games, as in `quincunx_env.arena.tournament`.
+        workers: processes; 1 plays in this one.
+        progress: wraps the iteration over what is left to play.
+
+    Raises:
+        ValueError: for rules of several players, no or an unknown policy, two of the same name, or an ``out`` that
+            holds games of another policy of the same name.
+        IllegalAction: if a policy chooses an illegal action.
+    """
+    policies, setting = named(policies), Setting(_solitaire(rules), domain, first, deals, seed, chunk)
+    lineups = [(name,) for name in policies]
+    played = play_lineups(policies, lineups, setting, out, workers, progress)
+    return {name: _evaluation(played[name,], lost_value) for name in policies}
+
+
+def _solitaire(rules: Rules | None) -> Rules:
+    rules = rules or Rules()
+    if rules.num_players != 1:
+        raise ValueError(f"evaluate plays the solitaire, got rules for {rules.num_players} players; use compare")
+    return rules
+
+
+def _evaluation(played: Played, lost_value: float) -> Evaluation:
+    return Evaluation(played.totals[:, 0, 0], played.lost[:, 0], lost_value)
+
+
+def table(evaluations: Mapping[str, Evaluation]) -> str:
+    """Evaluations side by side, as a Markdown table."""
+    lines = [
+        f"| agent | deals | mean | 95 % interval | {' | '.join(RATINGS)} |",
+        "|---" * (4 + len(RATINGS)) + "|",
+    ]
+    for name, evaluation in evaluations.items():
+        low, high = evaluation.ci95
+        shares = " | ".join(f"{share:.1%}" for share in evaluation.classes.values())
+        lines.append(
+            f"| {name} | {len(evaluation.scores)} | {evaluation.mean:.1f} | {low:.1f} to {high:.1f} | {shares} |"
+        )
+    return "\n".join(lines)
+
+
+def plot(evaluations: Mapping[str, Evaluation], path: Path | None = None) -> "Figure":
+    """How the scores of finished rounds are distributed; the legend says how many were lost.
+
+    Args:
+        evaluations: by the names in the legend.
+        path: where to save the picture; its ending says in which format.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.add_subplot(xlabel="points of finished rounds", ylabel="share of all deals, by ten points")
+    scores = {name: evaluation.scores[~evaluation.lost] for name, evaluation in evaluations.items()}
+    tens = np.concatenate([*scores.values(), [0]]) // 10
+    bins = np.arange(tens.min(), tens.max() + 2) * 10
+    for name, evaluation in evaluations.items():
+        shares = np.histogram(scores[name], bins)[0] / len(evaluation.scores)
+        axes.stairs(shares, bins, label=f"{name}: mean {evaluation.mean:.1f}, {evaluation.lost.mean():.1%} lost")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure

@@ -1,0 +1,176 @@
+"""Several training runs of each agent: what may be said of the way in which they were trained.
+
+The figures are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021).
+Their package rliable is not used: in its version 1.2.0 the bootstrap draws from NumPy's global generator and cannot be
+repeated. The resampling here is SciPy's.
+
+The score of a run in a game is its mean over deals, as theirs is the mean over episodes. The single deals must not take
+the place of their tasks: resampling the runs of each deal apart from those of the others would treat the deals that one
+run has played as if as many runs had been trained, and make intervals many times too narrow.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.arena.comparison import Estimate
+from quincunx_env.arena.games import Floats
+
+
+@dataclass(frozen=True)
+class Report:
+    """What several training runs of each agent achieved.
+
+    Attributes:
+        mean: by agent: mean over runs and games.
+        iqm: by agent: interquartile mean, that of the middle half of all runs' scores, which one failed run does not
+            spoil.
+        improvement: by two agents: probability that a run of the first scores more than one of the second, ties
+            counting half, the mean over games.
+        runs: by agent: how many.
+        deals: of each game.
+    """
+
+    mean: dict[str, Estimate]
+    iqm: dict[str, Estimate]
+    improvement: dict[tuple[str, str], Estimate]
+    runs: dict[str, int]
+    deals: int
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures."""
+        return {
+            "agents": {
+                name: {"mean": mean._asdict(), "iqm": self.iqm[name]._asdict(), "runs": self.runs[name]}
+                for name, mean in self.mean.items()
+            },
+            "improvement": [
+                {"agent": one, "over": other, **estimate._asdict()}
+                for (one, other), estimate in self.improvement.items()
+            ],
+            "interval": "95 %, expanded percentiles over resampled runs and deals",
+            "deals": self.deals,
+        }
+
+    def table(self) -> str:
+        """Two Markdown tables: the agents, and the probabilities of improvement."""
+        agents = [
+            f"| {name} | {self.runs[name]} | {self.deals} | {_cells(mean, '.1f')} | {_cells(self.iqm[name], '.1f')} |"
+            for name, mean in self.mean.items()
+        ]
+        pairs = [f"| {one} | {other} | {_cells(each, '.0%')} |" for (one, other), each in self.improvement.items()]
+        return "\n".join(
+            [
+                "| agent | runs | deals | mean | 95 % interval | interquartile mean | 95 % interval |",
+                *("|---" * 7 + "|", *agents),
+                *("", "| agent | over | probability of improvement | 95 % interval |", "|---" * 4 + "|", *pairs),
+            ][: None if pairs else 2 + len(agents)]
+        )
+
+
+def _cells(estimate: Estimate, spec: str) -> str:
+    return f"{estimate.value:{spec}} | {estimate.low:{spec}} to {estimate.high:{spec}}"
+
+
+def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: int = 0) -> Report:
+    """Mean, interquartile mean and probability of improvement, with intervals from a stratified bootstrap.
+
+    Runs are resampled whole, separately for each game; deals are resampled too, the same for all agents and runs, so
+    that the intervals speak of other runs on other deals. (Runs cross deals: Owen's "pigeonhole bootstrap", 2007.)
+    Because percentiles are too narrow for few runs, they are taken at a level expanded by Hesterberg's formula (2015).
+
+    Args:
+        scores: of each agent, [runs, deals], such as `Evaluation.values` or columns of `Comparison.margins`; for
+            several games [runs, games, deals], brought to comparable scales. All agents played the same deals.
+        resamples: how many times.
+        seed: of the resampling.
+
+    Raises:
+        ValueError: for arrays of other shapes, or less than two runs or deals.
+    """
+    arrays = {name: _scores(name, each) for name, each in scores.items()}
+    shapes = {array.shape[1:] for array in arrays.values()}
+    if len(shapes) != 1:
+        raise ValueError(f"all agents need the same games and deals, got {sorted(shapes)}")
+
+    def estimates(statistic: Callable[[Floats], Floats]) -> dict[str, Estimate]:
+        """Of scores of all runs in all games, [B, runs x games]."""
+        return {
+            name: _bootstrap(lambda runs: statistic(runs.reshape(len(runs), -1)), [array], resamples, seed)
+            for name, array in arrays.items()
+        }
+
+    from scipy import stats
+
+    better: dict[tuple[str, str], Estimate] = {}
+    for one, other in itertools.combinations(arrays, 2):
+        value, low, high = _bootstrap(improvement, [arrays[one], arrays[other]], resamples, seed)
+        better |= {(one, other): Estimate(value, low, high), (other, one): Estimate(1 - value, 1 - high, 1 - low)}
+    return Report(
+        mean=estimates(lambda runs: runs.mean(axis=1)),
+        iqm=estimates(lambda runs: stats.trim_mean(runs, 0.25, axis=1)),
+        improvement=better,
+        runs={name: len(array) for name, array in arrays.items()},
+        deals=next(iter(shapes))[1],
+    )
+
+
+def improvement(one: Floats, other: Floats) -> Floats:
+    """Probability of improvement, [B], from the scores of runs, [B, runs, games] each: the Mann-Whitney statistic of
+    each game, divided by the number of pairs of runs; the mean over games.
+    """
+    better: Floats = np.sign(one[:, :, None] - other[:, None]).mean(axis=(1, 2, 3)) / 2 + 0.5
+    return better
+
+
+def _scores(name: str, scores: npt.ArrayLike) -> Floats:
+    """[runs, games, deals]."""
+    array = np.asarray(scores, np.float64)
+    if array.ndim == 2:
+        array = array[:, None, :]
+    if array.ndim != 3 or len(array) < 2 or array.shape[2] < 2:
+        raise ValueError(
+            f"{name}: scores are [runs, deals] or [runs, games, deals] of at least 2 runs and 2 deals, "
+            f"got {list(np.shape(scores))}"
+        )
+    return array
+
+
+def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples: int, seed: int) -> Estimate:
+    """A statistic of run scores, [B, runs, games] of each array for B draws, with its interval."""
+    from scipy import stats
+
+    games, deals = arrays[0].shape[1:]
+
+    def of_drawn(*drawn: npt.NDArray[np.int64], axis: int = -1) -> Floats:
+        """The statistic for draws of deals [..., D] and of the runs of each game of each array [..., runs]."""
+        chosen, *runs = (each.reshape(-1, each.shape[axis]) for each in drawn)
+        weights = np.stack([np.bincount(each, minlength=deals) for each in chosen], axis=1) / deals
+        picks, samples = iter(runs), []
+        for array in arrays:
+            means = np.moveaxis(array @ weights, -1, 0)
+            picked = [np.take_along_axis(means[:, :, game], next(picks), axis=1) for game in range(games)]
+            samples.append(np.stack(picked, axis=2))
+        return statistic(*samples).reshape(drawn[0].shape[:-1])
+
+    indices = [np.arange(deals), *(np.arange(len(array)) for array in arrays for _ in range(games))]
+    n = min(map(len, arrays))
+    # Hesterberg, "What Teachers Should Know About the Bootstrap" (2015): the level at which normal quantiles, with the
+    # bootstrap's standard error, give the t interval of a mean of n.
+    level = 1 - 2 * float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
+    result = stats.bootstrap(
+        indices,
+        of_drawn,
+        n_resamples=resamples,
+        confidence_level=level,
+        method="percentile",
+        vectorized=True,
+        rng=np.random.default_rng(seed),
+    )
+    low, high = result.confidence_interval
+    return Estimate(float(of_drawn(*indices)), float(low), float(high))
