@@ -4,5 +4,6 @@ NAMES = {
     "greedy": "agents.greedy:greedy",
     "heuristic-v0": "agents.heuristic:heuristic",
     "uniform": "agents.uniform:uniform",
+    "value": "agents.value:value",
 }
 """Short names by which `quincunx_env.arena` knows them."""
