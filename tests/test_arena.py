@@ -11,7 +11,18 @@ import pytest
 
 from agents.greedy import greedy
 from agents.uniform import uniform
-from quincunx_env.arena import Comparison, Estimate, Evaluation, Policy, compare, evaluate, evaluate_all, plot, table
+from quincunx_env.arena import (
+    Comparison,
+    Estimate,
+    Evaluation,
+    Policy,
+    adjusted_mean,
+    compare,
+    evaluate,
+    evaluate_all,
+    plot,
+    table,
+)
 from quincunx_env.arena.games import Setting, seatings
 from quincunx_env.arena.policies import named, resolve
 from quincunx_env.core.game import IllegalAction
@@ -319,7 +330,7 @@ def test_policies_by_name() -> None:
 
 def test_an_unknown_policy_is_refused_and_the_known_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, message in (
-        ("nobody", "unknown policy 'nobody': the short names here are greedy, .*uniform; .*module:attribute"),
+        ("nobody", "unknown policy 'nobody': the short names here are greedy, .*uniform.*; .*module:attribute"),
         ("no.such.module:policy", "No module named 'no'"),
         ("agents.greedy:gready", "no attribute 'gready'"),
         ("quincunx_env.quincunx.rules:OPEN_SPAN", "takes no observations"),
@@ -349,3 +360,41 @@ def test_comparisons_that_cannot_be_seated_are_refused() -> None:
         compare([greedy, uniform], 5, chunk=0)
     with pytest.raises(ValueError, match="2 policies and 1 names"):
         compare([greedy, uniform], 5, names=["greedy"])
+
+
+# --- Control variates ------------------------------------------------------------------------------------------------
+
+
+def scores(values: npt.NDArray[np.float64]) -> Evaluation:
+    """An evaluation with these scores, none of them lost."""
+    return Evaluation(values, np.zeros(len(values), np.bool_))
+
+
+def test_a_control_that_says_all_leaves_no_error() -> None:
+    """The slow policy scores 2 points less than twice what the quick one does, on every deal."""
+    rng = np.random.default_rng(0)
+    quick = rng.normal(100, 40, 5000)
+    slow = 2 * quick[:50] - 2
+    estimate = adjusted_mean(scores(slow), [scores(quick)])
+    assert estimate.value == pytest.approx(2 * quick.mean() - 2)
+    half = 1.96 * 2 * quick.std() / 5000**0.5  # what is left is what is not known of the quick one
+    assert estimate.high - estimate.value == pytest.approx(half, rel=0.05)
+    assert abs(slow.mean() - estimate.value) > 0.1
+
+
+def test_adjusted_intervals_cover_the_truth_and_are_shorter() -> None:
+    rng = np.random.default_rng(1)
+    covered, shorter, repeats = 0, 0, 400
+    for _ in range(repeats):
+        luck = rng.normal(0, 30, 2000)
+        quick, slow = 100 + luck + rng.normal(0, 20, 2000), 150 + 0.8 * luck[:40] + rng.normal(0, 10, 40)
+        _, low, high = adjusted_mean(scores(slow), [scores(quick)])
+        covered += low <= 150 <= high
+        shorter += high - low < 2 * 1.96 * slow.std() / 40**0.5
+    assert 0.92 <= covered / repeats <= 0.98
+    assert shorter > 0.95 * repeats
+
+
+def test_a_control_needs_more_deals() -> None:
+    with pytest.raises(ValueError, match="the same 50 deals and more"):
+        adjusted_mean(scores(np.arange(50.0)), [scores(np.arange(50.0))])

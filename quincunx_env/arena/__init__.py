@@ -17,7 +17,7 @@ package itself; intervals of comparisons, tournaments, reports, pictures and the
 """
 
 from quincunx_env.arena.comparison import Comparison, Estimate, compare
-from quincunx_env.arena.evaluation import Evaluation, evaluate, evaluate_all, plot, table
+from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
 from quincunx_env.arena.policies import resolve
 from quincunx_env.arena.reporting import Report, report
 from quincunx_env.arena.tournaments import Tournament, tournament
@@ -32,6 +32,7 @@ __all__ = [
     "Policy",
     "Report",
     "Tournament",
+    "adjusted_mean",
     "compare",
     "evaluate",
     "evaluate_all",

@@ -1,7 +1,7 @@
 """The solitaire: what one policy scores."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.comparison import Estimate
 from quincunx_env.arena.games import Played, Setting, concatenate, play
 from quincunx_env.arena.policies import named, resolve
 from quincunx_env.arena.stored import play_lineups
@@ -155,6 +156,39 @@ def _solitaire(rules: Rules | None) -> Rules:
 
 def _evaluation(played: Played, lost_value: float) -> Evaluation:
     return Evaluation(played.totals[:, 0, 0], played.lost[:, 0], lost_value)
+
+
+def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:
+    """The mean of a slow policy on few deals, with quick policies as control variates.
+
+    The quick ones have played the same deals and many more. So far as the scores on a deal go together, the mean of the
+    slow policy is corrected for how lucky its deals were: the regression estimator of Lavenberg and Welch, *A
+    Perspective on the Use of Control Variables* (1981), with Student's interval.
+
+    Args:
+        evaluation: n deals.
+        controls: the same deals first, then more; at most n - 3 of them.
+
+    Raises:
+        ValueError: if a control has not played more deals.
+    """
+    from scipy import stats
+
+    n = len(evaluation.values)
+    if any(len(control.values) <= n for control in controls):
+        raise ValueError(f"each control needs the same {n} deals and more")
+    apart = np.stack([control.values[:n] - control.values.mean() for control in controls], axis=1)
+    columns = np.concatenate([np.ones((n, 1)), apart], axis=1)
+    fit, *_ = np.linalg.lstsq(columns, evaluation.values, rcond=None)
+    free = n - columns.shape[1]
+    residual = float(((evaluation.values - columns @ fit) ** 2).sum()) / free
+    error = math.sqrt(residual * float(np.linalg.inv(columns.T @ columns)[0, 0]))
+    # The means of the controls are themselves known from their deals alone.
+    error = math.hypot(
+        error, *(b * c.values.std() / len(c.values) ** 0.5 for b, c in zip(fit[1:], controls, strict=True))
+    )
+    half = float(stats.t.ppf(0.975, free)) * error
+    return Estimate(float(fit[0]), float(fit[0]) - half, float(fit[0]) + half)
 
 
 def table(evaluations: Mapping[str, Evaluation]) -> str:
