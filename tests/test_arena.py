@@ -4,6 +4,7 @@ import re
 import sys
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -365,7 +366,7 @@ def test_comparisons_that_cannot_be_seated_are_refused() -> None:
 # --- Control variates ------------------------------------------------------------------------------------------------
 
 
-def scores(values: npt.NDArray[np.float64]) -> Evaluation:
+def scores(values: npt.NDArray[Any]) -> Evaluation:
     """An evaluation with these scores, none of them lost."""
     return Evaluation(values, np.zeros(len(values), np.bool_))
 

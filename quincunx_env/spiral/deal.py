@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import BaseDeal, Groups
 from quincunx_env.spiral.cards import NAMES
 from quincunx_env.spiral.rules import HAND, Rules
@@ -31,8 +32,8 @@ class Deal(BaseDeal):
     @classmethod
     def of_parts(cls, *parts: Groups) -> Self:
         """The inverse of `parts`."""
-        ((starter, *_), *_), hands = parts
-        return cls(starter, hands)
+        (up, *_), hands = parts
+        return cls(up[0] if up else EMPTY, hands)
 
     @classmethod
     def of_cards(cls, rules: Rules, cards: Sequence[int]) -> Self:
