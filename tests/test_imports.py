@@ -20,6 +20,7 @@ LAYERS = (
     "quincunx",
     "spiral",
     "games",
+    "yardstick",
     "testing",
     "envs",
     "quincunx_v0",
