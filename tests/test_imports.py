@@ -70,7 +70,7 @@ def imports(tree: ast.AST, module: Path, nested: bool = True) -> Iterator[tuple[
                 )
         elif nested or not (
             isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+            or (isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "__name__ == '__main__'"))
         ):
             yield from imports(node, module, nested)
 
