@@ -1,4 +1,4 @@
-"""Quincunx for two to four players through PettingZoo: its own checks, and what agents see, get and may do."""
+"""Games for several players through PettingZoo: its own checks, and what agents see, get and may do."""
 
 import pickle
 import random
@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import fields
 from itertools import combinations, product
 from typing import Any
 
@@ -19,14 +20,16 @@ from pettingzoo.test import api_test, seed_test
 from pettingzoo.test.render_test import render_test
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
-from quincunx_env import Batch, Deal, Game, IllegalAction, Observer, Rules, quincunx_v0
-from quincunx_env.quincunx.render import ansi
+from quincunx_env import Deal, IllegalAction, Rules, quincunx_v0, spiral, spiral_v0
+from quincunx_env.games import kind_of, observer_of
+from tests.spiral_scorer import DECK, SpiralReferee
 from tests.test_observation import announcement, pick, same
-from tests.variants import NAMES, Referee
+from tests.variants import NAMES, Referee, new_batch, new_game, spiral_referee
 
 SEED = 3_000
 
 Options = dict[str, Any]
+"""Of an environment of Quincunx, or of the game that ``"game"`` names."""
 
 AXES: dict[str, tuple[Any, ...]] = {
     "num_players": (2, 3, 4),
@@ -52,6 +55,22 @@ STORIES: list[Options] = [
     },
 ]
 """Options that between them cover every one of them."""
+
+SPIRAL_AXES: dict[str, tuple[Any, ...]] = {
+    **{"game": ("spiral",), "scoring": ("play", "end"), "fifteens": (False, True), "deals": (1, 2, 4)},
+    **{"reward": AXES["reward"], "mask_in": AXES["mask_in"], "preview": (False, True)},
+}
+SPIRAL_EVERYTHING: list[Options] = [
+    dict(zip(SPIRAL_AXES, values, strict=True)) for values in product(*SPIRAL_AXES.values())
+]
+"""All combinations of these options: 216."""
+
+SPIRAL_STORIES: list[Options] = [
+    {"game": "spiral"},
+    {"game": "spiral", "scoring": "end", "fifteens": True, "deals": 4, "mask_in": "both", "preview": True},
+    {"game": "spiral", "fifteens": True, "deals": 1, "mask_in": "info", "reward": "outcome", "illegal": "lose"},
+]
+EVERY_STORY = STORIES + SPIRAL_STORIES
 
 
 def covering(strength: int) -> list[Options]:
@@ -94,9 +113,16 @@ def act(env: Any, rng: random.Random) -> None:
         env.step(pick(env.unwrapped.game, rng))
 
 
+def new(options: Options, wrapped: bool = False) -> Any:
+    """An environment."""
+    module = spiral_v0 if options.get("game") == "spiral" else quincunx_v0
+    own = {option: value for option, value in options.items() if option != "game"}
+    return module.env(**own) if wrapped else module.raw_env(**own)
+
+
 def make(options: Options, steps: int = 0, wrapped: bool = False, seed: int = SEED) -> Any:
     """An environment after some steps of its first game."""
-    env = quincunx_v0.env(**options) if wrapped else quincunx_v0.raw_env(**options)
+    env = new(options, wrapped)
     env.reset(seed=seed)
     rng = random.Random(int(seed))
     for _ in range(steps):
@@ -142,10 +168,10 @@ def refused(env: Any, error: type[Exception], match: str | None = None) -> Itera
     same(play_on(env), before)
 
 
-def side_by_side(options: Options, seed: int = SEED) -> Iterator[tuple[Any, Game, list[int]]]:
+def side_by_side(options: Options, seed: int = SEED) -> Iterator[tuple[Any, Any, list[int]]]:
     """An environment, the game that it should be playing, and what the last action gained each seat there."""
     env = make(options, seed=seed)
-    game, rng = Game.from_seed(env.rules, seed), random.Random(seed)
+    game, rng = new_game(env.rules, seed), random.Random(seed)
     yield env, game, [0] * env.rules.num_players
     while not game.over:
         action = pick(game, rng)
@@ -161,7 +187,7 @@ def check_with_pettingzoo(options: Options, seed: int = SEED) -> None:
     """`api_test` and `seed_test` over whole games; they find fault with dictionaries, and with nothing else."""
 
     def seeded() -> Any:
-        env = quincunx_v0.env(**options)
+        env = new(options, wrapped=True)
         for seat, agent in enumerate(env.possible_agents):
             env.action_space(agent).seed(seed + seat)
         return env
@@ -195,27 +221,44 @@ def test_pettingzoo_finds_nothing_in_any_combination(players: int, start: str, m
             check_with_pettingzoo(options, seed)
 
 
-def test_pettingzoo_finds_text_where_it_renders() -> None:
+@pytest.mark.parametrize("deals", SPIRAL_AXES["deals"])
+@pytest.mark.parametrize("scoring", SPIRAL_AXES["scoring"])
+def test_pettingzoo_finds_nothing_in_any_combination_of_the_spiral_game(scoring: str, deals: int) -> None:
+    """All options together, `render_test` too."""
+    for seed, options in enumerate(SPIRAL_EVERYTHING):
+        if (options["scoring"], options["deals"]) == (scoring, deals):
+            check_with_pettingzoo(options, seed)
+            check_rendering(options)
+
+
+def check_rendering(options: Options) -> None:
     """`render_test`, which asks for a window too and gets text."""
-    render_test(lambda render_mode: quincunx_v0.env(render_mode="ansi"))
+    # It looks for no mask in the infos.
+    lenient = {"illegal": "lose"} if options.get("mask_in") == "info" else {}
+    render_test(lambda render_mode: new(options | lenient | {"render_mode": "ansi"}, wrapped=True))
+
+
+@each(EVERY_STORY)
+def test_pettingzoo_finds_text_where_it_renders(options: Options) -> None:
+    """In either game."""
+    check_rendering(options)
 
 
 # --- Agents and spaces -----------------------------------------------------------------------------------------------
 
 
-@each(STORIES)
+@each(EVERY_STORY)
 def test_agents_and_their_spaces(options: Options) -> None:
     """Names in the order of play; spaces are there before the first reset, and the same objects ever after."""
-    env: Any = quincunx_v0.raw_env(**options)
-    wrapped = quincunx_v0.env(**options)
+    env, wrapped = new(options), new(options, wrapped=True)
     rules, agents = env.rules, [f"player_{seat}" for seat in range(options.get("num_players", 2))]
     assert isinstance(env, AECEnv)
     assert isinstance(wrapped, AECEnv)
-    assert env.metadata["name"] == "quincunx_v0" == str(wrapped)
+    assert env.metadata["name"] == f"{options.get('game', 'quincunx')}_v0" == str(wrapped)
     assert env.metadata["render_modes"] == ["ansi"]
     assert env.possible_agents == agents == wrapped.possible_agents
     given = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
-    flat = Observer(rules, options.get("preview", False)).flat_space()
+    flat = observer_of(rules, options.get("preview", False)).flat_space()
     mask = spaces.Box(0, 1, (rules.num_actions,), np.int8)
     in_obs = options.get("mask_in") != "info"
     for observations, actions in given:
@@ -235,12 +278,12 @@ def test_agents_and_their_spaces(options: Options) -> None:
 # --- What agents see -------------------------------------------------------------------------------------------------
 
 
-@each(STORIES)
+@each(EVERY_STORY)
 def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None:
     """The observation is the flat one of the agent's seat, whoever is to move, to the end and after it."""
     in_obs = options.get("mask_in") != "info"
     for env, game, _ in side_by_side(strict(options)):
-        observer = Observer(game.rules, options.get("preview", False))
+        observer = observer_of(game.rules, options.get("preview", False))
         for seat, agent in enumerate(env.possible_agents):
             seen = env.observe(agent)
             assert env.observation_space(agent).contains(seen)
@@ -261,17 +304,20 @@ def masks(env: Any, agent: str) -> list[Any]:
     return found + ([info["action_mask"]] if "action_mask" in info else [])
 
 
-@each(STORIES)
+@each(EVERY_STORY)
 def test_masks_hold_the_legal_actions_of_the_mover(options: Options) -> None:
-    """int8, where they should be: every card of the hand in every legal cell, or announcements; otherwise all 0."""
+    """int8, where they should be: every card of the hand (in every legal cell), or announcements; otherwise all 0."""
     places = {"obs": 1, "info": 1, "both": 2}[options.get("mask_in", "obs")]
     for env, game, _ in side_by_side(strict(options)):
         rules = game.rules
         legal = np.zeros(rules.num_actions, np.int8)
-        for card, cell in product(game.legal_cards(), game.legal_cells()):
-            legal[card * rules.num_cells + cell] = 1
-        if game.pending:
-            legal[announcement(rules, -64) : announcement(rules, 319) + 1] = 1
+        if isinstance(game, spiral.Game):
+            legal[list(game.legal_cards())] = 1
+        else:
+            for card, cell in product(game.legal_cards(), game.legal_cells()):
+                legal[card * rules.num_cells + cell] = 1
+            if game.pending:
+                legal[announcement(rules, -64) : announcement(rules, 319) + 1] = 1
         assert legal.any() != game.over
         for seat, agent in enumerate(env.possible_agents):
             found = masks(env, agent)
@@ -281,7 +327,7 @@ def test_masks_hold_the_legal_actions_of_the_mover(options: Options) -> None:
             assert game.over or ("action_mask" in env.infos[agent]) == bool(env.infos[agent])
 
 
-@each([{"mask_in": "info"}, STORIES[5], STORIES[6]])
+@each([{"mask_in": "info"}, STORIES[5], STORIES[6], SPIRAL_STORIES[1]])
 @pytest.mark.parametrize("steps", [0, 9, 10])
 def test_legal_is_exactly_what_does_not_raise(options: Options, steps: int) -> None:
     """Every action of the space, tried."""
@@ -298,7 +344,7 @@ def test_legal_is_exactly_what_does_not_raise(options: Options, steps: int) -> N
             env.set_state(state)
 
 
-@each(STORIES)
+@each(EVERY_STORY)
 def test_what_is_returned_belongs_to_the_caller(options: Options) -> None:
     """Observations and infos do not change by themselves, and whoever writes into their arrays changes nothing."""
     env, twin = make(strict(options), 6), make(strict(options), 6)
@@ -324,7 +370,7 @@ def overwrite(value: Any) -> None:
 # --- What agents get -------------------------------------------------------------------------------------------------
 
 
-def fair_share(reward: str, game: Game, gains: list[int], seat: int) -> float:
+def fair_share(reward: str, game: Any, gains: list[int], seat: int) -> float:
     """The reward of a seat for the last action of a game, from the definitions."""
     others = [gain for other, gain in enumerate(gains) if other != seat]
     if reward == "points":
@@ -339,7 +385,7 @@ def fair_share(reward: str, game: Game, gains: list[int], seat: int) -> float:
 
 
 @pytest.mark.parametrize("reward", AXES["reward"])
-@each(STORIES)
+@each(EVERY_STORY)
 def test_every_agent_is_told_its_reward_at_every_step(options: Options, reward: str) -> None:
     """As a float for each, live and accumulated since its own last action; flags are Python bools."""
     accumulated: dict[str, float] = {}
@@ -367,7 +413,9 @@ def test_every_agent_is_told_its_reward_at_every_step(options: Options, reward: 
         assert acting == f"player_{game.mover}"
 
 
-GAMES: list[Options] = [{option: value for option, value in story.items() if option != "reward"} for story in STORIES]
+GAMES: list[Options] = [
+    {option: value for option, value in story.items() if option != "reward"} for story in EVERY_STORY
+]
 
 
 @each([strict(options) for options in GAMES])
@@ -379,7 +427,7 @@ def test_rewards_add_up_to_what_a_referee_counts(options: Options) -> None:
     envs = {reward: make(options | {"reward": reward}) for reward in AXES["reward"]}
     env, rng = envs["points"], random.Random(SEED)
     rules, players = env.rules, env.rules.num_players
-    referee = Referee(rules, env.game.deals)
+    referee: Any = (Referee if isinstance(rules, Rules) else spiral_referee)(rules, env.game.deals)
     earned = {reward: [0.0] * players for reward in envs}
     turns = list[str]()
     for agent in env.agent_iter():
@@ -392,7 +440,9 @@ def test_rewards_add_up_to_what_a_referee_counts(options: Options) -> None:
                 other.step(None)
             continue
         action = pick(env.game, rng)
-        if referee.pending:
+        if isinstance(referee, SpiralReferee):
+            gains = list(referee.play(DECK[action]))
+        elif referee.pending:
             gains = referee.announce(action - announcement(rules, 0))
         else:
             card, cell = action // rules.num_cells, rules.grid.place(action % rules.num_cells)
@@ -482,7 +532,7 @@ def test_agents_take_turns(options: Options, simpleton: bool, match: bool) -> No
     assert scoring > len(turns) / decisions / 3, "a play scores now and then"
 
 
-@each(STORIES)
+@each(EVERY_STORY)
 @pytest.mark.parametrize("wrapped", [False, True], ids=["raw", "env"])
 def test_all_agents_terminate_together(options: Options, wrapped: bool) -> None:
     """The last infos hold the score and name the deal; terminated agents take None, and leave one by one."""
@@ -525,11 +575,11 @@ def test_integers_of_numpy_are_actions_too(kind: Callable[[int], Any]) -> None:
         same(view(env), view(twin))
 
 
-@each(STORIES)
+@each(EVERY_STORY)
 def test_parallel_users_get_every_step(options: Options) -> None:
     """PettingZoo's own conversion: all agents' observations and rewards after each action, the last one included."""
     env = make(strict(options))
-    parallel = turn_based_aec_to_parallel(quincunx_v0.env(**strict(options)))
+    parallel = turn_based_aec_to_parallel(new(strict(options), wrapped=True))
     for seed in (SEED, None):
         if seed is None:
             env.reset()
@@ -563,12 +613,13 @@ def by_state(env: Any) -> Any:
     inner = env.unwrapped
     mask_in = {(True, False): "obs", (False, True): "info", (True, True): "both"}
     options = {
-        **vars(inner.rules),
+        **{field.name: getattr(inner.rules, field.name) for field in fields(inner.rules)},
+        **({} if isinstance(inner.rules, Rules) else {"game": "spiral"}),
         "reward": inner.reward,
         "preview": inner.observer.preview,
         "mask_in": mask_in[inner._mask_in_obs, inner._mask_in_info],
     }
-    options = {option: value for option, value in options.items() if option in {*AXES, "preview"}}
+    options = {option: value for option, value in options.items() if option in {*AXES, *SPIRAL_AXES}}
     other = make(options, 5, wrapped=env is not inner, seed=SEED + 50)
     other.set_state(env.get_state())
     return other
@@ -581,7 +632,7 @@ def repickle(env: Any) -> Any:
 
 @pytest.mark.parametrize("duplicate", [deepcopy, repickle, by_state])
 @pytest.mark.parametrize("wrapped", [False, True], ids=["raw", "env"])
-@each(STORIES)
+@each(EVERY_STORY)
 def test_copies_continue_identically(options: Options, duplicate: Callable[[Any], Any], wrapped: bool) -> None:
     """At the start, on the way, around the end and in later games; copies do not touch each other."""
     options = strict(options)
@@ -595,13 +646,14 @@ def test_copies_continue_identically(options: Options, duplicate: Callable[[Any]
         for _ in range(9):
             act(env, random.Random(1))
         same(play_on(twin), expected)
-        assert twin.unwrapped.rules.grid is env.unwrapped.rules.grid, "tables are kept for one grid of each size"
+        if isinstance(env.unwrapped.rules, Rules):
+            assert twin.unwrapped.rules.grid is env.unwrapped.rules.grid, "tables are kept for one grid of each size"
 
 
-@each(STORIES)
+@each(EVERY_STORY)
 def test_snapshots_can_be_used_again_and_again(options: Options) -> None:
     """Here and in a new environment; what happens later does not reach them."""
-    env, elsewhere = make(strict(options), 4), quincunx_v0.raw_env(**strict(options))
+    env, elsewhere = make(strict(options), 4), new(strict(options))
     state, expected = env.get_state(), play_on(env)
     for other in (env, elsewhere, elsewhere):
         for _ in range(30 if other is env else 0):
@@ -666,7 +718,7 @@ def named(env: Any) -> set[tuple[int, int]]:
     return {(info["seed"], info["game"]) for info in env.infos.values()}
 
 
-@each([{}, {"num_players": 4, "start": "open", "match": True, "excuse": True}])
+@each([{}, {"num_players": 4, "start": "open", "match": True, "excuse": True}, *SPIRAL_STORIES[:2]])
 @pytest.mark.parametrize("wrapped", [False, True], ids=["raw", "env"])
 def test_a_seed_names_a_series_of_games(options: Options, wrapped: bool) -> None:
     """A seed starts with its game 0, each further reset goes on to the next; rows of a batch are seeded one up."""
@@ -675,10 +727,10 @@ def test_a_seed_names_a_series_of_games(options: Options, wrapped: bool) -> None
     for _ in range(2):
         for number in range(3):
             assert env.reset(seed=SEED if number == 0 else None) is None
-            assert inner.game.deals == Game.from_seed(inner.rules, SEED, number).deals
+            assert inner.game.deals == new_game(inner.rules, SEED, number).deals
             finish(env)
             assert named(env) == {(SEED, number)}
-    batch = Batch(inner.rules, 3)
+    batch = new_batch(inner.rules, 3)
     batch.reset(SEED)
     for row in range(3):
         env.reset(seed=SEED + row)
@@ -714,23 +766,31 @@ def test_extreme_seeds(seed: Any) -> None:
 
 
 @pytest.mark.parametrize("spelling", [lambda deal: deal, str], ids=["deal", "text"])
-@each([{}, {"num_players": 3, "match": True}, {"num_players": 4, "start": "open", "pawns": True, "excuse": True}])
-def test_deals_can_be_handed_in(options: Options, spelling: Callable[[Deal], Any]) -> None:
+@each(
+    [
+        {},
+        {"num_players": 3, "match": True},
+        {"num_players": 4, "start": "open", "pawns": True, "excuse": True},
+        {"game": "spiral", "deals": 1},
+        {"game": "spiral", "deals": 4},
+    ]
+)
+def test_deals_can_be_handed_in(options: Options, spelling: Callable[[Any], Any]) -> None:
     """One, in a list or bare, and for a match a list of one for each round; the seed's games follow after it."""
     env = make(options)
     rules = env.rules
 
-    def seeded(seed: int, number: int) -> tuple[Deal, ...]:
-        return Game.from_seed(rules, seed, number).deals
+    def seeded(seed: int, number: int) -> tuple[Any, ...]:
+        return tuple(new_game(rules, seed, number).deals)
 
     deals = seeded(77, 0)
     spelt = list(map(spelling, deals))
-    given = [spelt, tuple(spelt), *([] if rules.match else spelt)]
+    given = [spelt, tuple(spelt), *([] if rules.num_rounds > 1 else spelt)]
     for number, deal in enumerate(given, 1):
         env.reset(options={"deal": deal, "other": 1})
-        game, rng = Game(rules, deals), random.Random(SEED)
+        game, rng = type(env.game)(rules, deals), random.Random(SEED)
         while not game.over:
-            same(env.last()[0]["observation"], Observer(rules).observe_flat(game, game.mover))
+            same(env.last()[0]["observation"], observer_of(rules).observe_flat(game, game.mover))
             action = pick(game, rng)
             game.step(action)
             env.step(action)
@@ -795,14 +855,16 @@ def wrong_actions(env: Any) -> dict[Any, str]:
     """Actions that are illegal now, or none at all, and what the error says."""
     game, rules = env.unwrapped.game, env.unwrapped.rules
     cells, count = rules.num_cells, rules.num_actions
+    absent = next(card for card in range(rules.num_cards) if not game.hands[game.mover][card])
     outside = dict.fromkeys([-1, count, 10**30, np.int64(-1), np.int32(count)], "out of range: actions run from 0 to")
     nothing: dict[Any, str] = dict.fromkeys(
         [None, 3.0, "3", np.float64(3), (1, 2)], f"an action of Discrete({count}) is"
     )
+    if isinstance(game, spiral.Game):
+        return outside | nothing | {absent: f"not in the hand of seat {game.mover}, which holds"}
     if game.pending:
         play = game.hand(game.mover)[0] * cells + [*game.legal][::-1].index(1)
         return outside | nothing | {play: "must announce the points of its play now, -64 to 319"}
-    absent = next(card for card in range(rules.num_cards) if not game.hands[game.mover][card])
     plays = {
         absent * cells + game.legal_cells()[0]: f"not in the hand of seat {game.mover}, which holds",
         game.legal_cards()[0] * cells + rules.face_up_cells[0]: "the cell is taken; legal cells are",
@@ -856,7 +918,7 @@ def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
                     env.step(None)
                 assert told == {agent: shares[agent] + (agent != offender) * before[agent] for agent in before}
     env.reset()
-    assert env.game.deals == Game.from_seed(env.rules, SEED, 1).deals
+    assert env.game.deals == new_game(env.rules, SEED, 1).deals
     assert not env.game.over
 
 
@@ -914,19 +976,21 @@ def test_nothing_is_seen_before_the_first_reset() -> None:
 # --- Text ------------------------------------------------------------------------------------------------------------
 
 
-@each([{}, STORIES[-1]])
+@each([{}, STORIES[-1], SPIRAL_STORIES[1]])
 @pytest.mark.parametrize("wrapped", [False, True], ids=["raw", "env"])
 def test_a_game_as_text(options: Options, wrapped: bool) -> None:
     """All hands shown, from the deal to the winners; nothing where no text was asked for."""
     env = make(options | {"render_mode": "ansi"}, wrapped=wrapped)
     silent = make(options, wrapped=wrapped)
-    game, rng = Game.from_seed(env.unwrapped.rules, SEED), random.Random(SEED)
+    game, rng = new_game(env.unwrapped.rules, SEED), random.Random(SEED)
+    kind = kind_of(game.rules)
+    card_name = kind.observer.BATCH.GAME.DEAL.NAMES.card_name
     while not game.over:
         text = env.render()
-        assert text == ansi(game)
-        assert f"> seat {game.mover}: " in text
+        assert text == kind.ansi(game)
+        assert f"> seat {game.mover}" in text
         for card in game.hand(0):
-            assert NAMES[card] in text.split()
+            assert card_name(card) in text.split()
         assert silent.render() is None
         action = pick(game, rng)
         for each_game in (game, env, silent):

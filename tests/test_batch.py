@@ -1,5 +1,7 @@
 """Two engines and a judge: `Batch` and `Game` play the same games bit for bit, and `tests.scorer` judges every play.
 
+(`test_spiral` compares those of the spiral game; what batches of any game do is tested here for both.)
+
 The comparison runs over every variant: random plays, and games whose deals are stacked and whose players work towards
 what happens rarely. Here it is short; the tests marked ``slow`` are the long ones (``-rP`` prints how often each rare
 event occurred).
@@ -13,7 +15,7 @@ import pickle
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,7 @@ import pytest
 
 from quincunx_env.core.batch import BaseBatch, Ints
 from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
@@ -30,7 +33,20 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rating
 from tests import scorer
 from tests.scorer import Cell, Judgement
-from tests.variants import BASES, COMBINATIONS, NAMES, SIMPLETON_AND_MATCH, VARIANTS, Referee, names, random_action
+from tests.variants import (
+    BASES,
+    COMBINATIONS,
+    EVERY_GAME,
+    NAMES,
+    SIMPLETON_AND_MATCH,
+    SPIRAL,
+    VARIANTS,
+    Referee,
+    names,
+    new_batch,
+    new_game,
+    random_action,
+)
 
 AnyBatch = BaseBatch[Any, Any]
 
@@ -540,7 +556,7 @@ def _steer(batch: Batch, actions: Ints, rows: npt.NDArray[np.bool_], draws: bool
 # --- The comparison, at every length ---------------------------------------------------------------------------------
 
 
-def by_name(variants: dict[str, Rules]) -> pytest.MarkDecorator:
+def by_name(variants: Mapping[str, BaseRules]) -> pytest.MarkDecorator:
     """One test for each of these games."""
     return pytest.mark.parametrize("rules", [pytest.param(rules, id=name) for name, rules in variants.items()])
 
@@ -555,6 +571,10 @@ FEW = {name: rules for name, rules in COMBINATIONS.items() if name in BASES or n
 
 MIXED = FEW | {name: rules for name, rules in VARIANTS.items() if name.endswith("flush+simpleton+match")}
 """The same, and with everything there is."""
+
+SOME_SPIRAL = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-4")}
+ONE_OF_EACH = {name: EVERY_GAME[name] for name in ("solitaire", "corners-2", "spiral-play-1")}
+"""Single rounds, of either game."""
 
 
 @by_name(MIXED)
@@ -587,18 +607,18 @@ def test_long_stacked_deals_bring_about_every_rare_event_100_times(rules: Rules)
 # --- Rows are strangers ----------------------------------------------------------------------------------------------
 
 
-def play_row(batch: Batch, actions: dict[int, int]) -> Ints:
+def play_row(batch: AnyBatch, actions: dict[int, int]) -> Ints:
     """Play in these rows only."""
     rows = np.array(list(actions))
     return batch.step(np.array(list(actions.values())), rows)
 
 
-def state_of(batch: Batch) -> dict[str, npt.NDArray[Any]]:
+def state_of(batch: AnyBatch) -> dict[str, npt.NDArray[Any]]:
     """A copy of the whole state."""
     return {name: array.copy() for name, array in batch.state_arrays().items()}
 
 
-def rows_of(batch: Batch, rows: list[int]) -> dict[str, npt.NDArray[Any]]:
+def rows_of(batch: AnyBatch, rows: list[int]) -> dict[str, npt.NDArray[Any]]:
     """The state of some rows."""
     return {name: array[rows] for name, array in batch.state_arrays().items() if name != "version"}
 
@@ -617,27 +637,27 @@ def legal_actions(batch: AnyBatch, rng: np.random.Generator) -> Ints:
     return actions
 
 
-def in_the_middle(rules: Rules, num_games: int = 5, steps: int = 9, seed: int = 11) -> Batch:
+def in_the_middle(rules: BaseRules, num_games: int = 5, steps: int = 9, seed: int = 11) -> Any:
     """A batch after some random steps."""
-    batch, rng = Batch(rules, num_games), np.random.default_rng(seed)
+    batch, rng = new_batch(rules, num_games), np.random.default_rng(seed)
     batch.reset(seed=seed)
     for _ in range(steps):
         batch.step(legal_actions(batch, rng))
     return batch
 
 
-@by_name(MIXED)
-def test_a_row_does_not_depend_on_its_neighbours(rules: Rules) -> None:
+@by_name({**MIXED, **SPIRAL})
+def test_a_row_does_not_depend_on_its_neighbours(rules: BaseRules) -> None:
     """One game alone, and in the middle of others that are other games, play otherwise and end at other times."""
     rng = np.random.default_rng(3)
-    alone, crowd = Batch(rules, 1), Batch(rules, 5)
+    alone, crowd = new_batch(rules, 1), new_batch(rules, 5)
     alone.reset(seed=[77])
     crowd.reset(seed=[5, 6, 77, 0, 8])
     while not alone.over[0]:
         action = legal_actions(alone, rng)
         actions = legal_actions(crowd, rng)
         actions[2] = action[0]
-        for name in ("mask", "card_mask", "cell_mask"):
+        for name in ("mask", *(("card_mask", "cell_mask") if isinstance(rules, Rules) else ())):
             assert np.array_equal(getattr(crowd, name)()[2], getattr(alone, name)()[0])
         gains = crowd.step(actions)
         assert np.array_equal(gains[2], alone.step(action)[0])
@@ -646,8 +666,8 @@ def test_a_row_does_not_depend_on_its_neighbours(rules: Rules) -> None:
         assert same_state(rows_of(alone, [0]), rows_of(crowd, [2]))
 
 
-@by_name(FEW)
-def test_steps_in_some_rows_leave_the_others_alone(rules: Rules) -> None:
+@by_name({**FEW, **SOME_SPIRAL})
+def test_steps_in_some_rows_leave_the_others_alone(rules: BaseRules) -> None:
     batch = in_the_middle(rules, steps=4)
     before = state_of(batch)
     actions = legal_actions(batch, np.random.default_rng(0))
@@ -660,25 +680,27 @@ def test_steps_in_some_rows_leave_the_others_alone(rules: Rules) -> None:
     assert same_state(rows_of(batch, [0, 2, 4]), rows_of(whole, [0, 2, 4]))
 
 
-def test_finished_games_stay_as_they_are() -> None:
-    rules = Rules(num_players=2)
-    batch = in_the_middle(rules, steps=rules.num_plays)
+@by_name({**ONE_OF_EACH, **SOME_SPIRAL})
+def test_finished_games_stay_as_they_are(rules: BaseRules) -> None:
+    batch = in_the_middle(rules, steps=100)
     assert batch.over.all()
     assert not batch.mask().any()
-    assert not batch.card_mask().any()
-    assert not batch.cell_mask().any()
+    if isinstance(rules, Rules):
+        assert not batch.card_mask().any()
+        assert not batch.cell_mask().any()
     before = state_of(batch)
     assert not batch.step([0, -1, 7, 10**6, 3]).any()
     assert not batch.is_legal([0, -1, 7, 10**6, 3]).any()
     assert same_state(before, state_of(batch))
 
 
-def test_a_new_batch_holds_finished_games() -> None:
-    batch = Batch(Rules(), 3)
+@by_name(ONE_OF_EACH)
+def test_a_new_batch_holds_finished_games(rules: BaseRules) -> None:
+    batch = new_batch(rules, 3)
     assert batch.over.all()
     assert not batch.mask().any()
     with pytest.raises(ValueError, match="num_games must be at least 1, got 0"):
-        Batch(Rules(), 0)
+        new_batch(rules, 0)
 
 
 @by_name(FEW)
@@ -698,8 +720,11 @@ def test_many_plays_are_valued_at_once(rules: Rules) -> None:
 # --- Illegal actions -------------------------------------------------------------------------------------------------
 
 
-@by_name(FEW | {name: rules for name, rules in SIMPLETON_AND_MATCH.items() if name.endswith("+simpleton")})
-def test_nothing_changes_on_an_illegal_action(rules: Rules) -> None:
+SIMPLETON = {name: rules for name, rules in SIMPLETON_AND_MATCH.items() if name.endswith("+simpleton")}
+
+
+@by_name({**FEW, **SIMPLETON, **SOME_SPIRAL})
+def test_nothing_changes_on_an_illegal_action(rules: BaseRules) -> None:
     """Every action is tried in the middle of a game: legal as the mask says, else refused as the game refuses it."""
     steps = (0, 3, 6) if rules.num_players == 1 else (0, 7, 16)
     rng = random.Random(0)
@@ -709,7 +734,7 @@ def test_nothing_changes_on_an_illegal_action(rules: Rules) -> None:
         before, mask = state_of(batch), batch.mask()[1]
         legal_ones = set(np.flatnonzero(mask).tolist())
         illegal = [action for action in range(-3, rules.num_actions + 3) if action not in legal_ones]
-        for action in [*illegal[:3], *rng.sample(illegal, 60), *illegal[-3:]]:
+        for action in [*illegal[:3], *rng.sample(illegal, min(60, len(illegal))), *illegal[-3:]]:
             game = batch.to_game(1)
             with pytest.raises(IllegalAction) as plain:
                 game.step(action)
@@ -721,9 +746,10 @@ def test_nothing_changes_on_an_illegal_action(rules: Rules) -> None:
         batch.step(legal)
 
 
+@by_name(ONE_OF_EACH)
 @pytest.mark.parametrize("actions", [[0], [0, 0, 0], [0.0, 0.0], [[0], [0]], [True, False], ["a", "b"]])
-def test_what_are_no_actions_is_refused(actions: Any) -> None:
-    batch = in_the_middle(Rules(), num_games=2, steps=1)
+def test_what_are_no_actions_is_refused(rules: BaseRules, actions: Any) -> None:
+    batch = in_the_middle(rules, num_games=2, steps=1)
     before = state_of(batch)
     with pytest.raises(IllegalAction, match="2 integer actions are needed, got"):
         batch.step(actions)
@@ -733,17 +759,17 @@ def test_what_are_no_actions_is_refused(actions: Any) -> None:
 # --- Dealing ---------------------------------------------------------------------------------------------------------
 
 
-def test_games_of_a_row_follow_each_other() -> None:
+@by_name({**ONE_OF_EACH, **SOME_SPIRAL})
+def test_games_of_a_row_follow_each_other(rules: BaseRules) -> None:
     """Without a seed a row goes on to its next game; a seed begins again with game 0."""
-    rules = Rules(num_players=3)
-    batch = Batch(rules, 4)
+    batch = new_batch(rules, 4)
     batch.reset(seed=10)
     batch.reset(rows=[1, 3])
     batch.reset(rows=np.array([False, True, False, False]))
     assert batch.seed.tolist() == [10, 11, 12, 13]
     assert batch.game.tolist() == [0, 2, 0, 1]
     for row, number in enumerate([0, 2, 0, 1]):
-        assert batch.deals(row) == Game.from_seed(rules, 10 + row, number).deals
+        assert batch.deals(row) == new_game(rules, 10 + row, number).deals
     batch.reset(rows=[3], seed=10)
     assert (batch.seed[3], batch.game[3]) == (13, 0)
     batch.reset(rows=[3, 0], seed=[5, 6])
@@ -751,11 +777,11 @@ def test_games_of_a_row_follow_each_other() -> None:
     assert batch.game.tolist() == [0, 2, 0, 0]
 
 
-@by_name(MIXED)
+@by_name({**MIXED, **SOME_SPIRAL})
 @pytest.mark.parametrize("steps", [3, 8, 30, 200])
-def test_a_reset_leaves_nothing_of_the_game_before(rules: Rules, steps: int) -> None:
+def test_a_reset_leaves_nothing_of_the_game_before(rules: BaseRules, steps: int) -> None:
     """Whether that one had just begun, waited for an announcement, was in a later round, or over."""
-    batch, fresh = in_the_middle(rules, steps=steps), Batch(rules, 5)
+    batch, fresh = in_the_middle(rules, steps=steps), new_batch(rules, 5)
     batch.reset(seed=70)
     fresh.reset(seed=70)
     assert same_state(state_of(batch), state_of(fresh))
@@ -773,17 +799,17 @@ def test_without_any_seed_games_differ() -> None:
     assert np.array_equal(one.game, numbers + 1), "and go on from there"
 
 
-def test_given_deals_are_played() -> None:
-    rules = Rules(num_players=2, match=True)
-    deals = [tuple(Deal.from_seed(rules, seed, round=round) for round in (1, 0)) for seed in (3, 4)]
-    batch = Batch(rules, 3)
+@by_name({"quincunx": Rules(num_players=2, match=True), "spiral": SPIRAL["spiral-end-2"]})
+def test_given_deals_are_played(rules: BaseRules) -> None:
+    deals = [new_game(rules, seed).deals[::-1] for seed in (3, 4)]
+    batch = new_batch(rules, 3)
     batch.reset(seed=0)
     batch.reset(rows=[2, 0], deals=deals)
     assert (batch.deals(2), batch.deals(0)) == (deals[0], deals[1])
-    assert batch.deals(1) == Game.from_seed(rules, 1).deals
+    assert batch.deals(1) == new_game(rules, 1).deals
     assert batch.seed.tolist() == [-1, 1, -1]
     batch.reset(rows=[0])
-    assert batch.deals(0) == Game.from_seed(rules, 0, 2).deals, "the row keeps its seed, and counts its resets"
+    assert batch.deals(0) == new_game(rules, 0, 2).deals, "the row keeps its seed, and counts its resets"
 
 
 @pytest.mark.parametrize(
@@ -813,7 +839,7 @@ def test_bad_resets_are_refused_and_change_nothing(options: dict[str, Any], mess
 # --- State -----------------------------------------------------------------------------------------------------------
 
 
-def play_on(batch: Batch, seed: int = 4) -> list[list[list[int]]]:
+def play_on(batch: AnyBatch, seed: int = 4) -> list[list[list[int]]]:
     """Random steps to the end of all games; returns the gains."""
     rng = np.random.default_rng(seed)
     gains = []
@@ -822,10 +848,11 @@ def play_on(batch: Batch, seed: int = 4) -> list[list[list[int]]]:
     return gains
 
 
-@by_name(MIXED)
-def test_to_game_is_the_same_game(rules: Rules) -> None:
-    batch = in_the_middle(rules, steps=7)
-    if rules.simpleton:
+@by_name({**MIXED, **SOME_SPIRAL})
+@pytest.mark.parametrize("steps", [7, 31])
+def test_to_game_is_the_same_game(rules: BaseRules, steps: int) -> None:
+    batch = in_the_middle(rules, steps=steps)
+    if isinstance(rules, Rules) and rules.simpleton:
         assert (batch.pending[:, 0] >= 0).all()
     games = [batch.to_game(row) for row in range(5)]
     rng = random.Random(1)
@@ -836,15 +863,16 @@ def test_to_game_is_the_same_game(rules: Rules) -> None:
             if not game.over:
                 assert game.step(actions[row]) == gains[row].tolist()
             assert (game.over, game.totals) == (batch.over[row], batch.totals[row].tolist())
-            assert (list(game.board), list(game.order)) == (batch.board[row].tolist(), batch.order[row].tolist())
+            for name in ("board", "order") if isinstance(rules, Rules) else ("board",):
+                assert list(getattr(game, name)) == getattr(batch, name)[row].tolist()
 
 
-@by_name(MIXED)
-def test_copies_go_on_alike_and_apart(rules: Rules) -> None:
+@by_name({**MIXED, **SOME_SPIRAL})
+def test_copies_go_on_alike_and_apart(rules: BaseRules) -> None:
     """Pickle, deepcopy, fork and saved arrays: each plays on as the original does, and none disturbs another."""
     batch = in_the_middle(rules, steps=7)
     before = state_of(batch)
-    loaded = Batch(rules, 5)
+    loaded = new_batch(rules, 5)
     loaded.load_state_arrays(before)
     twins = [pickle.loads(pickle.dumps(batch)), copy.deepcopy(batch), batch.fork(range(5)), loaded]
     expected = play_on(batch)
@@ -868,8 +896,9 @@ def test_without_any_seed_the_first_game_is_number_0() -> None:
     assert batch.game.tolist() == [0, 1, 0]
 
 
-def test_fork_repeats_and_picks_rows() -> None:
-    batch = in_the_middle(Rules(num_players=2))
+@by_name(ONE_OF_EACH)
+def test_fork_repeats_and_picks_rows(rules: BaseRules) -> None:
+    batch = in_the_middle(rules, steps=5)
     fork = batch.fork([4, 1, 4, 4])
     assert fork.num_games == 4
     assert same_state(rows_of(fork, [0, 1, 2, 3]), rows_of(batch, [4, 1, 4, 4]))
@@ -881,8 +910,9 @@ def test_fork_repeats_and_picks_rows() -> None:
     assert batch.fork(2).num_games == 1
 
 
-def test_saved_arrays_are_copied_when_loaded() -> None:
-    batch = in_the_middle(Rules())
+@by_name(ONE_OF_EACH)
+def test_saved_arrays_are_copied_when_loaded(rules: BaseRules) -> None:
+    batch = in_the_middle(rules)
     saved = state_of(batch)
     batch.reset(seed=99)
     batch.load_state_arrays(saved)
@@ -890,12 +920,16 @@ def test_saved_arrays_are_copied_when_loaded() -> None:
     assert not (saved["board"] == 3).all()
 
 
-@pytest.mark.parametrize("name", Batch.STATE)
-def test_bad_state_arrays_are_named(name: str) -> None:
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [(rules, name) for rules in (Rules(num_players=2), SPIRAL["spiral-play-2"]) for name in new_batch(rules, 1).STATE],
+    ids=str,
+)
+def test_bad_state_arrays_are_named(rules: BaseRules, name: str) -> None:
     """Missing, of another shape or of another dtype: refused, and nothing has changed."""
-    batch = in_the_middle(Rules(num_players=2))
+    batch = in_the_middle(rules)
     before = state_of(batch)
-    other = state_of(in_the_middle(Rules(num_players=2), seed=5))
+    other = state_of(in_the_middle(rules, seed=5))
     good = other[name]
     message = re.escape(f"state array '{name}' must be {good.dtype} of shape {good.shape}")
     for bad in (None, good[:-1], good[..., None], good.astype(np.float64)):

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from quincunx_env import Batch, Deal, Game, Observer, Rules
+from quincunx_env import Deal, Game, Observer, Rules, spiral
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.games import observer_of
 from quincunx_env.quincunx.observation import PLAY_POINTS_MAX, PLAY_POINTS_MIN
 from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN
 from tests.scorer import EXTENDED_DECK, penalty
+from tests.variants import SPIRAL, new_batch, new_game
 
 _EXTENDED = {"excuse": True, "pawns": True, "flush": True}
 _SOLITAIRE_OPTIONS: list[dict[str, Any]] = [{}, {"excuse": True}, _EXTENDED]
@@ -43,6 +46,7 @@ def name(rules: Rules) -> str:
 
 
 every_variant = pytest.mark.parametrize("rules", VARIANTS, ids=name)
+every_game = pytest.mark.parametrize("rules", [*VARIANTS, *SPIRAL.values()], ids=[*map(name, VARIANTS), *SPIRAL])
 
 
 def same(one: Any, other: Any, where: str = "") -> None:
@@ -64,8 +68,10 @@ def same(one: Any, other: Any, where: str = "") -> None:
         assert one == other, f"{where}: {one} against {other}"
 
 
-def pick(game: Game, rng: random.Random) -> int:
+def pick(game: Game | spiral.Game, rng: random.Random) -> int:
     """A random legal action; an announcement is an extreme one as often as the truth or anything."""
+    if isinstance(game, spiral.Game):
+        return rng.choice(game.legal_cards())
     if game.pending is None:
         return rng.choice(game.legal_cards()) * game.rules.num_cells + rng.choice(game.legal_cells())
     true, _ = game.value(*game.pending)
@@ -78,9 +84,9 @@ def announcement(rules: Rules, points: int) -> int:
     return rules.num_plays_encoded + points - ANNOUNCE_MIN
 
 
-def positions(rules: Rules, seed: int = SEED) -> Iterator[Game]:
+def positions(rules: BaseRules, seed: int = SEED) -> Iterator[Any]:
     """The positions of a random game, from the deal to the end."""
-    game, rng = Game.from_seed(rules, seed), random.Random(seed)
+    game, rng = new_game(rules, seed), random.Random(seed)
     yield game
     while not game.over:
         game.step(pick(game, rng))
@@ -175,13 +181,13 @@ def test_pieces_and_counts_mean_what_they_are_named(rules: Rules) -> None:
         ledger.note(action, draws, game.step(action))
 
 
-@every_variant
-def test_batch_and_game_make_the_same_observations(rules: Rules) -> None:
+@every_game
+def test_batch_and_game_make_the_same_observations(rules: BaseRules) -> None:
     """Row by row and to the last bit, for every seat at every step; all within the spaces, in both spellings."""
-    observer, plain, rng = Observer(rules, preview=True), Observer(rules), random.Random(SEED)
+    observer, plain, rng = observer_of(rules, preview=True), observer_of(rules), random.Random(SEED)
     dict_space, flat_space = observer.dict_space(), observer.flat_space()
-    games = [Game.from_seed(rules, SEED + row) for row in range(ROWS)]
-    batch = Batch(rules, ROWS)
+    games = [new_game(rules, SEED + row) for row in range(ROWS)]
+    batch = new_batch(rules, ROWS)
     batch.reset(SEED)
     # Every row looks from the same seat, and once each from one of its own.
     lookouts = [np.full(ROWS, seat) for seat in range(rules.num_players)]
@@ -216,11 +222,11 @@ def test_batch_and_game_make_the_same_observations(rules: Rules) -> None:
         batch.step(actions)
 
 
-@every_variant
+@every_game
 @pytest.mark.parametrize("preview", [False, True], ids=["plain", "preview"])
-def test_pieces_and_flat_hold_the_same(rules: Rules, preview: bool) -> None:
+def test_pieces_and_flat_hold_the_same(rules: BaseRules, preview: bool) -> None:
     """`unflatten` inverts `flatten` exactly, with any leading axes; both spaces have the same limits."""
-    observer = Observer(rules, preview)
+    observer = observer_of(rules, preview)
     dict_space, flat_space = observer.dict_space(), observer.flat_space()
     assert flat_space.shape == (observer.size,)
     assert flat_space.dtype == np.int16
@@ -291,37 +297,42 @@ def test_preview_is_the_value_of_every_legal_play(rules: Rules) -> None:
 # --- Nothing else ----------------------------------------------------------------------------------------------------
 
 
-def hide(game: Game, seat: int, rng: random.Random) -> tuple[Deal, ...]:
+def left_over(game: Game | spiral.Game) -> list[int]:
+    """The cards of this round that are in no hand and not on the board: the pile from the top, or those face down."""
+    return list(game.pile) if isinstance(game, Game) else sorted({*range(52)} - {*game.deals[game.round].cards})
+
+
+def hide(game: Any, seat: int, rng: random.Random) -> tuple[Any, ...]:
     """Other deals that a seat could not have told from those of a game so far.
 
     The cards that it cannot see change places with each other, and later rounds are dealt anew.
     """
     rules = game.rules
-    hidden = list(game.pile)
+    hidden = left_over(game)
     for other in range(rules.num_players):
         hidden += game.hand(other) if other != seat else ()
     changed = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
-    now = Deal.of_cards(rules, [changed.get(card, card) for card in game.deals[game.round].cards])
-    later = [Deal.of_cards(rules, rng.sample(rules.deck, len(rules.deck))) for _ in game.deals[game.round + 1 :]]
+    now = game.DEAL.of_cards(rules, [changed.get(card, card) for card in game.deals[game.round].cards])
+    later = [game.DEAL.of_cards(rules, rng.sample(rules.deck, len(rules.deck))) for _ in game.deals[game.round + 1 :]]
     return (*game.deals[: game.round], now, *later)
 
 
-@every_variant
-def test_hidden_cards_change_no_byte_of_an_observation(rules: Rules) -> None:
+@every_game
+def test_hidden_cards_change_no_byte_of_an_observation(rules: BaseRules) -> None:
     """The same actions on deals that differ only in what a seat cannot see look the same to it, in both engines.
 
     What is hidden does differ, and the seats that hold it see that.
     """
-    observer, rng = Observer(rules, preview=True), random.Random(SEED)
+    observer, rng = observer_of(rules, preview=True), random.Random(SEED)
     length = sum(1 for _ in positions(rules))
-    game, actions, different = Game.from_seed(rules, SEED), list[int](), 0
+    game, actions, different = new_game(rules, SEED), list[int](), 0
     stops = {0, 1, length // 3, length // 2 + 1, 3 * length // 4, length - 2}
     while True:
         for seat in range(rules.num_players) if len(actions) in stops else ():
             twins_deals = [hide(game, seat, rng) for _ in range(3)]
-            batch = Batch(rules, 3)
+            batch = new_batch(rules, 3)
             batch.reset(deals=twins_deals)
-            twins = [Game(rules, deals) for deals in twins_deals]
+            twins = [type(game)(rules, deals) for deals in twins_deals]
             for action in actions:
                 batch.step([action] * 3)
                 for twin in twins:
@@ -335,7 +346,7 @@ def test_hidden_cards_change_no_byte_of_an_observation(rules: Rules) -> None:
                     hands = [observer.observe(each, other)["hand"].tolist() for each in (twin, game)]
                     assert (hands[0] != hands[1]) == (twin.hand(other) != game.hand(other))
                     different += hands[0] != hands[1]
-                different += twin.pile != game.pile
+                different += left_over(twin) != left_over(game)
         if game.over:
             break
         actions.append(pick(game, rng))
@@ -360,11 +371,11 @@ def test_seats_are_counted_from_the_observing_one(players: int) -> None:
 # --- The table -------------------------------------------------------------------------------------------------------
 
 
-@every_variant
+@every_game
 @pytest.mark.parametrize("preview", [False, True], ids=["plain", "preview"])
-def test_table_lists_exactly_the_slices(rules: Rules, preview: bool) -> None:
+def test_table_lists_exactly_the_slices(rules: BaseRules, preview: bool) -> None:
     """A well-formed Markdown table with a row for each piece, in order and without gaps, and one for each count."""
-    observer = Observer(rules, preview)
+    observer = observer_of(rules, preview)
     lines = [line.strip("|").split("|") for line in observer.table().splitlines()]
     cells = [[cell.strip() for cell in line] for line in lines]
     assert {len(line) for line in cells} == {5}
@@ -398,4 +409,4 @@ def test_table_lists_exactly_the_slices(rules: Rules, preview: bool) -> None:
     assert next(counts, None) is None
     assert listed == [piece.name for piece in observer.pieces] == list(observer.slices)
     assert set(listed) == set(space)
-    assert ("preview" in listed, "pending" in listed) == (preview, rules.simpleton)
+    assert ("preview" in listed, "pending" in listed) == (preview, getattr(rules, "simpleton", False))

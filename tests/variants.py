@@ -6,15 +6,20 @@ import itertools
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
+from quincunx_env import spiral
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.games import kind_of
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import Score
+from tests import spiral_scorer
 from tests.scorer import EXTENDED_DECK, Cell, Form, Judgement, judge, legal_cells, penalty, simpleton
 
 NAMES = EXTENDED_DECK
@@ -64,6 +69,29 @@ SIMPLETON_AND_MATCH = _with_simpleton_and_match()
 """The games of several players with Simpleton, as matches, and both; each with the basic and with the full deck."""
 
 VARIANTS = COMBINATIONS | SIMPLETON_AND_MATCH
+
+
+def _spiral() -> dict[str, spiral.Rules]:
+    scorings: tuple[Literal["play", "end"], ...] = ("play", "end")
+    deals: tuple[Literal[1, 2, 4], ...] = (1, 2, 4)
+    options = itertools.product(scorings, (False, True), deals)
+    return {f"spiral-{chosen[0]}{'+fifteens' * chosen[1]}-{chosen[2]}": spiral.Rules(*chosen) for chosen in options}
+
+
+SPIRAL = _spiral()
+"""Every form of the spiral game: 12 of them."""
+
+EVERY_GAME: dict[str, BaseRules] = {**VARIANTS, **SPIRAL}
+
+
+def new_game(rules: BaseRules, seed: int, number: int = 0) -> Any:
+    """A seeded game in plain Python, whichever the rules are of."""
+    return kind_of(rules).observer.BATCH.GAME.from_seed(rules, seed, number)
+
+
+def new_batch(rules: BaseRules, num_games: int) -> Any:
+    """A batch of finished games, likewise."""
+    return kind_of(rules).observer.BATCH(rules, num_games)
 
 
 # --- The referee -----------------------------------------------------------------------------------------------------
@@ -171,6 +199,17 @@ def names(cards: Iterable[int]) -> list[str]:
     return [NAMES[card] for card in cards]
 
 
+def spiral_referee(rules: spiral.Rules, deals: Sequence[spiral.Deal]) -> spiral_scorer.SpiralReferee:
+    """A referee of the spiral game for these deals; `tests.spiral_scorer` calls a card ``DECK[id]``."""
+
+    def in_names(deal: spiral.Deal) -> spiral_scorer.Deal:
+        starter, *dealt = (spiral_scorer.DECK[card] for card in deal.cards)
+        return spiral_scorer.Deal(starter, (dealt[:13], dealt[13:]))
+
+    options = {"scoring": rules.scoring, "fifteens": rules.fifteens}
+    return spiral_scorer.SpiralReferee(map(in_names, deals), rules.deals, **options)  # type: ignore[arg-type]
+
+
 # --- Positions drawn as text -----------------------------------------------------------------------------------------
 
 TABLE_OF_THREE = Rules(num_players=3)
@@ -271,8 +310,10 @@ def _harmless(rules: Rules, board: dict[Cell, str], cell: Cell, card: str, spare
 # --- Play ------------------------------------------------------------------------------------------------------------
 
 
-def random_action(game: Game, rng: random.Random) -> int:
+def random_action(game: Game | spiral.Game, rng: random.Random) -> int:
     """A legal action; what is announced is near the true points more often than not."""
+    if isinstance(game, spiral.Game):
+        return rng.choice(game.legal_cards())
     rules = game.rules
     if game.pending:
         points, _ = game.value(*game.pending)
