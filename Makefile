@@ -14,13 +14,13 @@ train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARG
 	$(RUN) train.ppo $(ARGS)
 
 test: lint $(READY)  ## lint, types and the default tests
-	$(RUN) pytest $(ARGS)
+	$(RUN) pytest -n auto $(ARGS)
 
 test-slow: $(READY)  ## every combination of options at full length, on all cores
 	$(RUN) pytest -m slow -n auto $(ARGS)
 
 test-oldest: $(CORE_READY)  ## the core tests on the oldest Gymnasium, without torch or stable-baselines3
-	$(CORE_VENV)/bin/python -m pytest tests --ignore tests/test_sb3.py --ignore tests/test_train.py $(ARGS)
+	$(CORE_VENV)/bin/python -m pytest -n auto tests --ignore tests/test_sb3.py --ignore tests/test_train.py $(ARGS)
 
 lint: $(READY)
 	$(RUN) ruff check .

@@ -3,6 +3,11 @@
 NAMES = {
     "greedy": "agents.greedy:greedy",
     "heuristic-v0": "agents.heuristic:heuristic",
+    "monte-carlo": "agents.monte_carlo:STRONG",
+    "monte-carlo-fast": "agents.monte_carlo:FAST",
+    "spiral-heuristic-v0": "agents.spiral_heuristic:spiral_heuristic",
+    "tree-search": "agents.tree_search:STRONG",
+    "tree-search-fast": "agents.tree_search:FAST",
     "uniform": "agents.uniform:uniform",
     "value": "agents.value:value",
 }

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.core.batch import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.batch import Batch
@@ -381,6 +382,17 @@ def _set_up(
     held = in_hand[at_row, wanted] - (wanted == tables.rank[cards][:, None])
     share = not_seen[at_row, wanted] / np.maximum(unseen.sum(axis=1), 1)[at_row]
     return (bonus * (held > 0)).sum(axis=1), (bonus * share).sum(axis=1)
+
+
+def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
+    """The features ``setups`` and ``setups_unseen`` of plays of the seats to move, float32 [m] each."""
+    rules = games.rules
+    held = games.hands[np.arange(games.num_games), games.mover]
+    hand = unpack(held[:, None], rules.num_cards).view(np.bool_)
+    empty = games.board == EMPTY
+    empty[:, -1] = False
+    unseen, _ = _unseen(rules, games.board, hand)
+    return _set_up(_tables(rules.pawns), _geometry(rules), games.board, empty, hand, unseen, rows, cards, cells)
 
 
 def weights_for(rules: Rules) -> Floats:

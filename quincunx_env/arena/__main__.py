@@ -50,6 +50,9 @@ class _Measure:
     """number of the first deal"""
     seed: int = 0
     """of the policies' generators"""
+    chunk: int = 250
+    """deals played side by side; an interruption costs no more, and they are what processes share. Policies that draw
+    play otherwise with another one"""
     out: Path
     """directory of the results"""
 
@@ -61,7 +64,7 @@ class _Measure:
     @property
     def options(self) -> dict[str, Any]:
         """What all functions take alike."""
-        names = ("deals", "domain", "first", "seed")
+        names = ("deals", "domain", "first", "seed", "chunk")
         progress = partial(tqdm, unit="chunk", disable=None)
         return {name: getattr(self, name) for name in names} | {"rules": self.played, "progress": progress}
 
