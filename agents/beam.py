@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.pricing import NOTHING, Floats, Ints, Prices, penalties, play, price
-from quincunx_env.core.batch import Words, unpack
+from quincunx_env.core.batch import Words
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
@@ -138,7 +138,7 @@ def _promise(positions: Batch) -> Floats:
     bonus, wanted = tables.bonus.take(index), tables.wanted.take(index)
     held = positions.hands[:, 0]
     pile = ~held & ~np.bitwise_or.reduce(tables.bits[positions.board + 1], axis=1)
-    hand, pile = (unpack(cards[:, None], rules.num_cards).astype(np.float32) @ tables.is_rank for cards in (held, pile))
+    hand, pile = (np.bitwise_count(cards[:, None] & tables.ranks) for cards in (held, pile))
     at = np.arange(len(index))[:, None]
     share = np.where(hand[at, wanted] > 0, np.float32(GAP_IN_HAND), np.float32(GAP_IN_PILE) * pile[at, wanted])
     promise: Floats = (bonus * share).sum(axis=1)
@@ -155,9 +155,9 @@ class _Gaps(NamedTuple):
     bonus: Floats
     """[side ** 3]: what the missing card would score."""
     wanted: Ints
-    """[side ** 3]: its rank, a column of ``is_rank``."""
-    is_rank: Floats
-    """[K, ranks], for the cards of the deck."""
+    """[side ** 3]: its rank."""
+    ranks: Words
+    """[ranks]: the cards of the deck that have each rank."""
     bits: Words
     """[side]: the bit of each card."""
 
@@ -188,9 +188,7 @@ def _gaps(rules: Rules) -> _Gaps:
         side=side,
         bonus=bonus.reshape(-1),
         wanted=wanted.reshape(-1),
-        is_rank=np.array(
-            [[card in rules.deck and order == rank for rank in ranks] for card, order in enumerate(orders)], np.float32
-        ),
+        ranks=np.array([sum(1 << card for card in rules.deck if orders[card] == rank) for rank in ranks], np.uint64),
         bits=np.array([0, *(1 << card for card in range(rules.num_cards))], np.uint64),
     )
 
