@@ -41,7 +41,7 @@ class Game(Protocol):
         ...
 
     def best(self, games: Any) -> Ints:
-        """The play that quickly told seems best, int64 [B]; anything where a game is over."""
+        """The play that quickly told seems best, int64 [B]; anything where a game is over. It may look at all cards."""
         ...
 
 

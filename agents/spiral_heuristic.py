@@ -110,16 +110,34 @@ def plays_left(games: Batch) -> int:
     return PLAYS - int(games.ply[0])
 
 
+REPLY = -0.7
+"""Weight of the best reply, when the other hand is known."""
+
+
 def best(games: Batch) -> Ints:
-    """See `agents.search.Game`: the card that makes most at once."""
+    """See `agents.search.Game`: the card that makes most, less a share of what the best reply to it makes."""
     mask = games.mask()
     rows, cards = mask.nonzero()
+    worth = _made(games, rows, cards).astype(np.float32)
+    if plays_left(games) > 1:
+        after = games.fork(rows)
+        after.board[np.arange(len(rows)), SPIRAL[int(games.ply[0]) + 1]] = cards
+        after.ply += 1
+        after.mover ^= 1
+        at, replies = after.mask().nonzero()
+        made = _made(after, at, replies)
+        worth += REPLY * np.maximum.reduceat(made, np.searchsorted(at, np.arange(len(rows))))
+    table = np.full(mask.shape, NOTHING)
+    table[rows, cards] = worth
+    chosen: Ints = table.argmax(axis=1)
+    return chosen
+
+
+def _made(games: Batch, rows: Ints, cards: Ints) -> Ints:
+    """What cards make for the seats to move; if the full square is scored, more than for the other player, [m]."""
     row, column = games.value(cards, rows).T
-    made = row + column
+    made: Ints = row + column
     if games.rules.scoring == "end":
         is_dealer = games.mover[rows] != games.round[rows] % 2
         made = np.where(is_dealer, column - row, row - column)
-    worth = np.full(mask.shape, NOTHING)
-    worth[rows, cards] = made
-    chosen: Ints = worth.argmax(axis=1)
-    return chosen
+    return made
