@@ -42,4 +42,4 @@ FAST = MonteCarlo()
 """About 60 ms a move of Quincunx for two, 30 ms a move of the spiral game."""
 
 STRONG = MonteCarlo(samples=64)
-"""Up to four times as long, and by the figures so far hardly stronger."""
+"""Up to four times as long, and not shown to be stronger."""
