@@ -14,7 +14,6 @@ Axes: n states, H cards that are or may come to hand, E empty cells, K all cards
 import csv
 import io
 import math
-import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ import numpy.typing as npt
 
 from quincunx_env.core.batch import ONE, Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.files import write_atomically
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS, card_name, parse_card
 from quincunx_env.quincunx.deal import Deal
@@ -451,10 +451,7 @@ def write(path: Path, found: Iterable[Yardstick]) -> None:
     for deal, score, width, plays in sorted(found):
         line = " ".join("{}@{}{}".format(card_name(card), *grid.place(cell)) for card, cell in plays)
         rows.writerow([deal, score, width, line])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(text.getvalue(), encoding="ascii")
-    partial.replace(path)
+    write_atomically(path, lambda unfinished: unfinished.write_text(text.getvalue(), encoding="ascii"))
 
 
 def yardsticks(first: int = 0, deals: int = DEALS) -> Ints:

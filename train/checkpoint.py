@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from quincunx_env.arena.files import write_atomically as write_atomically
+from quincunx_env.core.files import write_atomically as write_atomically
 
 
 class CheckpointError(RuntimeError):

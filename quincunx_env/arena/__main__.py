@@ -26,9 +26,9 @@ from tqdm.auto import tqdm
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
-from quincunx_env.arena.files import write_atomically
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.core.deal import Domain
+from quincunx_env.core.files import write_atomically
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules

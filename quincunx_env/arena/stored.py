@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from quincunx_env.arena.files import write_atomically
 from quincunx_env.arena.games import Played, Setting, concatenate, one_and_others, play, seatings
 from quincunx_env.arena.policies import resolve
+from quincunx_env.core.files import write_atomically
 from quincunx_env.core.policy import Agent
 
 Lineup = tuple[str, ...]
