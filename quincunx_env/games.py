@@ -1,4 +1,4 @@
-"""The games there are, by name. A new one is a package like `quincunx_env.quincunx`, and an entry here."""
+"""The games there are, by name. A new one is a package like ``quincunx_env.quincunx``, and an entry here."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ GAMES: dict[str, Kind] = {
     ),
     "spiral": Kind(spiral.Rules, spiral.Rules, spiral.Observer, None, spiral_ansi),
 }
+"""The games there are, by name."""
 
 
 def name_of(rules: BaseRules) -> str:

@@ -1,5 +1,7 @@
 """Quincunx for two to four players, for PettingZoo: ``from quincunx_env import quincunx_v0``.
 
+`CardGameAEC` tells of agents, mask, observation, rewards and end, which both games have in common.
+
 ## Description
 Players in turn lay a card on a common 5x5 grid, score what it makes with its neighbours and draw what it earns; cards
 left in hand cost points at the end of the round. RULES.md tells the rules (Part 1); the game is by Chris DeLeo, the

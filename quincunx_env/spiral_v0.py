@@ -1,5 +1,7 @@
 """The spiral game for two players, for PettingZoo: ``from quincunx_env import spiral_v0``.
 
+`CardGameAEC` tells of agents, mask, observation, rewards and end, which both games have in common.
+
 ## Description
 Two players in turn lay a card on the next cell of a spiral through a 5x5 square. Its row and its column score kinds,
 runs and flushes, as you go or at the end. RULES.md tells the rules (Part 2); the game is by David Parlett.

@@ -35,7 +35,7 @@ from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 
-__all__ = ["Line", "Yardstick", "beam_search", "benchmark_game", "read", "regret", "write", "yardsticks"]
+__all__ = ["Line", "Regret", "Yardstick", "beam_search", "benchmark_game", "read", "regret", "write", "yardsticks"]
 
 DEALS = 1000
 """The benchmark deals numbered below this have their yardstick in the package."""
@@ -86,7 +86,7 @@ lost counts 100. Whole numbers, so that states which are equally promising are s
 
 
 class _Order(NamedTuple):
-    """One column of `WEIGHTS` for one game."""
+    """One column of ``WEIGHTS`` for one game."""
 
     points: float
     cards: Floats
@@ -321,7 +321,7 @@ def beam_search(game: Game, width: int = 20_000) -> Line | None:
     """The best plays that are found for a solitaire whose pile lies open.
 
     All plays of all states kept are made, step by step; of the states that result the most promising are kept (see
-    `WEIGHTS`). Orders of play that lead to the same state count as one.
+    ``WEIGHTS``). Orders of play that lead to the same state count as one.
 
     Args:
         game: the solitaire, at any point; it is left as it is.
@@ -405,7 +405,7 @@ class Yardstick(NamedTuple):
     deal: int
     """Its number."""
     score: int
-    """What the line scores; `LOST` if no line is known that finishes the round."""
+    """What the line scores; ``LOST`` if no line is known that finishes the round."""
     width: int
     """The widest beam that has searched this deal."""
     plays: tuple[tuple[int, int], ...]
@@ -455,7 +455,7 @@ def write(path: Path, found: Iterable[Yardstick]) -> None:
 
 
 def yardsticks(first: int = 0, deals: int = DEALS) -> Ints:
-    """The yardsticks of benchmark deals by the default rules, int64 [deals], from number ``first`` on; `LOST` for deals
+    """The yardsticks of benchmark deals by the default rules, int64 [deals], from number ``first`` on; 0 for deals
     of which no line is known that finishes the round.
 
     Raises:

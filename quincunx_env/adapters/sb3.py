@@ -1,4 +1,4 @@
-"""The games as stable-baselines3 ``VecEnv``s: many in one process, masks included.
+"""The games as ``VecEnv`` of stable-baselines3: many in one process, masks included.
 
 >>> from sb3_contrib import MaskablePPO
 >>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="flat"))
@@ -21,13 +21,24 @@ from quincunx_env.envs.vector import GamesVectorEnv
 class GamesVecEnv(VecEnv):
     """Games behind a Gymnasium ``VectorEnv``, with stable-baselines3's conventions.
 
+    ## Mask
+    ``env_method("action_masks")``, bool [num_envs, actions], which sb3-contrib calls by itself while it trains.
+    ``predict`` and evaluations do not: pass them ``action_masks=``.
+
+    ## Rewards
+    Those of the environment, as float32; ``infos[i]["value"]`` at the end of a game is exact.
+
+    ## End
     A game that ends is followed by the next in the same step; ``infos[i]`` then holds ``terminal_observation``, what
     the environment reports of a finished game, and the ``episode`` statistics that a monitor would add; otherwise it is
-    empty. Masks come from ``env_method("action_masks")``, which sb3-contrib calls by itself.
+    empty.
+
+    ## Reset
+    ``seed(s)`` before ``reset()`` seeds row i with s + i.
 
     Args:
-        envs: in `AutoresetMode.SAME_STEP`, and with ``copy=True``: stable-baselines3 keeps an observation beyond the
-            next step.
+        envs: with ``autoreset_mode`` ``SAME_STEP``, and with ``copy=True``: stable-baselines3 keeps an observation
+            beyond the next step.
     """
 
     def __init__(self, envs: GamesVectorEnv) -> None:
@@ -40,7 +51,7 @@ class GamesVecEnv(VecEnv):
         self._started = time.monotonic()
 
     def reset(self) -> VecEnvObs:
-        """Deal new games, from the seed given to `seed` if there is a new one."""
+        """Deal new games, from the seed given to ``seed()`` if there is a new one."""
         # VecEnv.seed spreads a seed as seed + i over the rows; without one it leaves None for each.
         seeds = [seed for seed in self._seeds if seed is not None]
         observation, _ = self.envs.reset(seed=seeds or None)
@@ -120,6 +131,10 @@ class GamesVecEnv(VecEnv):
 
 class SolitaireVecEnv(GamesVecEnv):
     """Quincunx solitaire, ``num_envs`` games over the batch engine.
+
+    ## Description
+    `SolitaireVecEnv` plays the solitaire and `LearnerVecEnv` one seat of a game for several players, with the options,
+    actions and observations of the Gymnasium environments. One batch engine plays all games; no subprocess is needed.
 
     Args:
         num_envs: games side by side.

@@ -208,13 +208,13 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- The two spellings -------------------------------------------------------------------------------------------
 
     def flatten(self, pieces: Mapping[str, npt.NDArray[Any]]) -> Flat:
-        """Pieces [..., *shape] as one array, int16 [..., size]."""
+        """Pieces ``[..., *shape]`` as one array, int16 [..., size]."""
         lead = pieces["board"].shape[:-1]
         parts = [pieces[piece.name].reshape(*lead, piece.size) for piece in self.pieces]
         return np.concatenate(parts, axis=-1, dtype=np.int16)
 
     def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
-        """The inverse of `flatten`: [..., size] as pieces [..., *shape]."""
+        """The inverse of `flatten`: [..., size] as pieces ``[..., *shape]``."""
         return {
             piece.name: flat[..., self.slices[piece.name]].reshape(*flat.shape[:-1], *piece.shape).astype(piece.dtype)
             for piece in self.pieces

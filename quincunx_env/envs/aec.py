@@ -38,6 +38,10 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     All agents terminate together. The last infos hold ``score`` (the total of the agent), and ``seed`` and ``game``,
     which name the deals (-1 if handed in).
 
+    ## Reset
+    ``seed`` begins the sequence of games of that seed; each reset without one goes on to the next game.
+    ``options={"deal": ...}`` plays a deal or the text of one; a game of several rounds takes a list of them.
+
     Args:
         name: for ``metadata``.
         rules: which game.

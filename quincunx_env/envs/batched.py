@@ -41,18 +41,44 @@ class Step(NamedTuple):
 class BatchedGames:
     """B games for several players.
 
-    Row i seeded s plays the games of the game's PettingZoo environment seeded s + i, with the same actions.
+    ## Description
+    Each game has its own seat to move. A step takes one action for each game, from whichever seat is to move there, and
+    returns the rewards of every seat. Row i seeded s plays the games of the game's PettingZoo environment seeded s + i,
+    with the same actions.
+
+    ## Actions
+    Integers [B], numbered as in `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0`; those of games that are over
+    are ignored. If one is illegal, `step` raises `IllegalAction` and nothing has changed in any game.
+
+    ## Mask
+    ``turn.mask``: bool [B, actions], True = legal for the seat to move; all False in games that are over.
+
+    ## Observation
+    ``turn.observation``: of the seat to move, flat int16 [B, size] or pieces [B, ...]. The table is
+    ``print(games.observer.table())``.
+
+    ## Rewards
+    float64 [B, players], of every seat at every step, as ``reward`` names them.
+
+    ## End
+    ``ended`` says which games ended with a step, ``totals`` [B, players] what each seat has by then. With ``autoreset``
+    the next game is dealt in the same step, and ``turn`` is its first position; without, the row waits for `reset`.
+
+    ## Reset
+    ``reset(seed=s)`` seeds row i with s + i; a sequence names the seed of each row. ``rows`` chooses the rows to deal,
+    ``deals`` hands in a deal for each of them.
 
     Args:
         num_games: B.
-        game: its name in `quincunx_env.games.GAMES`.
+        game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.games.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
         observation: ``"flat"`` or ``"pieces"``.
         preview: observe what every legal play would bring.
         fixed_width: observations and actions have one layout under all rules of the game
             (`quincunx_env.quincunx.fixed`).
         autoreset: deal the next game where one has ended; otherwise it waits for `reset`.
-        options: those of the game's rules: `quincunx_env.quincunx.Rules` (``num_players`` is 2 by default).
+        options: those of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by
+            default) or `quincunx_env.spiral.rules.Rules`.
     """
 
     def __init__(
@@ -86,7 +112,7 @@ class BatchedGames:
         rows: npt.ArrayLike | None = None,
         deals: Sequence[BaseDeal | Sequence[BaseDeal]] | None = None,
     ) -> Turn:
-        """Deal new games; see `Batch.reset` for the arguments and errors."""
+        """Deal new games; see `quincunx_env.core.batch.BaseBatch.reset` for the arguments and errors."""
         self.batch.reset(seed, rows, deals)
         return self.turn()
 
@@ -154,5 +180,5 @@ class BatchedGames:
         return self.turn()
 
     def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The state itself, without copying; see `Batch.state_arrays`."""
+        """The state itself, without copying; see `quincunx_env.core.batch.BaseBatch.state_arrays`."""
         return self.batch.state_arrays()

@@ -155,7 +155,8 @@ class Spelling:
             live: bool [n], where an action is needed.
 
         Raises:
-            IllegalAction: if they are of another shape or kind or, unless `lenient`, if one is out of range.
+            IllegalAction: if they are of another shape or kind or, unless ``illegal`` is ``"lose"``, if one is
+                out of range.
         """
         array = np.asarray(actions)
         shape = (len(live), 2) if self.factored else (len(live),)

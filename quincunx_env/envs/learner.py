@@ -19,30 +19,56 @@ from quincunx_env.games import observer_of, rules_of
 class LearnerVectorEnv(GamesVectorEnv):
     """A game for several players, one seat of each game played from outside.
 
-    After each of the learner's actions the opponents play up to its next decision, or to the end; the reward is all
-    that the learner gained or lost since its last decision, also by what others did. What opponents do before the
-    learner's first decision arrives with its first reward. Opponents decide on observations from their own seats, which
-    always hold the preview.
+    ## Description
+    One learner among opponents, in either game. After each of the learner's actions the opponents play up to its next
+    decision, or to the end. They are policies (`quincunx_env.core.policy.Policy`) and decide on observations from their
+    own seats, which always hold the preview; those that draw from their generator share the environment's,
+    ``np_random``. `LearnerEnv` is one game, `LearnerVectorEnv` many: row i seeded s plays the games of
+    `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
 
-    Row i seeded s plays the games of `quincunx_env.quincunx_v0` seeded s + i. Opponents that draw from their generator
-    share the environment's, ``np_random``.
+    ## Actions
+    Those of the game, joint or factored, as in `quincunx_env.envs.solitaire.SolitaireEnv`. With Simpleton, and in the
+    spiral game, there are only joint ones.
 
-    The last info of a game holds ``score`` (the learner's total), ``value`` (what the rewards added up to), ``totals``
-    (of all seats, from the learner's on), ``win`` (1, or its share of a shared win), ``seat``, and ``seed`` and
-    ``game``, which name the deals.
+    ## Mask
+    ``info["action_mask"]``: int8, 1 = legal for the learner; ``action_masks()`` gives the same as bool. See
+    `GamesVectorEnv` for rows whose game is over.
+
+    ## Observation
+    From the learner's seat, which is seat 0 in it: pieces or one flat vector. The table is
+    ``print(env.unwrapped.observer.table())``.
+
+    ## Rewards
+    All that the learner gained or lost since its last decision, also by what others did, in the currency that
+    ``reward`` names. What opponents do before the learner's first decision arrives with its first reward.
+
+    ## End
+    A game terminates when its last round or deal is over; it is never truncated. The last info holds ``score`` (the
+    learner's total), ``value`` (what the rewards added up to), ``totals`` (of all seats, from the learner's on),
+    ``win`` (1, or its share of a shared win), ``seat``, and ``seed`` and ``game``, which name the deals (-1 if handed
+    in).
+
+    ## Version History
+    v0: first release.
 
     Args:
         num_envs: games side by side.
-        game: its name in `quincunx_env.games.GAMES`.
+        game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.games.GAMES`.
         opponents: a policy for all other seats, or a sequence of them for the seats that follow the learner's.
         pool: instead of ``opponents``: policies of which each game draws one for all other seats.
         seat: the learner's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
         illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the game.
         illegal_reward: what the learner then gets.
-        options: those of the game's rules: `quincunx_env.quincunx.Rules` (``num_players`` is 2 by default).
-        observation, preview, actions, fixed_width: as in `quincunx_env.envs.solitaire.SolitaireEnv`.
-        autoreset_mode, copy, render_mode: see `GamesVectorEnv`.
+        options: those of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by
+            default) or `quincunx_env.spiral.rules.Rules`.
+        observation: ``"pieces"`` or ``"flat"``.
+        preview: observe what every legal play would bring.
+        actions: ``"joint"`` or ``"factored"``.
+        fixed_width: observations and actions have one layout under all rules of the game.
+        autoreset_mode: see `GamesVectorEnv`.
+        copy: see `GamesVectorEnv`.
+        render_mode: ``"ansi"`` or None.
     """
 
     STATE = ("value", "seat", "who", "carried")
@@ -161,7 +187,7 @@ class LearnerVectorEnv(GamesVectorEnv):
 
 
 class LearnerEnv(gymnasium.Env[Any, Any]):
-    """One game of `LearnerVectorEnv`.
+    """One game of `LearnerVectorEnv`, whose page is this one's.
 
     Args:
         options: those of `LearnerVectorEnv`, except ``num_envs``, ``autoreset_mode`` and ``copy``.
@@ -173,6 +199,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         self.envs = LearnerVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED, **options)
         self.metadata = dict(self.metadata)
         self.render_mode = self.envs.render_mode
+        self.observer = self.envs.observer
         self.observation_space = self.envs.single_observation_space
         self.action_space = self.envs.single_action_space
 

@@ -55,12 +55,15 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     ## End
     A round terminates when the grid is full or the hand is empty; it is never truncated. The last ``info`` holds
     ``score`` (the points really scored, penalty deducted), ``value`` (what the rewards added up to), ``lost``,
-    ``rating`` (index into `quincunx_env.RATINGS`), ``penalty``, and ``seed`` and ``game``, which name the deal (-1 if
-    it was handed in).
+    ``rating`` (index into `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which name
+    the deal (-1 if it was handed in).
 
     ## Reset
     ``seed`` s starts the deals ``Deal.from_seed(rules, s, game)`` with game 0; each reset without a seed goes on to the
-    next game. ``options={"deal": deal}`` plays a `Deal`, or the text of one.
+    next game. ``options={"deal": deal}`` plays a `quincunx_env.quincunx.deal.Deal`, or the text of one.
+
+    ## Version History
+    v0: first release.
 
     Args:
         edge_contact: a card must share an edge with a card in play (ruling R1).
@@ -77,9 +80,6 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         reward: ``"points"``, the only one the solitaire knows.
         lost_value: what a lost round is worth.
         render_mode: ``"ansi"`` or None.
-
-    ## Version History
-    v0: first release.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -199,18 +199,21 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
 class SolitaireVectorEnv(GamesVectorEnv):
     """Quincunx solitaire: many games at once, over the batch engine.
 
-    Row i of an environment seeded s plays the deals of `SolitaireEnv` seeded s + i. Options, spaces, masks, rewards and
-    infos are those of `SolitaireEnv`, batched; what ``info`` holds at the end of a round comes as arrays with a bool
-    array ``_<name>`` beside each, as in Gymnasium's own vector environments.
+    ## Description
+    The game, its options, actions and rewards are those of `SolitaireEnv`; spaces, masks and infos are batched. Row i
+    of an environment seeded s plays the deals of `SolitaireEnv` seeded s + i, with the same actions to the same
+    result. See `GamesVectorEnv` for masks, ends and resets, which all vector environments here have in common.
+
+    ## End
+    A round terminates as in `SolitaireEnv`, and its last info holds what it holds there.
+
+    ## Version History
+    v0: first release.
 
     Args:
         num_envs: games side by side.
-        autoreset_mode: an `AutoresetMode` or its value, see `GamesVectorEnv`.
-        copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: rounds end by themselves; only None is accepted.
-        edge_contact, excuse, pawns, flush, observation, preview, actions, fixed_width, illegal, reward, lost_value,
-            render_mode: as in `SolitaireEnv`. In ``reset``'s options ``"deal"`` is a sequence with a deal for each row
-            (for each row of ``reset_mask``).
+        options: `GamesVectorEnv` explains ``autoreset_mode`` and ``copy``, `SolitaireEnv` all others.
     """
 
     def __init__(

@@ -21,21 +21,30 @@ from quincunx_env.games import kind_of
 class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Games of a batch, one seat of each of which is played from outside.
 
-    A subclass says what an action does (`_play`), what follows a deal (`_dealt`), what the last info of a game holds
-    (`_final`), and which seats observe (`_seats`).
+    A subclass says what an action does (``_play``), what follows a deal (``_dealt``), what the last info of a game
+    holds (``_final``), and which seats observe (``_seats``).
 
+    ## Mask
+    ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal; of a row that waits for its reset see below.
+    `action_masks` gives bool, and nothing legal where a game is over.
+
+    ## Reset
     The mode of automatic reset says what follows the end of a game:
 
     - ``NEXT_STEP`` (default): the next `step` ignores that row's action, which may be anything (its mask is all 1), and
       deals; reward 0.
     - ``SAME_STEP``: the same `step` deals; the last observation and info stand in ``info["final_obs"]`` and
       ``info["final_info"]``.
-    - ``DISABLED``: the row waits for ``reset(options={"reset_mask": bool [num_envs]})``.
+    - ``DISABLED``: the row waits for ``reset(options={"reset_mask": bool [num_envs]})``; its mask is all 0.
+
+    What an info holds at the end of a game comes as arrays with a bool array ``_<name>`` beside each, which says for
+    which rows, as in Gymnasium's own vector environments. ``reset(seed=s)`` seeds row i with s + i; a sequence names
+    the seed of each row. ``options={"deal": [...]}`` hands in a deal for each row that is dealt.
 
     Args:
         batch: the games.
         spelling: of observations, actions and masks.
-        autoreset_mode: an `AutoresetMode` or its value.
+        autoreset_mode: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         render_mode: ``"ansi"`` or None.
     """

@@ -29,7 +29,7 @@ FORM = ("num_players", "num_rounds", "touching", "num_lines", "excuse", "pawns",
 
 
 class FixedObserver(Observer):
-    """An `Observer` whose observations and actions have one layout under all rules.
+    """A `quincunx_env.quincunx.observation.Observer` whose observations and actions have one layout under all rules.
 
     Counts that the rules leave nothing to say are 0, with two exceptions: in a single round ``total`` is the score, and
     the seat to move in the solitaire is 0 anyway. The piece ``form`` tells which form of the game is played.

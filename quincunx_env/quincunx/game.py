@@ -1,7 +1,7 @@
 """One game of Quincunx in plain Python, in the order of the rules (RULES.md Part 1).
 
 `Game` is the rule book as code and serves everything that plays one game at a time. Many games at once are played by
-`batch`; the two are tested against each other, move by move.
+`quincunx_env.quincunx.batch`; the two are tested against each other, move by move.
 """
 
 from array import array
@@ -61,7 +61,7 @@ class Game(BaseGame[Rules, Deal]):
         **state: Any,
     ) -> "Game":
         """A game in the middle: ``plays`` are the (card, cell) of this round so far, ``hands`` the cards now held, and
-        ``state`` holds `drawn`, `scores`, `totals`, `mover`, `pending`, `over` and `lost`.
+        ``state`` holds ``drawn``, ``scores``, ``totals``, ``mover``, ``pending``, ``over`` and ``lost``.
         """
         game = cls(rules, deals)
         game._set_up(round)

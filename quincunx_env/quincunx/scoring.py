@@ -264,7 +264,7 @@ class Tables(NamedTuple):
     """What both engines look up. See the comment above for the bit fields."""
 
     around: tuple[tuple[int, ...], ...]
-    """[cell][place]: the cells in reach, line by line, by `DISTANCES`."""
+    """[cell][place]: the cells in reach, line by line, by ``DISTANCES``."""
     words: tuple[tuple[tuple[int, ...], ...], ...]
     """[card][place][neighbour]: what a neighbour adds to the sum. Index `EMPTY` (-1) is the last and stands for an
     empty cell."""
