@@ -8,7 +8,7 @@ READY = $(VENV)/.ready
 TRAIN_READY = $(VENV)/.ready-to-train
 CORE_READY = $(CORE_VENV)/.ready
 
-.PHONY: train test test-slow test-oldest lint docs benchmark clean
+.PHONY: train test test-slow test-oldest lint docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
 	$(RUN) train.ppo $(ARGS)
@@ -27,8 +27,12 @@ lint: $(READY)
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 
-docs: $(READY)  ## write the generated parts of the documentation
+docs: $(READY)  ## write the generated pages, run the notebooks, build the site: build/site/index.html
 	$(RUN) docs.generate
+	$(RUN) sphinx -q -W --keep-going -c docs . build/site
+
+docs-links: $(READY)  ## whether the links to other sites still lead somewhere; needs the network
+	$(RUN) sphinx -q -b linkcheck -D nb_execution_mode=off -c docs . build/links
 
 benchmark: $(TRAIN_READY)  ## steps per second of every door
 	$(RUN) train.benchmark $(ARGS)

@@ -1,12 +1,27 @@
 """Write the parts of the documentation that follow from the code: ``make docs``. A test keeps them up to date."""
 
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from quincunx_env import Observer, Rules, spiral
+import docstring_parser
+
+from quincunx_env import Observer, Rules, quincunx_v0, spiral, spiral_v0
+from quincunx_env.adapters import sb3
 from quincunx_env.core.observation import Observer as AnyObserver
+from quincunx_env.envs.aec import CardGameAEC
+from quincunx_env.envs.batched import BatchedGames
+from quincunx_env.envs.learner import LearnerVectorEnv
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.quincunx import FixedObserver
 
 HERE = Path(__file__).parent
+
+# --- Observations ----------------------------------------------------------------------------------------------------
 
 OBSERVATIONS = """\
 # Observations
@@ -37,12 +52,179 @@ EXAMPLES: dict[str, AnyObserver] = {
 }
 
 
+# --- Environments ----------------------------------------------------------------------------------------------------
+
+ENVIRONMENT = """\
+# {title}
+
+*Written by `make docs` from the docstrings of {sources}.*
+
+{summary} [The rules](../../RULES.md#{rules}) · [all environments](index.md)
+
+```python
+{make}
+```
+
+{facts}
+"""
+
+SECTIONS = (
+    *("Description", "Agents", "Actions", "Mask", "Observation", "Rewards", "End", "Reset"),
+    *("Arguments", "Version History"),
+)
+"""The order in which every page has them."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page of an environment, put together from docstrings.
+
+    Attributes:
+        title: its headline.
+        make: lines that make the environment ``env``. They are run.
+        facts: attributes or calls of the environment that the page shows.
+        told: whose docstrings tell of it, those that decide first.
+        signatures: functions whose parameters are the arguments.
+        left_out: parameters that are none.
+        observer: where the environment has its observer, whose table is shown.
+        rules: heading of the rules of the game in RULES.md.
+    """
+
+    title: str
+    make: str
+    facts: tuple[str, ...]
+    told: tuple[Any, ...]
+    signatures: tuple[Callable[..., Any], ...]
+    left_out: tuple[str, ...] = ()
+    observer: str = "unwrapped.observer"
+    rules: str = "part-1--quincunx"
+
+    def text(self) -> str:
+        """The page as Markdown.
+
+        Raises:
+            ValueError: if a docstring has an unknown section, or none explains an argument.
+        """
+        docstrings = [docstring_parser.parse(_docstring(each)) for each in self.told]
+        sections: dict[str, str] = {}
+        for docstring in reversed(docstrings):
+            _, *headed = re.split(r"^## (.*)\n", docstring.long_description or "", flags=re.MULTILINE)
+            sections |= {title: text.strip() for title, text in zip(headed[::2], headed[1::2], strict=True)}
+        names: dict[str, Any] = {}
+        exec(self.make, names)
+        sections["Observation"] += f"\n\nHere, as one vector:\n\n{eval(f'env.{self.observer}', names).table()}"
+        sections["Arguments"] = self._arguments(docstrings)
+        if unknown := set(sections) - set(SECTIONS):
+            raise ValueError(f"{self.title}: sections {unknown} are unknown: put them into SECTIONS")
+        facts = [f"| `env.{fact}` | `{eval(f'env.{fact}', names)}` |" for fact in self.facts]
+        return ENVIRONMENT.format(
+            title=self.title,
+            sources=", ".join(f"`{each.__name__.removeprefix('quincunx_env.')}`" for each in self.told),
+            summary=docstrings[0].short_description,
+            make=self.make,
+            rules=self.rules,
+            facts="\n".join(["| | |", "|---|---|", *facts]),
+        ) + "".join(f"\n## {title}\n\n{sections[title]}\n" for title in SECTIONS if title in sections)
+
+    def _arguments(self, docstrings: Iterable[docstring_parser.Docstring]) -> str:
+        """A table of all parameters."""
+        explained = {
+            parameter.arg_name: " ".join((parameter.description or "").split())
+            for docstring in reversed([*docstrings])
+            for parameter in docstring.params
+        }
+        rows = {}
+        for signature in self.signatures:
+            for name, parameter in inspect.signature(signature).parameters.items():
+                if name in self.left_out:
+                    continue
+                if name not in explained:
+                    raise ValueError(f"{self.title}: no docstring explains {name!r}")
+                empty = parameter.default is inspect.Parameter.empty
+                default = "" if empty else f"`{_spelled(parameter.default)}`"
+                stars = "**" if parameter.kind == inspect.Parameter.VAR_KEYWORD else ""
+                rows[name] = f"| `{stars}{name}` | {default} | {explained[name]} |"
+        return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows.values()])
+
+
+def _docstring(source: Any) -> str:
+    return inspect.getdoc(source) or ""
+
+
+def _spelled(default: Any) -> str:
+    """A default as one writes it: an enumeration by its name."""
+    return str(getattr(default, "name", None) or repr(default))
+
+
+ENVIRONMENTS = {
+    "solitaire": Page(
+        "Solitaire",
+        'import gymnasium, quincunx_env\n\nenv = gymnasium.make("Quincunx/Solitaire-v0")',
+        ("action_space",),
+        (SolitaireEnv,),
+        (SolitaireEnv,),
+    ),
+    "solitaire_vector": Page(
+        "Solitaire, many games",
+        'import gymnasium, quincunx_env\n\nenv = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=1024)',
+        ("num_envs", "single_action_space"),
+        (SolitaireVectorEnv, GamesVectorEnv, SolitaireEnv),
+        (SolitaireVectorEnv,),
+    ),
+    "learner": Page(
+        "One learner among opponents",
+        "import gymnasium, quincunx_env\nfrom agents.greedy import greedy  # from a checkout\n\n"
+        'env = gymnasium.make("Quincunx/Learner-v0", opponents=greedy, num_players=2)',
+        ("action_space",),
+        (LearnerVectorEnv, GamesVectorEnv),
+        (LearnerVectorEnv,),
+    ),
+    "quincunx": Page(
+        "Quincunx for two to four players",
+        "from quincunx_env import quincunx_v0\n\nenv = quincunx_v0.env(num_players=2)",
+        ("possible_agents", 'action_space("player_0")', 'observation_space("player_0")["observation"].shape'),
+        (quincunx_v0, CardGameAEC, quincunx_v0.raw_env),
+        (quincunx_v0.raw_env, CardGameAEC),
+        ("options", "name", "rules"),
+    ),
+    "spiral": Page(
+        "The spiral game",
+        "from quincunx_env import spiral_v0\n\nenv = spiral_v0.env()",
+        ("possible_agents", 'action_space("player_0")', 'observation_space("player_0")["observation"].shape'),
+        (spiral_v0, CardGameAEC, spiral_v0.raw_env),
+        (spiral_v0.raw_env, CardGameAEC),
+        ("options", "name", "rules"),
+        rules="part-2--the-spiral-game",
+    ),
+    "batched": Page(
+        "Many games for several players",
+        "from quincunx_env.envs.batched import BatchedGames\n\nenv = BatchedGames(1024, num_players=3)",
+        ("num_games", "observer.num_actions"),
+        (BatchedGames,),
+        (BatchedGames,),
+        observer="observer",
+    ),
+    "sb3": Page(
+        "stable-baselines3",
+        "from quincunx_env.adapters.sb3 import LearnerVecEnv, SolitaireVecEnv\n\n"
+        'env = SolitaireVecEnv(64, observation="flat")',
+        ("num_envs", "action_space"),
+        (sb3.SolitaireVecEnv, sb3.GamesVecEnv, SolitaireEnv),
+        (sb3.SolitaireVecEnv,),
+        observer="envs.observer",
+    ),
+}
+"""By the names of the files in ``docs/environments``."""
+
+
 def pages() -> dict[Path, str]:
     """The generated pages, by path."""
     tables = (f"\n## {title}\n\n{observer.table()}\n" for title, observer in EXAMPLES.items())
-    return {HERE / "observations.md": OBSERVATIONS + "".join(tables)}
+    environments = {HERE / "environments" / f"{name}.md": page.text() for name, page in ENVIRONMENTS.items()}
+    return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments
 
 
 if __name__ == "__main__":
     for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)

@@ -1,0 +1,67 @@
+"""Settings of the documentation site (``make docs``).
+
+The source folder is the repository, not this folder: so a link from one file to another works on the site as it does
+where the code is hosted, and RULES.md, CHANGELOG.md and the notebooks are pages without being copied.
+"""
+
+import re
+from typing import Any
+
+from quincunx_env import __version__
+
+project = "quincunx_env"
+author = "The quincunx_env developers"
+version = release = __version__
+
+extensions = [
+    "myst_nb",  # Markdown pages; notebooks, which it runs
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+root_doc = "docs/index"
+include_patterns = ["docs/**", "notebooks/*", "*.md"]
+exclude_patterns = ["README.md", "docs/**/README.md", "**/.*", "**/__pycache__"]  # docs/index.md is the site's README
+highlight_language = "none"  # blocks without a language are shell commands and diagrams
+html_theme = "furo"
+html_title = f"quincunx_env {version}"
+html_additional_pages = {"index": "to_root.html"}  # root_doc lies in a folder
+templates_path = ["templates"]
+
+myst_heading_anchors = 4  # headings have the anchors that code-hosting sites give them
+myst_enable_extensions = ["colon_fence"]
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# References in docstrings are single backticks; what they name has to exist.
+default_role = "any"
+nitpicky = True
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+nitpick_ignore_regex = [
+    # other projects
+    ("py:.*", r"(numpy|npt|np|collections|pathlib|gymnasium|pettingzoo|stable_baselines3|matplotlib)\..*"),
+    ("py:.*", r"ResetNeeded|Figure"),
+    ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number)"),  # type variables
+    ("any|py:.*", r"quincunx_env\.spiral\..*"),  # told without index: its names are those of Quincunx
+    ("py:class", r"[^.]*"),  # shapes where napoleon expects a type: Returns: int64 [n, P]: ...
+]
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", before_napoleon, priority=400)
+
+
+def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Make of a docstring what napoleon reads: headings become rubrics, and a colon names no type of an attribute."""
+    text = re.sub(r"^## (.*)$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
+    lines[:] = text.splitlines()
+    if what in {"attribute", "data", "property"}:
+        lines[:0] = ["..", ""]
