@@ -57,6 +57,7 @@ nitpick_ignore_regex = [
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", before_napoleon, priority=400)
+    app.connect("autodoc-process-signature", readable)
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -65,3 +66,13 @@ def before_napoleon(app: Any, what: str, name: str, obj: object, options: object
     lines[:] = text.splitlines()
     if what in {"attribute", "data", "property"}:
         lines[:0] = ["..", ""]
+
+
+ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?(\w+)(?:\[[^\[\]]*\])?\]\]")
+
+
+def readable(
+    app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Arrays in signatures by what they hold: ``ndarray[int64]``."""
+    return tuple(text and ARRAY.sub(r"~numpy.ndarray[\1]", text) for text in (signature, returns))  # type: ignore[return-value]

@@ -9,6 +9,7 @@ from typing import Any
 
 import docstring_parser
 
+import quincunx_env
 from quincunx_env import Observer, Rules, quincunx_v0, spiral, spiral_v0
 from quincunx_env.adapters import sb3
 from quincunx_env.core.observation import Observer as AnyObserver
@@ -217,11 +218,82 @@ ENVIRONMENTS = {
 """By the names of the files in ``docs/environments``."""
 
 
+# --- Reference -------------------------------------------------------------------------------------------------------
+
+REFERENCE = """\
+# {title}
+
+*Written by `make docs`.*
+
+{about}
+"""
+
+MODULE = """
+## `{module}`
+
+```{{eval-rst}}
+.. automodule:: quincunx_env.{module}
+   :members:{options}
+```
+"""
+
+MODULES = {
+    "games": (
+        "Games and engines",
+        "`quincunx_env` itself offers most of these names. The spiral game's modules are those of "
+        "[Quincunx](quincunx.md) in small.",
+        ("games", "yardstick", "spiral."),
+    ),
+    "quincunx": ("Quincunx", "[The rules](../../RULES.md#part-1--quincunx) as code.", ("quincunx.",)),
+    "core": (
+        "What games have in common",
+        "Bookkeeping of rounds, seats, seeds and copies; observations; what a policy is. "
+        "[Adding a game](../adding_a_game.md) says what a game brings itself.",
+        ("core.",),
+    ),
+    "environments": (
+        "Classes of the environments",
+        "[The pages of the environments](../environments/index.md) are easier to read; here every method stands.",
+        ("envs.", "quincunx_v0", "spiral_v0", "adapters.", "testing"),
+    ),
+    "arena": (
+        "The arena's functions",
+        "[Measuring policies](../arena.md) shows how they go together.",
+        ("arena", "arena.games"),
+    ),
+}
+"""Pages in ``docs/api``: title, what is said of them, and what is told there: a module, a package with ``__all__``, or
+all modules of a package, which then ends with a dot."""
+
+
+def reference() -> dict[Path, str]:
+    """The pages of ``docs/api``, by path.
+
+    Raises:
+        ValueError: if a module or package has no page.
+    """
+    package = Path(quincunx_env.__file__).parent
+    entries = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    told = {entry.partition(".")[0] for _, _, entries in MODULES.values() for entry in entries}
+    if missing := {entry for entry in entries if not entry.startswith("_")} - told:
+        raise ValueError(f"{', '.join(sorted(missing))} must have a page in docs/api: put it into MODULES")
+    texts = {}
+    for name, (title, about, asked) in MODULES.items():
+        text = REFERENCE.format(title=title, about=about)
+        for entry in asked:
+            inside = sorted(path.stem for path in (package / entry[:-1]).glob("[!_]*.py")) if entry[-1] == "." else [""]
+            # The spiral game's names are those of Quincunx, and a reference to one of them means the latter.
+            options = "\n   :no-index:" if entry == "spiral." else ""
+            text += "".join(MODULE.format(module=entry + module, options=options) for module in inside)
+        texts[HERE / "api" / f"{name}.md"] = text
+    return texts
+
+
 def pages() -> dict[Path, str]:
     """The generated pages, by path."""
     tables = (f"\n## {title}\n\n{observer.table()}\n" for title, observer in EXAMPLES.items())
     environments = {HERE / "environments" / f"{name}.md": page.text() for name, page in ENVIRONMENTS.items()}
-    return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments
+    return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments | reference()
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class Tournament:
 
     @cached_property
     def ratings(self) -> list[Estimate]:
-        """Bradley-Terry ratings of the N policies; see `quincunx_env.arena.tournaments.rate`."""
+        """Bradley-Terry ratings of the N policies; see ``rate``."""
         return rate(self.beats)
 
     def to_json(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Card(NamedTuple):
     name: str
     """Rank, then suit: ``AS``, ``TD``, ``KH``."""
     rank: int
-    """Place in `RANKS`."""
+    """Place in ``RANKS``."""
     suit: int
     """Place in `SUITS`."""
     value: int

@@ -31,7 +31,7 @@ class Deal(BaseDeal):
 
     @classmethod
     def of_parts(cls, *parts: Groups) -> Self:
-        """The inverse of `parts`."""
+        """The inverse of ``parts``."""
         (up, *_), hands = parts
         return cls(up[0] if up else EMPTY, hands)
 

@@ -1,6 +1,6 @@
 """One spiral game in plain Python, in the order of the rules (RULES.md Part 2).
 
-Many games at once are played by `batch`; the two are tested against each other, move by move.
+Many games at once are played by `quincunx_env.spiral.batch`; the two are tested against each other, move by move.
 """
 
 from array import array
@@ -34,8 +34,8 @@ class Game(BaseGame[Rules, Deal]):
         plays: Sequence[int],
         **state: Any,
     ) -> "Game":
-        """A game in the middle: ``plays`` are the cards played in this deal so far, and ``state`` holds `scores`,
-        `totals`, `mover` and `over`.
+        """A game in the middle: ``plays`` are the cards played in this deal so far, and ``state`` holds ``scores``,
+        ``totals``, ``mover`` and ``over``.
         """
         game = cls(rules, deals)
         game._set_up(round)
