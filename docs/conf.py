@@ -5,6 +5,9 @@ where the code is hosted, and RULES.md, CHANGELOG.md and the notebooks are pages
 """
 
 import re
+import sys
+from pkgutil import resolve_name
+from types import ModuleType
 from typing import Any
 
 from quincunx_env import __version__
@@ -38,7 +41,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 # References in docstrings are single backticks; what they name has to exist.
-default_role = "any"
+default_role = "py:obj"
 nitpicky = True
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
@@ -47,9 +50,8 @@ python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
     # other projects
     ("py:.*", r"(numpy|npt|np|collections|pathlib|gymnasium|pettingzoo|stable_baselines3|matplotlib)\..*"),
-    ("py:.*", r"ResetNeeded|Figure"),
-    ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number)"),  # type variables
-    ("any|py:.*", r"quincunx_env\.spiral\..*"),  # told without index: its names are those of Quincunx
+    ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
+    ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias
     ("py:class", r"[^.]*"),  # shapes where napoleon expects a type: Returns: int64 [n, P]: ...
 ]
 
@@ -58,6 +60,7 @@ def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", before_napoleon, priority=400)
     app.connect("autodoc-process-signature", readable)
+    app.connect("missing-reference", as_python_does)
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -76,3 +79,33 @@ def readable(
 ) -> tuple[str | None, str | None]:
     """Arrays in signatures by what they hold: ``ndarray[int64]``."""
     return tuple(text and ARRAY.sub(r"~numpy.ndarray[\1]", text) for text in (signature, returns))  # type: ignore[return-value]
+
+
+def as_python_does(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """A name in a docstring means what it means in that class or module, where it may be inherited or imported.
+
+    If it means nothing there, it means the only thing of that name in its package, or anywhere.
+    """
+    module = sys.modules.get(node.get("py:module") or "")
+    if node["refdomain"] != "py" or module is None:
+        return None
+    domain, target = env.domains.python_domain, node["reftarget"]
+    names = []
+    if cls := getattr(module, node.get("py:class") or "", None):
+        names += [f"{base.__module__}.{base.__qualname__}.{target}" for base in cls.__mro__]
+    first, _, rest = target.partition(".")
+    meant = getattr(module, first, None)
+    if isinstance(meant, ModuleType):
+        names.append(f"{meant.__name__}.{rest}".rstrip("."))
+    elif hasattr(meant, "__qualname__"):
+        names.append(f"{meant.__module__}.{meant.__qualname__}.{rest}".rstrip("."))
+    elif meant is not None:  # a constant does not know where it comes from
+        names += [name for name in domain.objects if name.endswith(f".{target}") and resolve_name(name) is meant]
+    anywhere = [name for name, _ in domain.find_obj(env, None, None, target, None, searchmode=1)]
+    package = module.__name__.rpartition(".")[0] + "."
+    near = [name for name in anywhere if name.startswith(package)] or anywhere
+    names += near if len(near) == 1 else []
+    for name in names:
+        if name in domain.objects:
+            return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
+    return None

@@ -233,7 +233,7 @@ MODULE = """
 
 ```{{eval-rst}}
 .. automodule:: quincunx_env.{module}
-   :members:{options}
+   :members:
 ```
 """
 
@@ -242,7 +242,7 @@ MODULES = {
         "Games and engines",
         "`quincunx_env` itself offers most of these names. The spiral game's modules are those of "
         "[Quincunx](quincunx.md) in small.",
-        ("games", "yardstick", "spiral."),
+        ("games", "render", "yardstick", "spiral."),
     ),
     "quincunx": ("Quincunx", "[The rules](../../RULES.md#part-1--quincunx) as code.", ("quincunx.",)),
     "core": (
@@ -282,9 +282,7 @@ def reference() -> dict[Path, str]:
         text = REFERENCE.format(title=title, about=about)
         for entry in asked:
             inside = sorted(path.stem for path in (package / entry[:-1]).glob("[!_]*.py")) if entry[-1] == "." else [""]
-            # The spiral game's names are those of Quincunx, and a reference to one of them means the latter.
-            options = "\n   :no-index:" if entry == "spiral." else ""
-            text += "".join(MODULE.format(module=entry + module, options=options) for module in inside)
+            text += "".join(MODULE.format(module=entry + module) for module in inside)
         texts[HERE / "api" / f"{name}.md"] = text
     return texts
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from quincunx_env import quincunx, spiral
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.render import ansi as quincunx_ansi
-from quincunx_env.spiral.render import ansi as spiral_ansi
+from quincunx_env.core.scene import Play, Scene
+from quincunx_env.quincunx import render as quincunx_render
+from quincunx_env.spiral import render as spiral_render
 
 
 class Kind(NamedTuple):
@@ -22,13 +23,31 @@ class Kind(NamedTuple):
     """An observer of one width under all rules, if the width depends on them."""
     ansi: Callable[..., str]
     """A game as text: takes a game and the seat that looks, None to show all hands."""
+    scene: Callable[..., Scene]
+    """What there is to see of a game: takes the same."""
+    candidate: Callable[[Any, int, int], Play]
+    """What a play would score: takes a game, a card and a cell."""
 
 
 GAMES: dict[str, Kind] = {
     "quincunx": Kind(
-        quincunx.Rules, quincunx.multiplayer_rules, quincunx.Observer, quincunx.FixedObserver, quincunx_ansi
+        quincunx.Rules,
+        quincunx.multiplayer_rules,
+        quincunx.Observer,
+        quincunx.FixedObserver,
+        quincunx_render.ansi,
+        quincunx_render.scene,
+        quincunx_render.candidate,
     ),
-    "spiral": Kind(spiral.Rules, spiral.Rules, spiral.Observer, None, spiral_ansi),
+    "spiral": Kind(
+        spiral.Rules,
+        spiral.Rules,
+        spiral.Observer,
+        None,
+        spiral_render.ansi,
+        spiral_render.scene,
+        spiral_render.candidate,
+    ),
 }
 """The games there are, by name."""
 
