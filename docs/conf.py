@@ -36,7 +36,7 @@ myst_heading_anchors = 4  # headings have the anchors that code-hosting sites gi
 myst_enable_extensions = ["colon_fence"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 600  # seconds for a cell, on a busy machine
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -97,7 +97,7 @@ def as_python_does(app: Any, env: Any, node: Any, content: Any) -> Any:
     meant = getattr(module, first, None)
     if isinstance(meant, ModuleType):
         names.append(f"{meant.__name__}.{rest}".rstrip("."))
-    elif hasattr(meant, "__qualname__"):
+    elif meant is not None and hasattr(meant, "__qualname__"):
         names.append(f"{meant.__module__}.{meant.__qualname__}.{rest}".rstrip("."))
     elif meant is not None:  # a constant does not know where it comes from
         names += [name for name in domain.objects if name.endswith(f".{target}") and resolve_name(name) is meant]

@@ -1,4 +1,7 @@
-"""Write the parts of the documentation that follow from the code: ``make docs``. A test keeps them up to date."""
+"""Write the parts of the documentation that follow from the code, and paint its pictures: ``make docs``.
+
+A test keeps both up to date.
+"""
 
 import inspect
 import re
@@ -8,17 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import docstring_parser
+import numpy as np
+from PIL import Image
 
 import quincunx_env
-from quincunx_env import Observer, Rules, quincunx_v0, spiral, spiral_v0
+from agents.greedy import greedy
+from quincunx_env import Observer, Rules, quincunx_v0, render, spiral, spiral_v0
 from quincunx_env.adapters import sb3
 from quincunx_env.core.observation import Observer as AnyObserver
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.aec import CardGameAEC
 from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.learner import LearnerVectorEnv
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
+from quincunx_env.games import observer_of
 from quincunx_env.quincunx import FixedObserver
+from quincunx_env.render import Frame
 
 HERE = Path(__file__).parent
 
@@ -66,6 +75,8 @@ ENVIRONMENT = """\
 {make}
 ```
 
+{picture}
+
 {facts}
 """
 
@@ -88,6 +99,7 @@ class Page:
         signatures: functions whose parameters are the arguments.
         left_out: parameters that are none.
         observer: where the environment has its observer, whose table is shown.
+        picture: one of `PICTURES`.
         rules: heading of the rules of the game in RULES.md.
     """
 
@@ -98,6 +110,7 @@ class Page:
     signatures: tuple[Callable[..., Any], ...]
     left_out: tuple[str, ...] = ()
     observer: str = "unwrapped.observer"
+    picture: str = "solitaire"
     rules: str = "part-1--quincunx"
 
     def text(self) -> str:
@@ -123,6 +136,7 @@ class Page:
             sources=", ".join(f"`{each.__name__.removeprefix('quincunx_env.')}`" for each in self.told),
             summary=docstrings[0].short_description,
             make=self.make,
+            picture=f"![a game, as the environment paints it](../pictures/{self.picture}.png)",
             rules=self.rules,
             facts="\n".join(["| | |", "|---|---|", *facts]),
         ) + "".join(f"\n## {title}\n\n{sections[title]}\n" for title in SECTIONS if title in sections)
@@ -179,6 +193,7 @@ ENVIRONMENTS = {
         ("action_space",),
         (LearnerVectorEnv, GamesVectorEnv),
         (LearnerVectorEnv,),
+        picture="two-players",
     ),
     "quincunx": Page(
         "Quincunx for two to four players",
@@ -187,6 +202,7 @@ ENVIRONMENTS = {
         (quincunx_v0, CardGameAEC, quincunx_v0.raw_env),
         (quincunx_v0.raw_env, CardGameAEC),
         ("options", "name", "rules"),
+        picture="open-start",
     ),
     "spiral": Page(
         "The spiral game",
@@ -196,6 +212,7 @@ ENVIRONMENTS = {
         (spiral_v0.raw_env, CardGameAEC),
         ("options", "name", "rules"),
         rules="part-2--the-spiral-game",
+        picture="spiral",
     ),
     "batched": Page(
         "Many games for several players",
@@ -204,6 +221,7 @@ ENVIRONMENTS = {
         (BatchedGames,),
         (BatchedGames,),
         observer="observer",
+        picture="open-start",
     ),
     "sb3": Page(
         "stable-baselines3",
@@ -216,6 +234,31 @@ ENVIRONMENTS = {
     ),
 }
 """By the names of the files in ``docs/environments``."""
+
+
+# --- Pictures --------------------------------------------------------------------------------------------------------
+
+PICTURES: dict[str, tuple[BaseRules, int]] = {
+    "solitaire": (Rules(), 7),
+    "two-players": (Rules(num_players=2), 12),
+    "open-start": (Rules(num_players=3, start="open"), 13),
+    "spiral": (spiral.Rules(), 12),
+}
+"""By the names of the files in ``docs/pictures``: which game, and how many plays the greedy agent has made."""
+
+
+def pictures() -> dict[Path, Frame]:
+    """The pictures, by path."""
+    rng = np.random.default_rng(0)
+    painted = {}
+    for name, (rules, plays) in PICTURES.items():
+        observer = observer_of(rules, preview=True)
+        batch: Any = observer.BATCH(rules, 1)
+        batch.reset(seed=8)
+        for _ in range(plays):
+            batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))
+        painted[HERE / "pictures" / f"{name}.png"] = render.frame(batch.to_game(0), scale=0.7)
+    return painted
 
 
 # --- Reference -------------------------------------------------------------------------------------------------------
@@ -298,3 +341,6 @@ if __name__ == "__main__":
     for path, text in pages().items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
+    for path, picture in pictures().items():
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(picture).save(path, optimize=True)

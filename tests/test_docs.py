@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
@@ -20,6 +22,18 @@ def test_generated_pages_are_up_to_date() -> None:
 
     for path, text in pages().items():
         assert path.read_text() == text, f"{path.name} is out of date: run `make docs`"
+
+
+def test_pictures_show_what_is_painted_now() -> None:
+    """Up to the edges of letters, which another build of the font engine draws otherwise."""
+    for library in ("pygame", "sb3_contrib"):
+        pytest.importorskip(library)
+    from docs.generate import pictures
+
+    for path, picture in pictures().items():
+        kept = np.asarray(Image.open(path).convert("RGB"), np.int16)
+        assert kept.shape == picture.shape
+        assert np.abs(kept - picture).mean() < 2, f"{path.name} is out of date: run `make docs`"
 
 
 def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path) -> None:
