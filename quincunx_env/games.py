@@ -4,9 +4,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from quincunx_env import quincunx, spiral
+from quincunx_env.core.notation import BaseNotation
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.notation import Notation as QuincunxNotation
 from quincunx_env.quincunx.render import ansi as quincunx_ansi
+from quincunx_env.spiral.notation import Notation as SpiralNotation
 from quincunx_env.spiral.render import ansi as spiral_ansi
 
 
@@ -22,13 +25,20 @@ class Kind(NamedTuple):
     """An observer of one width under all rules, if the width depends on them."""
     ansi: Callable[..., str]
     """A game as text: takes a game and the seat that looks, None to show all hands."""
+    notation: BaseNotation[Any]
+    """How its actions and positions are written."""
 
 
 GAMES: dict[str, Kind] = {
     "quincunx": Kind(
-        quincunx.Rules, quincunx.multiplayer_rules, quincunx.Observer, quincunx.FixedObserver, quincunx_ansi
+        quincunx.Rules,
+        quincunx.multiplayer_rules,
+        quincunx.Observer,
+        quincunx.FixedObserver,
+        quincunx_ansi,
+        QuincunxNotation(),
     ),
-    "spiral": Kind(spiral.Rules, spiral.Rules, spiral.Observer, None, spiral_ansi),
+    "spiral": Kind(spiral.Rules, spiral.Rules, spiral.Observer, None, spiral_ansi, SpiralNotation()),
 }
 
 

@@ -20,6 +20,8 @@ LAYERS = (
     "quincunx",
     "spiral",
     "games",
+    "text",
+    "record",
     "yardstick",
     "testing",
     "envs",
@@ -34,13 +36,26 @@ LAYERS = (
 GAMES = {"quincunx", "spiral"}
 """Subpackages that know nothing of each other."""
 
-WITHIN = ("cards", "grid", "rules", "deal", "scoring", "game", "batch", "observation", "policy", "resample", "render")
+WITHIN = (
+    "cards",
+    "grid",
+    "rules",
+    "deal",
+    "scoring",
+    "game",
+    "batch",
+    "observation",
+    "policy",
+    "resample",
+    "notation",
+    "render",
+)
 """Modules of `core` and of a game: each imports from those before it, others from all of them."""
 
 OUTSIDE = {"agents", "train", "tests"}
 """A checkout has them, an installed package has not."""
 
-HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro"}
+HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro", "textual"}
 """Nothing but an adapter or a program imports these when it is imported itself."""
 
 

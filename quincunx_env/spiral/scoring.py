@@ -93,6 +93,11 @@ class Score:
     column: LineScore
 
     @property
+    def parts(self) -> dict[str, int]:
+        """Points by line and kind: ``row runs``."""
+        return {f"{line} {name}": points for line, score in vars(self).items() for name, points in vars(score).items()}
+
+    @property
     def points(self) -> int:
         """Sum of both lines."""
         return self.row.points + self.column.points
