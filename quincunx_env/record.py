@@ -154,7 +154,7 @@ class Record:
         """
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
-            yield take(game, number, action), game
+            yield _take(game, number, action), game
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
@@ -219,18 +219,23 @@ def take(game: Game, number: int, action: int) -> Turn:
         action: of the engines.
 
     Raises:
-        RecordError: if it breaks the rules; the game has not changed then.
+        IllegalAction: if it is illegal; the game has not changed then.
     """
-    notation = kind_of(game.rules).notation
-    round, seat = game.round, game.mover
     before = game.copy()
+    gains = game.step(action)
+    notation = kind_of(game.rules).notation
+    text, worth = notation.print_action(game.rules, action), notation.worth(before, action)
+    return Turn(number, before.round, before.mover, action, text, worth, gains)
+
+
+def _take(game: Game, number: int, action: int) -> Turn:
+    """`take` for a record that is to follow the rules."""
     try:
-        gains = game.step(action)
+        return take(game, number, action)
     except IllegalAction as error:
+        notation = kind_of(game.rules).notation
         said = notation.print_action(game.rules, action) if 0 <= action < game.rules.num_actions else action
         raise RecordError(f"play {number}, {said}, breaks the rules: {error}; {notation.legal(game)}") from error
-    text, worth = notation.print_action(game.rules, action), notation.worth(before, action)
-    return Turn(number, round, seat, action, text, worth, gains)
 
 
 def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
@@ -365,7 +370,7 @@ def _read_turn(line: _Line, game: Game, number: int) -> int:
     except ValueError as error:
         raise line.wrong(f"play {number} is illegible: {error}; {notation.legal(game)}") from error
     try:
-        turn = take(game, number, action)
+        turn = _take(game, number, action)
     except RecordError as error:
         raise line.wrong(error) from error
     if line.text != _turn(turn):

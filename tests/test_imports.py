@@ -29,7 +29,9 @@ LAYERS = (
     "spiral_v0",
     "adapters",
     "arena",
+    "play",
     "__init__",
+    "__main__",
 )
 """Modules and subpackages: each imports from those before it, and a subpackage from itself."""
 
