@@ -7,10 +7,11 @@ from quincunx_env import quincunx, spiral
 from quincunx_env.core.notation import BaseNotation
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.scene import Play, Scene
+from quincunx_env.quincunx import render as quincunx_render
 from quincunx_env.quincunx.notation import Notation as QuincunxNotation
-from quincunx_env.quincunx.render import ansi as quincunx_ansi
+from quincunx_env.spiral import render as spiral_render
 from quincunx_env.spiral.notation import Notation as SpiralNotation
-from quincunx_env.spiral.render import ansi as spiral_ansi
 
 
 class Kind(NamedTuple):
@@ -25,6 +26,10 @@ class Kind(NamedTuple):
     """An observer of one width under all rules, if the width depends on them."""
     ansi: Callable[..., str]
     """A game as text: takes a game and the seat that looks, None to show all hands."""
+    scene: Callable[..., Scene]
+    """What there is to see of a game: takes the same."""
+    candidate: Callable[[Any, int, int], Play]
+    """What a play would score: takes a game, a card and a cell."""
     notation: BaseNotation[Any]
     """How its actions and positions are written."""
 
@@ -35,10 +40,21 @@ GAMES: dict[str, Kind] = {
         quincunx.multiplayer_rules,
         quincunx.Observer,
         quincunx.FixedObserver,
-        quincunx_ansi,
+        quincunx_render.ansi,
+        quincunx_render.scene,
+        quincunx_render.candidate,
         QuincunxNotation(),
     ),
-    "spiral": Kind(spiral.Rules, spiral.Rules, spiral.Observer, None, spiral_ansi, SpiralNotation()),
+    "spiral": Kind(
+        spiral.Rules,
+        spiral.Rules,
+        spiral.Observer,
+        None,
+        spiral_render.ansi,
+        spiral_render.scene,
+        spiral_render.candidate,
+        SpiralNotation(),
+    ),
 }
 
 

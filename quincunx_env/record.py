@@ -45,9 +45,9 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Domain, check_seed
 from quincunx_env.core.files import write_atomically
 from quincunx_env.core.game import BaseGame, IllegalAction
-from quincunx_env.core.notation import Worth
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.games import GAMES, kind_of, name_of
+from quincunx_env.text import Worth, print_action, worth
 
 VERSION = 1
 _TITLE = "quincunx_env record"
@@ -81,7 +81,8 @@ class Turn(NamedTuple):
     text: str
     """The action as it is written."""
     worth: Worth | None
-    """What the play scores, in parts; an announcement has that of its play. None where plays score nothing."""
+    """What the play scores, in parts; an announcement has that of its play. None where plays score nothing, or where it
+    was not asked for."""
     gains: list[int]
     """What each seat gained or lost by it."""
 
@@ -108,8 +109,9 @@ class Record:
         for name in self.seats:
             if not name or name != " ".join(name.split()) or set(name) & set(",#"):
                 raise RecordError(f"the name of a seat has no comma, #, line break or outer space, got {name!r}")
-        for _ in self.replay():
-            pass
+        game = _start(self.rules, self.dealt)
+        for number, action in enumerate(self.actions, 1):
+            _take(game, number, action)
 
     @classmethod
     def from_game(
@@ -147,14 +149,10 @@ class Record:
         return game
 
     def replay(self) -> Iterator[tuple[Turn, Game]]:
-        """Every action with the game after it; the game is the same one, going on.
-
-        Raises:
-            RecordError: at a play that breaks the rules: its number, what it says, why it is illegal and what is legal.
-        """
+        """Every action with the game after it; the game is the same one, going on."""
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
-            yield _take(game, number, action), game
+            yield take(game, number, action, explain=True), game
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
@@ -164,8 +162,9 @@ class Record:
     # --- Text --------------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        lines = [*_header(self.rules, self.dealt, self.seats), *_turns(self.turns)]
-        game = self.game()
+        game = _start(self.rules, self.dealt)
+        turns = (take(game, number, action) for number, action in enumerate(self.actions, 1))
+        lines = [*_header(self.rules, self.dealt, self.seats), *_turns(turns)]
         lines.append(f"{'over' if game.over else 'stopped'} {_numbers(game.totals)}")
         text = "\n".join(lines)
         return f"{text}\ncheck {zlib.crc32(text.encode()):08x}"
@@ -210,22 +209,22 @@ class Record:
             raise RecordError(f"{path}: {error}") from error
 
 
-def take(game: Game, number: int, action: int) -> Turn:
+def take(game: Game, number: int, action: int, explain: bool = False) -> Turn:
     """Take an action in a game and tell what came of it.
 
     Args:
         game: goes on.
         number: how many actions there are with this one.
         action: of the engines.
+        explain: tell what the play is worth, too.
 
     Raises:
         IllegalAction: if it is illegal; the game has not changed then.
     """
-    before = game.copy()
+    round, seat, before = game.round, game.mover, game.copy()
     gains = game.step(action)
-    notation = kind_of(game.rules).notation
-    text, worth = notation.print_action(game.rules, action), notation.worth(before, action)
-    return Turn(number, before.round, before.mover, action, text, worth, gains)
+    scores = worth(before, action) if explain else None
+    return Turn(number, round, seat, action, print_action(game, action), scores, gains)
 
 
 def _take(game: Game, number: int, action: int) -> Turn:
@@ -233,9 +232,9 @@ def _take(game: Game, number: int, action: int) -> Turn:
     try:
         return take(game, number, action)
     except IllegalAction as error:
-        notation = kind_of(game.rules).notation
-        said = notation.print_action(game.rules, action) if 0 <= action < game.rules.num_actions else action
-        raise RecordError(f"play {number}, {said}, breaks the rules: {error}; {notation.legal(game)}") from error
+        said = print_action(game, action) if 0 <= action < game.rules.num_actions else action
+        legal = kind_of(game.rules).notation.legal(game)
+        raise RecordError(f"play {number}, {said}, breaks the rules: {error}; {legal}") from error
 
 
 def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:

@@ -15,8 +15,9 @@ For logs, for people, and for players that read: what a seat may not know is not
   seat 1:    0 points, hand: 10 cards
   pile: 11 cards
 >>> gains = game.step(parse_action(game, "9LK (0, 3)"))
->>> to_text(game, seat=0).splitlines()[-1]
-'  last: seat 0 played 9LK (0, 3), worth +9 (basic +9)'
+>>> print(to_text(game, seat=0).partition("last: ")[2])
+seat 0 played 9LK at (0, 3): 9 points
+    basic +9 (0, 4)
 >>> to_json(game, seat=1)["last"]["worth"]
 {'points': 9, 'draws': 0, 'parts': {'basic': 9}}
 >>> parse_action(game, "9LK (0, 3)")  # doctest: +ELLIPSIS
@@ -25,13 +26,41 @@ quincunx_env.core.game.IllegalAction: 9LK cannot be played at (0, 3): it is not 
 """
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from quincunx_env.core.game import BaseGame
-from quincunx_env.core.notation import BaseNotation, Json
+from quincunx_env.core.scene import Play
 from quincunx_env.games import kind_of, name_of
 
 Game = BaseGame[Any, Any]
+Json = dict[str, Any]
+
+
+class Worth(NamedTuple):
+    """What a play scores at once, and for what."""
+
+    points: int
+    """Sum of the parts."""
+    draws: int
+    """Cards that it earns, whether or not the pile has them."""
+    parts: dict[str, int]
+    """Points by what they are for; only those that are not 0."""
+
+    def __str__(self) -> str:
+        parts = [f"{name} {points:+}" for name, points in self.parts.items()]
+        draws = [f"{self.draws} draw{'s' * (self.draws > 1)}"] if self.draws else []
+        return f"{self.points:+}" + (f" ({', '.join(parts + draws)})" if parts or draws else "")
+
+
+def worth(game: Game, action: int) -> Worth | None:
+    """What a play would score at once, by the true points of the play an announcement; None where plays score nothing.
+
+    Args:
+        game: as it stands.
+        action: of the engine; legal.
+    """
+    kind = kind_of(game.rules)
+    return _worth(kind.candidate(game, *kind.notation.place(game, action)))
 
 
 def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
@@ -42,16 +71,13 @@ def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
         seat: the seat that looks: other hands show as numbers of cards. None shows all hands.
         legal: list the legal plays, if it is this seat's turn, with what each scores at once.
     """
-    rules, notation = game.rules, _notation(game)
-    lines = [kind_of(rules).ansi(game, seat)]
-    if last := notation.last(game):
-        scored = "" if last.worth is None else f", worth {last.worth}"
-        lines.append(f"  last: seat {last.seat} played {notation.print_action(rules, last.action)}{scored}")
+    kind = kind_of(game.rules)
+    lines = [kind.ansi(game, seat)]
     if legal and seat in (None, game.mover):
-        lines.append(f"  {notation.legal(game)}")
-        for play in notation.plays(game):
-            worth = notation.worth(game, play)
-            lines.append(f"    {notation.print_action(rules, play)}" + ("" if worth is None else f": {worth}"))
+        lines.append(f"  {kind.notation.legal(game)}")
+        for play in kind.notation.plays(game):
+            scores = worth(game, play)
+            lines.append(f"    {print_action(game, play)}" + ("" if scores is None else f": {scores}"))
     return "\n".join(lines)
 
 
@@ -77,8 +103,7 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
     | ``legal`` | if asked for: the legal plays, if it is this seat's turn, as in ``last`` but for the seat |
     | Quincunx: ``order`` | rows of the plies on which the cards came, 0 for those dealt face up |
     | ``pile`` | cards left in it |
-    | ``pending`` | Simpleton: the ``action`` whose points are to be announced, ``least`` and ``most``; ``worth`` if |
-    | | legal plays are asked for |
+    | ``pending`` | Simpleton: the play (``action``) whose points are to be announced, from ``least`` to ``most`` |
     | ``lost``, ``rating`` | solitaire: whether the hand ran out; how a finished round is rated |
     | The spiral game: ``dealer``, ``next`` | the seat that deals; the cell of the next card |
 
@@ -90,12 +115,37 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
         seat: the seat that looks. None shows all hands.
         legal: with the legal plays.
     """
-    return {"game": name_of(game.rules), "rules": asdict(game.rules)} | _notation(game).to_json(game, seat, legal)
+    rules, notation = game.rules, kind_of(game.rules).notation
+    seats, moves = range(rules.num_players), seat in (None, game.mover)
+    last = kind_of(rules).scene(game, seat).last
+    told = {
+        "game": name_of(rules),
+        "rules": asdict(rules),
+        "seat": seat,
+        "round": game.round,
+        "first": game.first,
+        "ply": game.ply,
+        "mover": None if game.over else game.mover,
+        "over": game.over,
+        "winners": [*game.winners] if game.over else None,
+        "totals": [*game.totals],
+        "scores": [*game.scores],
+        "hand_sizes": [len(game.hand(player)) for player in seats],
+        "hands": [notation.names(game.hand(player)) if seat in (None, player) else None for player in seats],
+        "last": last and _action(game, notation.play(rules, last.card, last.cell), _worth(last)),
+        "legal": None,
+        **notation.state(game),
+    }
+    if last:
+        told["last"]["seat"] = (game.first + game.ply - 1) % rules.num_players
+    if legal:
+        told["legal"] = [_action(game, play, worth(game, play)) for play in notation.plays(game) if moves]
+    return told
 
 
 def print_action(game: Game, action: int) -> str:
     """Write an action of the engine: ``2MK (1, 3)``, in the spiral game ``9H``, with Simpleton also ``announce 12``."""
-    return _notation(game).print_action(game.rules, action)
+    return kind_of(game.rules).notation.print_action(game.rules, action)
 
 
 def parse_action(game: Game, text: str) -> int:
@@ -106,8 +156,18 @@ def parse_action(game: Game, text: str) -> int:
     Raises:
         IllegalAction: if it says none, naming the mistake and what is legal.
     """
-    return _notation(game).parse_action(game, text)
+    return kind_of(game.rules).notation.parse_action(game, text)
 
 
-def _notation(game: Game) -> BaseNotation[Any]:
-    return kind_of(game.rules).notation
+def _worth(play: Play) -> Worth | None:
+    if not play.scored:
+        return None
+    parts: dict[str, int] = {}
+    for part in play.parts:
+        if part.points:
+            parts[part.name] = parts.get(part.name, 0) + part.points
+    return Worth(play.points, play.draws, parts)
+
+
+def _action(game: Game, action: int, scores: Worth | None) -> Json:
+    return {"action": print_action(game, action), "number": action, "worth": scores and scores._asdict()}

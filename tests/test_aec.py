@@ -232,7 +232,7 @@ def test_pettingzoo_finds_nothing_in_any_combination_of_the_spiral_game(scoring:
 
 
 def check_rendering(options: Options) -> None:
-    """`render_test`, which asks for a window too and gets text."""
+    """`render_test`, which asks for a window and for pictures too, and gets text."""
     # It looks for no mask in the infos.
     lenient = {"illegal": "lose"} if options.get("mask_in") == "info" else {}
     render_test(lambda render_mode: new(options | lenient | {"render_mode": "ansi"}, wrapped=True))
@@ -255,7 +255,7 @@ def test_agents_and_their_spaces(options: Options) -> None:
     assert isinstance(env, AECEnv)
     assert isinstance(wrapped, AECEnv)
     assert env.metadata["name"] == f"{options.get('game', 'quincunx')}_v0" == str(wrapped)
-    assert env.metadata["render_modes"] == ["ansi"]
+    assert env.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
     assert env.possible_agents == agents == wrapped.possible_agents
     given = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
     flat = observer_of(rules, options.get("preview", False)).flat_space()
@@ -938,7 +938,7 @@ def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
         ({"mask_in": "infos"}, "mask_in must be one of 'obs', 'info', 'both', got 'infos'"),
         ({"mask_in": None}, "mask_in must be one of"),
         ({"illegal": "ignore"}, "illegal must be one of 'raise', 'lose', got 'ignore'"),
-        ({"render_mode": "human"}, "render_mode must be one of None, 'ansi', got 'human'"),
+        ({"render_mode": "rgb"}, "render_mode must be one of None, 'ansi', 'rgb_array', 'human', got 'rgb'"),
         ({"excuse": 1}, "excuse must be True or False, got 1"),
         ({"pawns": "yes"}, "pawns must be True or False"),
         ({"flush": None}, "flush must be True or False"),

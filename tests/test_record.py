@@ -195,8 +195,8 @@ def test_any_position_of_a_record_can_be_shown() -> None:
     record = Record.parse(RECORD)
     assert [to_json(record.game(actions))["totals"] for actions in range(3)] == [[0, 0], [3, 0], [3, 28]]
     assert [(turn.seat, turn.text, str(turn.worth)) for turn in record.turns] == [
-        (0, "AV (0, 1)", "+3 (basic -2, pairs +5)"),
-        (1, "AM (0, 2)", "+28 (basic -2, threes +30)"),
+        (0, "AV (0, 1)", "+3 (basic -2, pair +5)"),
+        (1, "AM (0, 2)", "+28 (basic -2, three +30)"),
     ]
 
 

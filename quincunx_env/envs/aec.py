@@ -12,8 +12,8 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Mask
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.envs.common import REWARDS, DealSequence, Game, Spelling, check_option, margin, outcome
-from quincunx_env.games import kind_of
+from quincunx_env.envs.common import METADATA, REWARDS, DealSequence, Game, Spelling, check_option, margin, outcome
+from quincunx_env.render import Frame, Renderer
 
 
 class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
@@ -47,13 +47,13 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         fixed_width: observations and actions have one layout under all rules of the game.
         illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the episode.
         illegal_reward: what the offender then gets; the others get 0.
-        render_mode: ``"ansi"`` or None.
+        render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
+            ``"human"``: a window shows the game whenever it changes. The last two need pygame.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  as in AECEnv
         "name": "card_game",
-        "render_modes": ["ansi"],
-        "render_fps": 2,
+        **METADATA,
         "is_parallelizable": False,
     }
 
@@ -73,7 +73,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         super().__init__()
         check_option("reward", reward, *REWARDS)
         check_option("mask_in", mask_in, "obs", "info", "both")
-        check_option("render_mode", render_mode, None, "ansi")
+        check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
         self.rules = rules
         self.spelling = Spelling(rules, "flat", preview, illegal=illegal, fixed_width=fixed_width)
@@ -81,6 +81,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self.reward = reward
         self.illegal_reward = illegal_reward
         self.render_mode = render_mode
+        self._renderer = Renderer(render_mode, name, METADATA["render_fps"])
         self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -137,6 +138,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self._skip_agent_selection = None
         self.agent_selection = self.possible_agents[self._game.mover]
         self._inform()
+        self._renderer.moved(self._game)
 
     def _inform(self) -> None:
         """Bring the infos up to date."""
@@ -174,6 +176,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self._inform()
         if game.over:
             self.terminations = dict.fromkeys(self.agents, True)
+        self._renderer.moved(game)
 
     def _rewards(self, gains: list[int]) -> list[float]:
         if self.reward == "outcome":
@@ -191,12 +194,13 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             return np.zeros(self.observer.num_actions, np.int8)
         return self.observer.mask(game)
 
-    def render(self) -> str | None:
-        """The game as text, all hands shown, if ``render_mode`` is ``"ansi"``."""
-        return kind_of(self.rules).ansi(self.game) if self.render_mode == "ansi" else None
+    def render(self) -> str | Frame | None:
+        """The game with all hands, as ``render_mode`` says: text, a picture (uint8 [height, width, 3]), or None."""
+        return self._renderer.render(self.game) if self.render_mode else None
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Close the window, if there is one."""
+        self._renderer.close()
 
     def get_state(self) -> dict[str, Any]:
         """A snapshot of everything that changes, for `set_state`."""

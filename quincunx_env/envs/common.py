@@ -21,8 +21,8 @@ Game = BaseGame[Any, Any]
 AnyGame = TypeVar("AnyGame", bound=Game)
 Batch = BaseBatch[Any, Any]
 
-METADATA: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}
-"""Of every Gymnasium environment here."""
+METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
+"""Of every environment of one game here."""
 
 Number = TypeVar("Number", int, float, np.ndarray[Any, Any])
 

@@ -11,9 +11,10 @@ from gymnasium.vector import AutoresetMode
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, REWARDS, Info, Spelling, check_option, end_rewards, step_rewards
+from quincunx_env.envs.common import METADATA, REWARDS, Game, Info, Spelling, check_option, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.games import observer_of, rules_of
+from quincunx_env.render import Frame, Renderer
 
 
 class LearnerVectorEnv(GamesVectorEnv):
@@ -68,7 +69,6 @@ class LearnerVectorEnv(GamesVectorEnv):
         **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
-        check_option("render_mode", render_mode, None, "ansi")
         rules = rules_of(game, **options)
         check_option("seat", seat, "rotate", *range(rules.num_players))
         if (opponents is None) == (pool is None):
@@ -164,15 +164,19 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
     """One game of `LearnerVectorEnv`.
 
     Args:
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None, as in
+            `quincunx_env.envs.solitaire.SolitaireEnv`.
         options: those of `LearnerVectorEnv`, except ``num_envs``, ``autoreset_mode`` and ``copy``.
     """
 
     metadata: dict[str, Any] = METADATA
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, render_mode: str | None = None, **options: Any) -> None:
+        check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.envs = LearnerVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED, **options)
         self.metadata = dict(self.metadata)
-        self.render_mode = self.envs.render_mode
+        self.render_mode = render_mode
+        self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
         self.observation_space = self.envs.single_observation_space
         self.action_space = self.envs.single_action_space
 
@@ -187,6 +191,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
             options["deal"] = [options["deal"]]
         observation, info = self.envs.reset(seed=seed, options=options)
         super().reset(seed=None if seed is None else int(seed))
+        self._show()
         return self._only(observation), self._only_info(info)
 
     def step(self, action: Any) -> tuple[Pieces | Flat, float, bool, bool, Info]:
@@ -197,6 +202,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
             ResetNeeded: before the first reset and after the end of a game.
         """
         observation, rewards, terminated, _, info = self.envs.step(np.asarray(action)[None])
+        self._show()
         return self._only(observation), float(rewards[0]), bool(terminated[0]), False, self._only_info(info)
 
     @staticmethod
@@ -227,7 +233,23 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         mask: npt.NDArray[np.bool_] = self.envs.action_masks()[0]
         return mask
 
-    def render(self) -> str | None:
-        """The game as text, all hands shown, if ``render_mode`` is ``"ansi"``."""
-        pictures = self.envs.render()
-        return pictures[0] if pictures else None
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self._renderer.moved(self.game)
+
+    @property
+    def game(self) -> Game:
+        """A plain copy of the game in progress.
+
+        Raises:
+            ResetNeeded: if there is none yet.
+        """
+        return self.envs.to_game(0)
+
+    def render(self) -> str | Frame | None:
+        """The game with all hands, as ``render_mode`` says: text, a picture (uint8 [height, width, 3]), or None."""
+        return self._renderer.render(self.game) if self.render_mode else None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()

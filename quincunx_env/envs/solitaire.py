@@ -18,8 +18,8 @@ from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.render import ansi
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.render import Frame, Renderer
 
 _FINAL = ("score", "value", "lost", "rating", "penalty", "seed", "game")
 
@@ -76,7 +76,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
             the round as lost.
         reward: ``"points"``, the only one the solitaire knows.
         lost_value: what a lost round is worth.
-        render_mode: ``"ansi"`` or None.
+        render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
+            ``"human"``: a window shows the game whenever it changes. The last two need pygame.
 
     ## Version History
     v0: first release.
@@ -100,7 +101,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         lost_value: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
-        check_solitaire_options(reward, lost_value, render_mode)
+        check_solitaire_options(reward, lost_value)
+        check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
         self.spelling = Spelling(self.rules, observation, preview, actions, illegal, fixed_width)
         self.observer = self.spelling.observer
@@ -110,6 +112,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         self.render_mode = render_mode
         # A dictionary of its own: Gymnasium's vector environments before 1.4 write into it.
         self.metadata = dict(self.metadata)
+        self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
         self._game: Game | None = None
         self._deals = DealSequence()
         self._value = 0.0
@@ -134,6 +137,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         self._game = self._deals.deal(Game, self.rules, seed, reset_options(options, "deal").get("deal"))
         super().reset(seed=None if seed is None else int(seed))
         self._value = 0.0
+        self._renderer.moved(self.game)
         return self.spelling.observe(self.game), {"action_mask": self.spelling.mask(self.game)}
 
     def step(self, action: Any) -> tuple[Pieces | Flat, SupportsFloat, bool, bool, Info]:
@@ -159,6 +163,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
             info = self._final(game, self._value + reward)
         self._value += reward
         info["action_mask"] = self.spelling.mask(self.game)
+        self._renderer.moved(game)
         return self.spelling.observe(self.game), reward, game.over, False, info
 
     def _final(self, game: Game, value: float) -> Info:
@@ -170,9 +175,13 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         """The mask of ``info["action_mask"]`` as bool."""
         return self.spelling.mask(self.game).view(np.bool_)
 
-    def render(self) -> str | None:
-        """The game as text, if ``render_mode`` is ``"ansi"``."""
-        return ansi(self.game) if self.render_mode == "ansi" else None
+    def render(self) -> str | Frame | None:
+        """The game as ``render_mode`` says: text, a picture (uint8 [height, width, 3]), or None."""
+        return self._renderer.render(self.game) if self.render_mode else None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()
 
     def get_state(self) -> dict[str, Any]:
         """A snapshot of the game, its place among the seeded deals and the generator, for `set_state`."""
@@ -208,9 +217,10 @@ class SolitaireVectorEnv(GamesVectorEnv):
         autoreset_mode: an `AutoresetMode` or its value, see `GamesVectorEnv`.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: rounds end by themselves; only None is accepted.
-        edge_contact, excuse, pawns, flush, observation, preview, actions, fixed_width, illegal, reward, lost_value,
-            render_mode: as in `SolitaireEnv`. In ``reset``'s options ``"deal"`` is a sequence with a deal for each row
-            (for each row of ``reset_mask``).
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns of each game.
+        edge_contact, excuse, pawns, flush, observation, preview, actions, fixed_width, illegal, reward, lost_value: as
+            in `SolitaireEnv`. In ``reset``'s options ``"deal"`` is a sequence with a deal for each row (for each row of
+            ``reset_mask``).
     """
 
     def __init__(
@@ -235,7 +245,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
     ) -> None:
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 plays")
-        check_solitaire_options(reward, lost_value, render_mode)
+        check_solitaire_options(reward, lost_value)
         rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
         spelling = Spelling(rules, observation, preview, actions, illegal, fixed_width)
         super().__init__(Batch(rules, num_envs), spelling, autoreset_mode, copy, render_mode)
@@ -268,13 +278,12 @@ class SolitaireVectorEnv(GamesVectorEnv):
         return dict(zip(_FINAL, values, strict=True))
 
 
-def check_solitaire_options(reward: str, lost_value: float, render_mode: str | None) -> None:
+def check_solitaire_options(reward: str, lost_value: float) -> None:
     """Refuse what the solitaire does not know.
 
     Raises:
         ValueError: naming the option and what is allowed.
     """
     check_option("reward", reward, "points")
-    check_option("render_mode", render_mode, None, "ansi")
     if not isinstance(lost_value, int | float) or not math.isfinite(lost_value):
         raise ValueError(f"lost_value must be a finite number, got {lost_value!r}")

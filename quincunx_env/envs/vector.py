@@ -14,8 +14,8 @@ from gymnasium.vector.utils import batch_space
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import MAX_SEED, BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.envs.common import METADATA, Batch, Info, Spelling, as_deals, reset_options
-from quincunx_env.games import kind_of
+from quincunx_env.envs.common import METADATA, Batch, Game, Info, Spelling, as_deals, check_option, reset_options
+from quincunx_env.render import Frame, Renderer
 
 
 class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -37,14 +37,15 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         spelling: of observations, actions and masks.
         autoreset_mode: an `AutoresetMode` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
-        render_mode: ``"ansi"`` or None.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns of each game.
     """
 
-    metadata: dict[str, Any] = METADATA
+    metadata: dict[str, Any] = METADATA | {"render_modes": ["ansi", "rgb_array"]}
 
     def __init__(
         self, batch: Batch, spelling: Spelling, autoreset_mode: AutoresetMode | str, copy: bool, render_mode: str | None
     ) -> None:
+        check_option("render_mode", render_mode, None, *self.metadata["render_modes"])
         self.batch = batch
         self.spelling = spelling
         self.rules = batch.rules
@@ -57,6 +58,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.render_mode = render_mode
+        self._renderer = Renderer(render_mode, "", METADATA["render_fps"])
         self._copy = copy
         self._mask_buffer: Bools | None = None
         self._dealt_once = False
@@ -185,14 +187,23 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """The mask of every row as bool, [num_envs, ...] (a new array); all False where a game is over."""
         return self.spelling.mask_batch(self.batch)
 
-    def render(self) -> tuple[str, ...] | None:
-        """The games as text, if ``render_mode`` is ``"ansi"``."""
-        if self.render_mode != "ansi":
+    def render(self) -> tuple[str | Frame, ...] | None:
+        """Each game as ``render_mode`` says: its text, or its picture (uint8 [height, width, 3])."""
+        if self.render_mode is None:
             return None
+        shown: list[Any] = [self._renderer.render(self.to_game(row)) for row in range(self.num_envs)]
+        return tuple(shown)
+
+    def to_game(self, row: int) -> Game:
+        """A plain copy of the game of a row.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
         if not self._dealt_once:
             raise ResetNeeded("no games have been dealt yet: call reset() first")
-        ansi = kind_of(self.rules).ansi
-        return tuple(ansi(self.batch.to_game(row)) for row in range(self.num_envs))
+        game: Game = self.batch.to_game(row)
+        return game
 
     # --- State -------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 >>> session.play(session.parse("AV (0, 1)")).gains
 [3, 0]
 >>> session.candidates()[0].text, str(session.candidates()[0].worth)
-('CV (1, 3)', '+30 (threes +30)')
+('CV (1, 3)', '+30 (three +30)')
 >>> session.undo()
 >>> session.game.totals, session.mover
 ([0, 0], 0)
@@ -13,21 +13,58 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from quincunx_env.arena.policies import name_of, resolve
+from quincunx_env.arena.policies import name_of, resolve, short_names
 from quincunx_env.core.game import BaseGame
-from quincunx_env.core.notation import Worth
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.games import kind_of, observer_of
+from quincunx_env.games import name_of as kind_name
 from quincunx_env.record import Deals, Record, Seeded, Turn, take
-from quincunx_env.text import parse_action
+from quincunx_env.text import Worth, parse_action, print_action, worth
 
 PERSON = "human"
-"""What records call a person."""
+"""What records, and whoever names players, call a person."""
+
+_USUAL = {"quincunx": "heuristic-v0", "spiral": "spiral-heuristic-v0"}
+
+
+def usual_agent(rules: BaseRules) -> str:
+    """The name of an agent that plays quickly and well by these rules; without a checkout there is none: `PERSON`."""
+    name = _USUAL[kind_name(rules)]
+    return name if name in short_names() else PERSON
+
+
+def seated(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> list[str | None]:
+    """Players by seat, as a `Session` takes them.
+
+    Args:
+        rules: which game.
+        seat: the seat of a person.
+        opponents: names of agents, or `PERSON`: one for all other seats, or one for each that follows ``seat``; by
+            default the `usual_agent`.
+
+    Raises:
+        ValueError: if there is no such seat, or there are too few or too many opponents.
+    """
+    others = rules.num_players - 1
+    if not 0 <= seat <= others:
+        raise ValueError(f"these rules have the seats 0 to {others}, got {seat}")
+    names = [*(opponents or [usual_agent(rules)])]
+    names = names * others if len(names) == 1 else names
+    if len(names) != others:
+        raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
+    players = [None, *(None if name == PERSON else name for name in names)]
+    return players[-seat:] + players[:-seat] if seat else players
+
+
+def seated_again(record: Record) -> list[str | None]:
+    """Players by seat, as a record names them; people where it names nobody."""
+    return [None if name == PERSON else name for name in record.seats or [PERSON] * record.rules.num_players]
 
 
 class Candidate(NamedTuple):
@@ -76,10 +113,12 @@ class Session:
             raise ValueError(f"these rules have {rules.num_players} seats, got {len(players)} players")
         self.rules = rules
         self.names = tuple(PERSON if player is None else name_of(player) for player in players)
+        self._players, self._advised_by = tuple(players), adviser
         self._policies = [_policy(player, rules) for player in players]
         self._adviser = _policy(adviser, rules)
         self._dealt = Seeded(int(np.random.default_rng().integers(2**31))) if dealt is None else dealt
         self._seed = seed
+        self._asking = Lock()  # agents may keep something from one question to the next: one at a time
         self._observer = observer_of(rules, preview=True)
         self.turns: list[Turn] = []
         self.game: BaseGame[Any, Any] = self.record.game()
@@ -97,6 +136,10 @@ class Session:
         for action in record.actions:
             session.play(action)
         return session
+
+    def again(self) -> Self:
+        """A new game of the same players, from another deal."""
+        return type(self)(self.rules, self._players, None, self._advised_by, self._seed)
 
     # --- Who looks, who moves ----------------------------------------------------------------------------------------
 
@@ -139,7 +182,7 @@ class Session:
         Raises:
             IllegalAction: if it is illegal, saying what would be legal; nothing has changed then.
         """
-        turn = take(self.game, len(self.turns) + 1, action)
+        turn = take(self.game, len(self.turns) + 1, action, explain=True)
         self.turns.append(turn)
         return turn
 
@@ -171,11 +214,11 @@ class Session:
 
     def candidates(self) -> list[Candidate]:
         """The legal plays, those with most points first; none while an announcement is due."""
-        notation, game = kind_of(self.rules).notation, self.game
-        plays = (
-            Candidate(play, notation.print_action(self.rules, play), notation.worth(game, play))
-            for play in notation.plays(game)
-        )
+        game = self.game
+        plays = [
+            Candidate(play, print_action(game, play), worth(game, play))
+            for play in kind_of(self.rules).notation.plays(game)
+        ]
         return sorted(plays, key=lambda play: play.worth is not None and (-play.worth.points, -play.worth.draws))
 
     def advise(self) -> int | None:
@@ -189,11 +232,11 @@ class Session:
         return None if self._adviser is None else self._ask(self._adviser)
 
     def _ask(self, policy: Policy) -> int:
-        game = self.game
-        observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
-        mask = self._observer.mask(game)[None].astype(bool)
+        game, observer = self.game.copy(), self._observer
+        observation = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
         rng = np.random.default_rng([self._seed, game.mover, len(self.turns)])
-        return int(policy(observation, mask, rng)[0])
+        with self._asking:
+            return int(policy(observation, observer.mask(game)[None].astype(bool), rng)[0])
 
     # --- Records -----------------------------------------------------------------------------------------------------
 

@@ -1,15 +1,14 @@
-"""How plays, announcements and positions of Quincunx are written."""
+"""How plays and announcements of Quincunx are written, and what its positions have to tell."""
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
-from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.notation import BaseNotation, Json, Last, Worth
-from quincunx_env.quincunx import scoring
+from quincunx_env.core.notation import BaseNotation
 from quincunx_env.quincunx.cards import NAMES, card_name, parse_card, print_cards
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, Rules
-from quincunx_env.quincunx.scoring import RATINGS, Score, rating
+from quincunx_env.quincunx.scoring import RATINGS, rating
 
 _PLAY = re.compile(r"(\w+)\s*\(?\s*(\d{1,2})\s*[,\s]\s*(\d{1,2})\s*\)?", re.ASCII)
 _ANNOUNCEMENT = re.compile(r"(?:announce\s+)?([-+]?\d{1,4})", re.ASCII)
@@ -46,6 +45,21 @@ class Notation(BaseNotation[Game]):
             raise ValueError(f"{play[1]} belongs to the extended deck, which these rules do not use")
         return card * rules.num_cells + rules.grid.cell((int(play[2]), int(play[3])))
 
+    def play(self, rules: Rules, card: int, cell: int) -> int:
+        """See `BaseNotation.play`."""
+        return card * rules.num_cells + cell
+
+    def place(self, game: Game, action: int) -> tuple[int, int]:
+        """See `BaseNotation.place`."""
+        if game.pending and action >= game.rules.num_plays_encoded:
+            return game.pending
+        return divmod(action, game.rules.num_cells)
+
+    def plays(self, game: Game) -> Iterable[int]:
+        """See `BaseNotation.plays`."""
+        cells = game.legal_cells()
+        return (self.play(game.rules, card, cell) for card in game.legal_cards() for cell in cells)
+
     def legal(self, game: Game) -> str:
         """See `BaseNotation.legal`."""
         if game.over:
@@ -55,51 +69,17 @@ class Notation(BaseNotation[Game]):
         cells = " ".join(str(game.rules.grid.place(cell)) for cell in game.legal_cells())
         return f"seat {game.mover} may play {print_cards(game.legal_cards())} at {cells}"
 
-    def plays(self, game: Game) -> Iterable[int]:
-        """See `BaseNotation.plays`."""
-        cells = game.legal_cells()
-        return (card * game.rules.num_cells + cell for card in game.legal_cards() for cell in cells)
-
-    def worth(self, game: Game, action: int) -> Worth:
-        """See `BaseNotation.worth`."""
-        rules = game.rules
-        announcing = game.pending and action >= rules.num_plays_encoded
-        return _worth(game.score(*(game.pending if announcing else divmod(action, rules.num_cells))))  # type: ignore[misc]
-
-    def last(self, game: Game) -> Last | None:
-        """See `BaseNotation.last`; with Simpleton it has the true points."""
-        if not game.ply:
-            return None
-        rules, cell = game.rules, game.order.index(game.ply)
-        before = game.board[:]
-        before[cell] = EMPTY
-        score = scoring.score(rules, before, cell, game.board[cell])
-        seat = (game.first + game.ply - 1) % rules.num_players
-        return Last(seat, game.board[cell] * rules.num_cells + cell, _worth(score))
-
-    def own(self, game: Game, seat: int | None, legal: bool) -> Json:
-        """See `BaseNotation.own`."""
-        rules, side, cells = game.rules, game.rules.grid.side, game.rules.num_cells
-        rows = [slice(start, start + side) for start in range(0, cells, side)]
-        pending: Json | None = None
-        if game.pending:
-            card, cell = game.pending
-            worth = self.worth(game, rules.num_plays_encoded) if legal and seat in (None, game.mover) else None
-            pending = {
-                "action": f"{card_name(card)} {rules.grid.place(cell)}",
-                "least": ANNOUNCE_MIN,
-                "most": ANNOUNCE_MAX,
-                "worth": worth and worth._asdict(),
-            }
+    def state(self, game: Game) -> dict[str, Any]:
+        """See `BaseNotation.state`."""
+        rules, side = game.rules, game.rules.grid.side
+        rows = [slice(start, start + side) for start in range(0, rules.num_cells, side)]
+        pending = game.pending and self.print_action(rules, self.play(rules, *game.pending))
+        finished = game.over and rules.num_players == 1
         return {
             "board": [self.names(game.board[row]) for row in rows],
             "order": [[ply if ply >= 0 else None for ply in game.order[row]] for row in rows],
             "pile": len(game.pile),
-            "pending": pending,
+            "pending": pending and {"action": pending, "least": ANNOUNCE_MIN, "most": ANNOUNCE_MAX},
             "lost": game.lost,
-            "rating": RATINGS[rating(game.totals[0], game.lost)] if game.over and rules.num_players == 1 else None,
+            "rating": RATINGS[rating(game.totals[0], game.lost)] if finished else None,
         }
-
-
-def _worth(score: Score) -> Worth:
-    return Worth(score.points, len(score.draws), {name: points for name, points in score.parts.items() if points})

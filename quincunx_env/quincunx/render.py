@@ -1,49 +1,185 @@
-"""A game of Quincunx as text."""
+"""What there is to see of a game of Quincunx: its cards, and a game as a scene and as text."""
+
+from math import cos, pi, sin
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.quincunx.cards import card_name, print_cards
+from quincunx_env.core.scene import Disc, Face, Play, Point, Polygon, Scene, Seat, Stroke, Suit
+from quincunx_env.quincunx.cards import CARDS, card_name
 from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.scoring import RATINGS, rating
+from quincunx_env.quincunx.rules import OPEN_SPAN
+from quincunx_env.quincunx.scoring import RATINGS, parts, rating
 
 
-def ansi(game: Game, seat: int | None = None) -> str:
-    """The grid, hands, pile and scores of a game, readable without colour.
+def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
+    """The grid, hands, pile and scores of a game, and what the last play scored.
 
     Args:
         game: what to show.
         seat: the seat that looks: the other hands show as numbers of cards. None shows all hands.
+        colour: with the escape sequences of a terminal; readable without.
     """
-    rules = game.rules
-    rows, columns = [range(rules.grid.side)] * 2
+    return scene(game, seat).text(colour)
+
+
+def scene(game: Game, seat: int | None = None) -> Scene:
+    """What a seat sees of a game; None sees all hands."""
+    rules, grid = game.rules, game.rules.grid
+    cells = range(rules.num_cells)
+    rows, columns = [range(grid.side)] * 2
     if rules.start == "open":
-        shown = [cell for cell in range(rules.num_cells) if game.board[cell] != EMPTY or game.legal[cell]]
-        places = zip(*map(rules.grid.place, shown), strict=True)
+        shown = (cell for cell in cells if game.board[cell] != EMPTY or game.legal[cell])
+        places = zip(*map(grid.place, shown), strict=True)
         rows, columns = (range(min(axis), max(axis) + 1) for axis in places)
-    lines = ["     " + " ".join(f"{column:<4}" for column in columns)]
-    for row in rows:
-        cells = (rules.grid.cell((row, column)) for column in columns)
-        lines.append(f"{row:>3}  " + " ".join(f"{_cell(game, cell):<4}" for cell in cells))
-    for player in range(rules.num_players):
-        mark = ">" if player == game.mover and not game.over else " "
-        cards = game.hand(player)
-        hand = print_cards(cards) if seat in (None, player) else f"{len(cards)} cards"
-        lines.append(f"{mark} seat {player}: {game.totals[player]:>4} points, hand: {hand}")
-    lines.append(f"  pile: {len(game.pile)} cards")
+    winners = game.winners if game.over and rules.num_players > 1 else ()
+    seats = [
+        Seat(
+            name=f"seat {player}",
+            score=game.totals[player],
+            held=sum(game.hands[player]),
+            cards=game.hand(player) if seat in (None, player) else None,
+            moves=player == game.mover and not game.over,
+            won=player in winners,
+        )
+        for player in range(rules.num_players)
+    ]
+    pending = None
     if game.pending:
         card, cell = game.pending
-        lines.append(f"  announcing {card_name(card)} at {rules.grid.place(cell)}")
-    if game.over:
-        lines.append(f"  over: {_ending(game)}")
-    return "\n".join(line.rstrip() for line in lines)
+        pending = Play(f"{card_name(card)} at {grid.place(cell)}", card, cell, (), scored=False)
+    return Scene(
+        title=_title(game),
+        faces=FACES,
+        side=grid.side,
+        rows=rows,
+        columns=columns,
+        room=OPEN_SPAN + 1 if rules.start == "open" else grid.side,
+        board={cell: game.board[cell] for cell in cells if game.board[cell] != EMPTY},
+        legal=frozenset(cell for cell in cells if game.legal[cell]),
+        face_down=False,
+        seats=seats,
+        seat=seat,
+        mover=game.mover,
+        pile=len(game.pile),
+        last=_last(game),
+        pending=pending,
+        notes=_notes(game),
+    )
 
 
-def _cell(game: Game, cell: int) -> str:
-    if game.board[cell] == EMPTY:
-        return "." if game.legal[cell] else " "
-    return card_name(game.board[cell])
+def candidate(game: Game, card: int, cell: int) -> Play:
+    """What a card would score in an empty cell."""
+    title = f"{card_name(card)} at {game.rules.grid.place(cell)}"
+    return Play(title, card, cell, parts(game.rules, game.board, cell, card))
 
 
-def _ending(game: Game) -> str:
-    if game.rules.num_players == 1:
-        return RATINGS[rating(game.totals[0], game.lost)]
-    return "won by seat " + " and ".join(map(str, game.winners))
+def _last(game: Game) -> Play | None:
+    """The last play of the round. Its points follow from the grid: they were counted before anything else happened."""
+    if not game.ply:
+        return None
+    cell = game.order.index(game.ply)
+    board = game.board[:]
+    card, board[cell] = board[cell], EMPTY
+    player = (game.mover - 1) % game.rules.num_players
+    title = f"seat {player} played {card_name(card)} at {game.rules.grid.place(cell)}"
+    return Play(title, card, cell, parts(game.rules, board, cell, card))
+
+
+def _title(game: Game) -> str:
+    rules = game.rules
+    options = {
+        "open start": rules.start == "open",
+        "edge contact": rules.edge_contact,
+        "Excuse": rules.excuse,
+        "Pawns": rules.pawns,
+        "flush bonus": rules.flush,
+        "Simpleton": rules.simpleton,
+    }
+    players = "solitaire" if rules.num_players == 1 else f"{rules.num_players} players"
+    return ", ".join((f"Quincunx, {players}", *(name for name, played in options.items() if played)))
+
+
+def _notes(game: Game) -> tuple[str, ...]:
+    rules, notes = game.rules, []
+    if rules.match:
+        notes.append(f"round {game.round + 1} of {rules.num_rounds}")
+    if game.over and game.ply == rules.num_plays:
+        costs = (f"seat {seat} {-cost}" for seat, cost in enumerate(game.penalties))
+        notes.append(f"left in hand: {', '.join(costs)}")
+    if game.over and rules.num_players == 1:
+        notes.append(f"over: {RATINGS[rating(game.totals[0], game.lost)]}")
+    elif game.over:
+        notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
+    return tuple(notes)
+
+
+# --- Cards -----------------------------------------------------------------------------------------------------------
+
+
+def _turn(count: int, radius: float, start: float = -pi / 2) -> list[Point]:
+    """Points at even distances on a circle."""
+    angles = [start + 2 * pi * index / count for index in range(count)]
+    return [(radius * cos(angle), radius * sin(angle)) for angle in angles]
+
+
+def _rays() -> tuple[Polygon, ...]:
+    tips, left, right = _turn(8, 1.0), _turn(8, 0.62, -pi / 2 - 0.25), _turn(8, 0.62, -pi / 2 + 0.25)
+    return tuple(map(Polygon, zip(tips, left, right, strict=True)))
+
+
+def _wave(y: float) -> Stroke:
+    steps = [-0.86 + 1.72 * step / 24 for step in range(25)]
+    return Stroke(tuple((x, y + 0.2 * sin(x * 1.5 * pi)) for x in steps), 0.25)
+
+
+def _leaf() -> tuple[Polygon | Stroke, ...]:
+    """Two arcs that meet in the tip at the upper right, with a stem and a vein."""
+    steps = [step / 16 for step in range(17)]
+    along = [(1.15 - 1.95 * step, 0.66 * sin(pi * step**0.85)) for step in steps]
+    blade = ((x * 0.71 - y * 0.71, -x * 0.71 - y * 0.71) for x, y in (*along, *((x, -y) for x, y in reversed(along))))
+    stem = Stroke(((-0.82, 0.82), (-0.5, 0.5)), 0.15)
+    return Polygon(tuple(blade)), Stroke(((-0.5, 0.5), (0.34, -0.34)), 0.11, cut=True), stem
+
+
+def _trefoil(start: float, stop: float) -> tuple[Point, ...]:
+    """A part of the trefoil knot, seen from above."""
+    angles = [start + (stop - start) * step / 40 for step in range(41)]
+    return tuple((0.29 * (sin(t) + 2 * sin(2 * t)), -0.18 - 0.29 * (cos(t) - 2 * cos(2 * t))) for t in angles)
+
+
+def _knot() -> tuple[Stroke, ...]:
+    """The whole knot, then where it passes over itself once more with a gap on either side."""
+    over = [pi / 2 + third * 2 * pi / 3 for third in range(3)]
+    gaps = [Stroke(_trefoil(angle - 0.22, angle + 0.22), 0.5, cut=True) for angle in over]
+    bridges = [Stroke(_trefoil(angle - 0.4, angle + 0.4), 0.24) for angle in over]
+    return (Stroke(_trefoil(0, 2 * pi), 0.24), *gaps, *bridges)
+
+
+def _wyrm() -> tuple[Disc | Stroke, ...]:
+    """A serpent that winds upwards from a thin tail to a head with an eye."""
+    steps = [step / 30 for step in range(31)]
+    spine = [(0.62 * sin(2.1 * pi * step) - 0.08, 0.84 - 1.42 * step) for step in steps]
+    body = [Stroke(tuple(spine[at : at + 2]), 0.12 + 0.26 * min(1.0, 1.6 * steps[at])) for at in range(30)]
+    (x, y) = spine[-1]
+    return (*body, Disc((x, y), 0.31), Disc((x + 0.06, y - 0.08), 0.1, cut=True))
+
+
+SUITS = (
+    Suit("Moons", "M", (64, 68, 92), 103, (Disc((-0.08, 0), 0.9), Disc((0.36, -0.12), 0.72, cut=True))),
+    Suit("Suns", "S", (226, 146, 0), 172, (Disc((0, 0), 0.5), *_rays())),
+    Suit("Waves", "V", (0, 110, 190), 33, (_wave(-0.5), _wave(0.04), _wave(0.58))),
+    Suit("Leaves", "L", (0, 140, 90), 35, _leaf()),
+    Suit("Wyrms", "Y", (190, 40, 20), 160, _wyrm()),
+    Suit("Knots", "K", (190, 90, 160), 169, _knot()),
+)
+"""In the order of the rules. The colours stay apart for colour-blind eyes, too."""
+
+FACES = tuple(
+    Face(
+        name=card.name,
+        rank=card.rank,
+        suits=tuple(suit for bit, suit in enumerate(SUITS) if card.suits >> bit & 1),
+        note="Excuse" if card.rank == "X" else str(card.value) if not card.rank.isdigit() else "",
+    )
+    for card in CARDS
+)
+"""By card id. The small print is the value in sums of what bears no number."""

@@ -7,10 +7,12 @@ a play quickly.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import and_
 from typing import NamedTuple
 
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.scoring import Part
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.grid import BOXES, LINES, Grid
 from quincunx_env.quincunx.rules import Rules
@@ -66,26 +68,27 @@ def line_bonus(ranks: Sequence[int | None], at: int) -> int:
 
     R4: a line scores once, three of a kind before straight.
     """
-    if ranks[at] is None:
-        return 0
-    if _run(ranks, at, 0) >= 3:
-        return THREE_BONUS
-    return STRAIGHT_BONUS if max(_run(ranks, at, 1), _run(ranks, at, -1)) >= 3 else 0
+    return line_run(ranks, at)[0]
 
 
-def _run(ranks: Sequence[int | None], at: int, step: int) -> int:
-    """Length of the unbroken run through ``at`` in which the rank changes by ``step`` from card to card."""
-    length, here = 1, ranks[at]
+def line_run(ranks: Sequence[int | None], at: int) -> tuple[int, range]:
+    """`line_bonus`, and the indices of the cards that make it."""
+    for bonus, step in ((THREE_BONUS, 0), (STRAIGHT_BONUS, 1), (STRAIGHT_BONUS, -1)):
+        if ranks[at] is not None and len(run := _run(ranks, at, step)) >= 3:
+            return bonus, run
+    return 0, range(0)
+
+
+def _run(ranks: Sequence[int | None], at: int, step: int) -> range:
+    """Indices of the unbroken run through ``at`` in which the rank changes by ``step`` from card to card."""
+    here = ranks[at]
     assert here is not None
-    for direction in (-1, 1):
-        distance = 1
-        while (
-            0 <= at + direction * distance < len(ranks)
-            and ranks[at + direction * distance] == here + direction * distance * step
-        ):
-            distance += 1
-        length += distance - 1
-    return length
+    start, stop = at, at + 1
+    while start > 0 and ranks[start - 1] == here + (start - 1 - at) * step:
+        start -= 1
+    while stop < len(ranks) and ranks[stop] == here + (stop - at) * step:
+        stop += 1
+    return range(start, stop)
 
 
 # --- 1.4.4 Pair ------------------------------------------------------------------------------------------------------
@@ -125,6 +128,12 @@ def flush_line(suits: Sequence[int], at: int) -> bool:
         suits[start] & suits[start + 1] & suits[start + 2] & suits[start + 3]
         for start in range(max(at - 3, 0), min(at, len(suits) - 4) + 1)
     )
+
+
+def flush_run(suits: Sequence[int], at: int) -> range:
+    """Indices of the longest unbroken run through ``at`` whose cards all share a suit; the first of equal ones."""
+    runs = [range(start, stop) for start in range(at + 1) for stop in range(at + 1, len(suits) + 1)]
+    return max((run for run in runs if reduce(and_, suits[run.start : run.stop])), key=len, default=range(0))
 
 
 def flush_box(suits: Sequence[int]) -> bool:
@@ -223,6 +232,44 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
         ),
         power=power_points(CARDS[card].suits, after) if powered else 0,
         flushes=flushes(rules, board, cell, card) if rules.flush else (),
+    )
+
+
+def parts(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[Part, ...]:
+    """What `score` adds up, each part with the cells that it comes from; takes the same.
+
+    The points of a power play stand with the cards that count in it.
+    """
+    grid, found = rules.grid, score(rules, board, cell, card)
+    after = list(board)
+    after[cell] = card
+    ranks = [rank_order(other, rules.pawns) for other in after]
+    suits = [CARDS[other].suits if other != EMPTY else 0 for other in after]
+    lines = _whole_lines(rules, cell)
+
+    def others(line: Sequence[int], indices: range) -> tuple[int, ...]:
+        return tuple(line[index] for index in indices if line[index] != cell)
+
+    def run(name: str) -> tuple[int, ...]:
+        return others(lines[name], line_run([ranks[place] for place in lines[name]], 4)[1])
+
+    def flush(name: str) -> tuple[int, ...]:
+        if name in BOXES:
+            return grid.boxes[cell][BOXES.index(name)]
+        return others(lines[name], flush_run([suits[place] for place in lines[name]], 4))
+
+    powered: list[Part] = []
+    if any(power(card, after[neighbour]) for neighbour in grid.adjacent[cell]):
+        values = {place: power_points(suits[cell], [other]) for place, other in enumerate(after)}
+        powered = [Part("power", points, (place,)) for place, points in values.items() if points]
+    return (
+        *(Part("basic", points, (grid.cell(place),)) for place, points in found.basic.items()),
+        *(Part("draw", 0, (grid.cell(place),), 1) for place in found.draws),
+        *(Part("three", THREE_BONUS, run(name)) for name in found.threes),
+        *(Part("straight", STRAIGHT_BONUS, run(name)) for name in found.straights),
+        *(Part("pair", PAIR_BONUS, (grid.cell(place),)) for place in found.pairs),
+        *powered,
+        *(Part("flush", FLUSH_BONUS, flush(name)) for name in found.flushes),
     )
 
 

@@ -1,14 +1,12 @@
-"""How plays and positions of the spiral game are written."""
+"""How plays of the spiral game are written, and what its positions have to tell."""
 
 from collections.abc import Iterable
+from typing import Any
 
-from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.notation import BaseNotation, Json, Last, Worth
-from quincunx_env.spiral import scoring
+from quincunx_env.core.notation import BaseNotation
 from quincunx_env.spiral.cards import NAMES, card_name, parse_card, print_cards
 from quincunx_env.spiral.game import Game
-from quincunx_env.spiral.rules import ROWS, SIDE, SPIRAL, Rules
-from quincunx_env.spiral.scoring import Score
+from quincunx_env.spiral.rules import ROWS, SIDE, Rules
 
 
 class Notation(BaseNotation[Game]):
@@ -24,37 +22,27 @@ class Notation(BaseNotation[Game]):
         """See `BaseNotation.read_action`."""
         return parse_card(text.strip())
 
-    def legal(self, game: Game) -> str:
-        """See `BaseNotation.legal`."""
-        return "the game is over" if game.over else f"seat {game.mover} may play {print_cards(game.legal_cards())}"
+    def play(self, rules: Rules, card: int, cell: int) -> int:
+        """See `BaseNotation.play`."""
+        return card
+
+    def place(self, game: Game, action: int) -> tuple[int, int]:
+        """See `BaseNotation.place`."""
+        assert game.cell is not None
+        return action, game.cell
 
     def plays(self, game: Game) -> Iterable[int]:
         """See `BaseNotation.plays`."""
         return game.legal_cards()
 
-    def worth(self, game: Game, action: int) -> Worth | None:
-        """See `BaseNotation.worth`."""
-        return _worth(game.score(action)) if game.rules.scoring == "play" else None
+    def legal(self, game: Game) -> str:
+        """See `BaseNotation.legal`."""
+        return "the game is over" if game.over else f"seat {game.mover} may play {print_cards(game.legal_cards())}"
 
-    def last(self, game: Game) -> Last | None:
-        """See `BaseNotation.last`."""
-        if not game.ply:
-            return None
-        rules, cell = game.rules, SPIRAL[game.ply]
-        before = game.board[:]
-        before[cell] = EMPTY
-        card = game.board[cell]
-        worth = _worth(scoring.score(before, cell, card, rules.fifteens)) if rules.scoring == "play" else None
-        return Last((game.first + game.ply - 1) % 2, card, worth)
-
-    def own(self, game: Game, seat: int | None, legal: bool) -> Json:
-        """See `BaseNotation.own`."""
+    def state(self, game: Game) -> dict[str, Any]:
+        """See `BaseNotation.state`."""
         return {
             "board": [self.names(game.board[cell] for cell in row) for row in ROWS],
             "dealer": game.dealer,
             "next": None if game.cell is None else [*divmod(game.cell, SIDE)],
         }
-
-
-def _worth(score: Score) -> Worth:
-    return Worth(score.points, 0, {name: points for name, points in score.parts.items() if points})

@@ -1,34 +1,120 @@
-"""A spiral game as text."""
+"""What there is to see of a spiral game: its cards, and a game as a scene and as text."""
+
+from collections.abc import Sequence
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.spiral.cards import card_name, print_cards
+from quincunx_env.core.scene import Disc, Face, Play, Polygon, Scene, Seat, Suit
+from quincunx_env.core.scoring import Part
+from quincunx_env.spiral.cards import CARDS, RANKS, card_name
 from quincunx_env.spiral.game import Game
-from quincunx_env.spiral.rules import ROWS, SIDE
+from quincunx_env.spiral.rules import COLUMNS, PLAYS, ROWS, SIDE, SPIRAL
+from quincunx_env.spiral.scoring import Line, parts, score_hand
 
 
-def ansi(game: Game, seat: int | None = None) -> str:
-    """The square, hands and scores of a game, readable without colour; the next card goes where ``()`` stands.
+def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
+    """The square, hands and scores of a game, and what the last play scored; the next card goes where ``()`` stands.
 
     Args:
         game: what to show.
         seat: the seat that looks: the other hand shows as a number of cards. None shows both hands.
+        colour: with the escape sequences of a terminal; readable without.
     """
-    lines = ["     " + " ".join(f"{column:<3}" for column in range(SIDE))]
-    for number, row in enumerate(ROWS):
-        cells = ("()" if cell == game.cell else _cell(game.board[cell]) for cell in row)
-        lines.append(f"{number:>3}  " + " ".join(f"{cell:<3}" for cell in cells))
-    for player in range(2):
-        mark = ">" if player == game.mover and not game.over else " "
-        cards = game.hand(player)
-        hand = print_cards(cards) if seat in (None, player) else f"{len(cards)} cards"
-        role = "dealer" if player == game.dealer else "non-dealer"
-        lines.append(f"{mark} seat {player} ({role}): {game.totals[player]:>3} points, hand: {hand}")
+    return scene(game, seat).text(colour)
+
+
+def scene(game: Game, seat: int | None = None) -> Scene:
+    """What a seat sees of a game; None sees both hands."""
+    full = game.over and game.ply == PLAYS and game.rules.scoring == "end"
+    seats = [
+        Seat(
+            name=f"seat {player} ({'dealer' if player == game.dealer else 'non-dealer'})",
+            score=game.totals[player],
+            held=sum(game.hands[player]),
+            cards=game.hand(player) if seat in (None, player) else None,
+            moves=player == game.mover and not game.over,
+            won=game.over and player in game.winners,
+        )
+        for player in range(2)
+    ]
+    return Scene(
+        title=_title(game),
+        faces=FACES,
+        side=SIDE,
+        rows=range(SIDE),
+        columns=range(SIDE),
+        room=SIDE,
+        board={cell: card for cell, card in enumerate(game.board) if card != EMPTY},
+        legal=frozenset() if game.cell is None else frozenset({game.cell}),
+        face_down=True,
+        seats=seats,
+        seat=seat,
+        mover=game.mover,
+        last=_last(game),
+        rows_score=_hands(game, ROWS) if full else {},
+        columns_score=_hands(game, COLUMNS) if full else {},
+        notes=_notes(game),
+    )
+
+
+def candidate(game: Game, card: int, cell: int) -> Play:
+    """What a card would score in a cell."""
+    return Play(f"{card_name(card)} at {divmod(cell, SIDE)}", card, cell, *_parts(game, game.board, card, cell))
+
+
+def _last(game: Game) -> Play | None:
+    if not game.ply:
+        return None
+    cell, board = SPIRAL[game.ply], game.board[:]
+    card, board[cell] = board[cell], EMPTY
+    title = f"seat {1 - game.mover} played {card_name(card)} at {divmod(cell, SIDE)}"
+    return Play(title, card, cell, *_parts(game, board, card, cell))
+
+
+def _parts(game: Game, board: Sequence[int], card: int, cell: int) -> tuple[tuple[Part, ...], bool]:
+    """The parts of a play, and whether plays score at all."""
+    scored = game.rules.scoring == "play"
+    return parts(board, cell, card, game.rules.fifteens) if scored else (), scored
+
+
+def _hands(game: Game, lines: Sequence[Line]) -> dict[int, int]:
+    """Points of full rows or columns, by number."""
+    hands = ([game.board[cell] for cell in line] for line in lines)
+    return {number: score_hand(hand, game.rules.fifteens).points for number, hand in enumerate(hands)}
+
+
+def _title(game: Game) -> str:
+    options = {"scored at the end": game.rules.scoring == "end", "fifteens": game.rules.fifteens}
+    return ", ".join(("Spiral game", *(name for name, played in options.items() if played)))
+
+
+def _notes(game: Game) -> tuple[str, ...]:
+    notes = []
     if game.rules.deals > 1:
-        lines.append(f"  deal {game.round + 1} of {game.rules.deals}")
+        notes.append(f"deal {game.round + 1} of {game.rules.deals}")
     if game.over:
-        lines.append("  over: won by seat " + " and ".join(map(str, game.winners)))
-    return "\n".join(line.rstrip() for line in lines)
+        notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
+    return tuple(notes)
 
 
-def _cell(card: int) -> str:
-    return "." if card == EMPTY else card_name(card)
+# --- Cards -----------------------------------------------------------------------------------------------------------
+
+
+def _heart(up: int) -> tuple[Disc | Polygon, ...]:
+    """A heart on its tip (``up`` 1), or upside down (-1)."""
+    wedge = ((-0.83, -0.14 * up), (-0.4, -0.4 * up), (0.4, -0.4 * up), (0.83, -0.14 * up), (0.0, 0.88 * up))
+    return Disc((-0.43, -0.35 * up), 0.45), Disc((0.43, -0.35 * up), 0.45), Polygon(wedge)
+
+
+_STEM = Polygon(((0.06, 0.1), (0.3, 0.92), (-0.3, 0.92), (-0.06, 0.1)))
+_CLUB = (Disc((0, -0.48), 0.43), Disc((-0.46, 0.22), 0.43), Disc((0.46, 0.22), 0.43), Disc((0, 0), 0.22), _STEM)
+
+SUITS = (
+    Suit("spades", "S", (58, 60, 76), 103, (*_heart(-1), _STEM)),
+    Suit("hearts", "H", (196, 52, 24), 160, _heart(1)),
+    Suit("clubs", "C", (0, 132, 86), 35, _CLUB),
+    Suit("diamonds", "D", (0, 108, 190), 33, (Polygon(((0, -0.95), (0.72, 0), (0, 0.95), (-0.72, 0))),)),
+)
+"""In the order of the pack: four colours, so that a flush is seen at a glance."""
+
+FACES = tuple(Face(card.name, RANKS[card.rank].replace("T", "10"), (SUITS[card.suit],)) for card in CARDS)
+"""By card id."""

@@ -7,6 +7,7 @@ from itertools import combinations
 from math import prod
 
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.scoring import Part
 from quincunx_env.spiral.cards import CARDS
 from quincunx_env.spiral.rules import LINES
 
@@ -34,25 +35,14 @@ def runs(line: Line, at: int) -> int:
 
     R12: times the number of cards of each rank of the run, that of the card itself included.
     """
-    ranks = _ranks(line)
-    low = high = CARDS[line[at]].rank
-    while ranks[low - 1]:
-        low -= 1
-    while ranks[high + 1]:
-        high += 1
-    length = high - low + 1
-    return length * prod(ranks[rank] for rank in range(low, high + 1)) if length >= LEAST_RUN else 0
+    ranks, run = _ranks(line), _run(line, at)
+    return len(run) * prod(ranks[rank] for rank in run) if len(run) >= LEAST_RUN else 0
 
 
 def flush(line: Line, at: int) -> int:
     """Points for the unbroken run of touching cards of one suit that holds the card at index ``at``."""
-    suit = CARDS[line[at]].suit
-    start, end = at, at + 1
-    while start > 0 and line[start - 1] != EMPTY and CARDS[line[start - 1]].suit == suit:
-        start -= 1
-    while end < len(line) and line[end] != EMPTY and CARDS[line[end]].suit == suit:
-        end += 1
-    return end - start if end - start >= LEAST_FLUSH else 0
+    touching = len(_touching(line, at))
+    return touching if touching >= LEAST_FLUSH else 0
 
 
 def fifteens(line: Line, at: int) -> int:
@@ -63,6 +53,28 @@ def fifteens(line: Line, at: int) -> int:
 
 def _ranks(line: Line) -> Counter[int]:
     return Counter(CARDS[card].rank for card in line if card != EMPTY)
+
+
+def _run(line: Line, at: int) -> range:
+    """The consecutive ranks in a line that hold the rank of the card at index ``at``."""
+    ranks = _ranks(line)
+    low = high = CARDS[line[at]].rank
+    while ranks[low - 1]:
+        low -= 1
+    while ranks[high + 1]:
+        high += 1
+    return range(low, high + 1)
+
+
+def _touching(line: Line, at: int) -> range:
+    """Indices of the unbroken run of cards of the suit of the card at index ``at``."""
+    suit = CARDS[line[at]].suit
+    start, stop = at, at + 1
+    while start > 0 and line[start - 1] != EMPTY and CARDS[line[start - 1]].suit == suit:
+        start -= 1
+    while stop < len(line) and line[stop] != EMPTY and CARDS[line[stop]].suit == suit:
+        stop += 1
+    return range(start, stop)
 
 
 def _sums(values: Sequence[int], total: int) -> int:
@@ -93,11 +105,6 @@ class Score:
     column: LineScore
 
     @property
-    def parts(self) -> dict[str, int]:
-        """Points by line and kind: ``row runs``."""
-        return {f"{line} {name}": points for line, score in vars(self).items() for name, points in vars(score).items()}
-
-    @property
     def points(self) -> int:
         """Sum of both lines."""
         return self.row.points + self.column.points
@@ -122,6 +129,30 @@ def score(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> Sc
         for line in LINES[cell]
     )
     return Score(row, column)
+
+
+def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tuple[Part, ...]:
+    """What `score` adds up, each part with the cells that it comes from; takes the same."""
+    found = []
+    for places in LINES[cell]:
+        line, at = [card if place == cell else board[place] for place in places], places.index(cell)
+        scored = score_line(line, at, with_fifteens)
+        others = [index for index, other in enumerate(line) if other != EMPTY and index != at]
+        same = [index for index in others if CARDS[line[index]].rank == CARDS[card].rank]
+        run = [index for index in others if CARDS[line[index]].rank in _run(line, at)]
+        touching = [index for index in _touching(line, at) if index != at]
+        sums = [
+            chosen
+            for size in range(len(others) + 1)
+            for chosen in combinations(others, size)
+            if sum(CARDS[line[index]].value for index in (at, *chosen)) == FIFTEEN
+        ]
+        fifteens = [("fifteen", FIFTEEN_POINTS, chosen) for chosen in sums] if with_fifteens else []
+        kinds = ("kinds", scored.kinds, same), ("run", scored.runs, run), ("flush", scored.flush, touching)
+        for name, points, indices in (*kinds, *fifteens):
+            if points:
+                found.append(Part(name, points, tuple(places[index] for index in indices)))
+    return tuple(found)
 
 
 # --- 2.4 Scoring at the end ------------------------------------------------------------------------------------------

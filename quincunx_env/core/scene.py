@@ -1,0 +1,211 @@
+"""What there is to see of a game, whatever the game and whoever draws it: text here, pictures in `quincunx_env.render`.
+
+A game describes itself as a `Scene`; nothing here knows its rules, and no library is needed to make one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from quincunx_env.core.scoring import Part
+
+Point = tuple[float, float]
+"""(x, y) from the middle of an emblem, which reaches from -1 to 1; y points down."""
+
+
+class Disc(NamedTuple):
+    """A filled circle of an emblem."""
+
+    centre: Point
+    radius: float
+    cut: bool = False
+    """Take away instead of adding."""
+
+
+class Polygon(NamedTuple):
+    """A filled polygon of an emblem."""
+
+    points: tuple[Point, ...]
+    cut: bool = False
+
+
+class Stroke(NamedTuple):
+    """A thick line with round ends through points of an emblem."""
+
+    points: tuple[Point, ...]
+    width: float
+    cut: bool = False
+
+
+class Suit(NamedTuple):
+    """What a suit looks like. Shape and colour each suffice to tell it from the others."""
+
+    name: str
+    letter: str
+    colour: tuple[int, int, int]
+    """On the light ground of a card."""
+    terminal: int
+    """Its colour among the 256 of a terminal, readable on black and on white."""
+    emblem: tuple[Disc | Polygon | Stroke, ...]
+
+
+class Face(NamedTuple):
+    """What is printed on a card."""
+
+    name: str
+    """As it is written: ``2MK``, ``TH``."""
+    rank: str
+    """The large print: ``2``, ``10``."""
+    suits: tuple[Suit, ...]
+    note: str = ""
+    """Small print: what the rank does not say."""
+
+
+class Seat(NamedTuple):
+    """A player."""
+
+    name: str
+    score: int
+    """Points in the whole game so far."""
+    held: int
+    """How many cards it holds."""
+    cards: tuple[int, ...] | None
+    """Their ids; None if the seat that looks may not see them."""
+    moves: bool
+    """Whether it is to move."""
+    won: bool = False
+
+
+class Play(NamedTuple):
+    """A card on its cell, and what it scored or would score."""
+
+    title: str
+    """Who plays what where."""
+    card: int
+    cell: int
+    parts: tuple[Part, ...]
+    scored: bool = True
+    """Whether its points are counted, and may be told, now."""
+
+    @property
+    def points(self) -> int:
+        """Sum of the parts."""
+        return sum(part.points for part in self.parts)
+
+    @property
+    def draws(self) -> int:
+        """Cards drawn."""
+        return sum(part.draws for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A game as one seat sees it, or with all hands open."""
+
+    title: str
+    """Which game it is."""
+    faces: Sequence[Face]
+    """By card id."""
+    side: int
+    """Cells are numbered row by row, ``side`` to a row."""
+    rows: range
+    columns: range
+    """The part of the grid that is shown."""
+    room: int
+    """Rows and columns that the grid may come to show; a picture keeps room for so many."""
+    board: Mapping[int, int]
+    """Card ids by cell; other cells are empty."""
+    legal: frozenset[int]
+    """Cells in which a card may be played."""
+    face_down: bool
+    """Whether cards lie face down on the empty cells."""
+    seats: Sequence[Seat]
+    seat: int | None
+    """The seat that looks; None sees all hands."""
+    mover: int
+    pile: int | None = None
+    """Cards left to draw; None where there is no pile."""
+    last: Play | None = None
+    """The last play of the round."""
+    pending: Play | None = None
+    """A play that has been chosen and waits for the announcement of its points."""
+    rows_score: Mapping[int, int] = field(default_factory=dict)
+    """Points by row, where rows score."""
+    columns_score: Mapping[int, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """Where the game stands."""
+
+    def text(self, colour: bool = False) -> str:
+        """The scene as lines of text, readable without colour. The last card played stands in brackets.
+
+        Args:
+            colour: colour the suits with a terminal's escape sequences.
+        """
+        width = max(3, *(len(face.name) for face in self.faces)) + 1
+        lines = ["     " + "".join(f"{column:<{width}}" for column in self.columns)]
+        lines += [f"{row:>3} " + self._row(row, width, colour) for row in self.rows]
+        for seat in self.seats:
+            hand = f"{seat.held} cards" if seat.cards is None else " ".join(self._names(seat.cards, colour))
+            lines.append(f"{'>' if seat.moves else ' '} {seat.name}: {seat.score:>4} points, hand: {hand}")
+        if self.pile is not None:
+            lines.append(f"  pile: {self.pile} cards")
+        if self.last:
+            lines.append(f"  last: {self.last.title}{self._score(self.last)}")
+        if self.pending:
+            lines.append(f"  announcing {self.pending.title}")
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(line.rstrip() for line in lines)
+
+    @property
+    def shown(self) -> int:
+        """The seat whose hand is shown large: the one that looks, else the one to move."""
+        return self.mover if self.seat is None else self.seat
+
+    def place(self, cell: int) -> tuple[int, int]:
+        """(row, column) of a cell."""
+        return divmod(cell, self.side)
+
+    def _row(self, row: int, width: int, colour: bool) -> str:
+        text = " "
+        for column in self.columns:
+            cell = row * self.side + column
+            card = self.board.get(cell)
+            played = self.last is not None and cell == self.last.cell
+            plain = self._empty(cell) if card is None else self.faces[card].name
+            shown = plain if card is None else self._names([card], colour)[0]
+            if played:
+                text = text[:-1] + "["
+            text += shown + ("]" if played else " ") + " " * (width - 1 - len(plain))
+        return text
+
+    def _empty(self, cell: int) -> str:
+        if self.face_down:
+            return "()" if cell in self.legal else "."
+        return "." if cell in self.legal else " "
+
+    def _names(self, cards: Sequence[int], colour: bool) -> list[str]:
+        faces = [self.faces[card] for card in cards]
+        return [coloured(face) if colour else face.name for face in faces]
+
+    def _score(self, play: Play) -> str:
+        if not play.scored:
+            return ""
+        points = f": {play.points} points"
+        draws = f" and {play.draws} draw{'s' * (play.draws > 1)}" if play.draws else ""
+        return points + draws + "".join(f"\n    {line}" for line in self.sums(play))
+
+    def sums(self, play: Play) -> list[str]:
+        """Each kind of part in words: ``basic 4 (0, 1), 9 (1, 2)``."""
+        names = dict.fromkeys(part.name for part in play.parts)
+        return [f"{name} " + ", ".join(self._part(part) for part in play.parts if part.name == name) for name in names]
+
+    def _part(self, part: Part) -> str:
+        cells = " ".join(str(self.place(cell)) for cell in part.cells)
+        return f"{part.points:+} {cells}" if not part.draws else cells
+
+
+def coloured(face: Face) -> str:
+    """The name of a card with its suit letters in colour, as a terminal shows it."""
+    rank = face.name[: len(face.name) - len(face.suits)]
+    letters = (f"\033[38;5;{suit.terminal}m{suit.letter}" for suit in face.suits)
+    return f"\033[1m{rank}{''.join(letters)}\033[0m"

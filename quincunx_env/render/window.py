@@ -1,0 +1,65 @@
+"""A window that shows a game."""
+
+import pygame
+
+from quincunx_env.render import Game, picture
+from quincunx_env.render.layout import HEIGHT, WIDTH
+
+
+class Window:
+    """Shows games, at most ``fps`` of them a second. Whoever closes it sees nothing more, and disturbs nobody.
+
+    Args:
+        title: of the window.
+        fps: pictures per second.
+    """
+
+    def __init__(self, title: str, fps: float) -> None:
+        self.title = title
+        self.fps = fps
+        self.closed = False
+        self._clock = pygame.time.Clock()
+
+    def show(self, game: Game, wait: bool = True) -> None:
+        """Show a game with all hands.
+
+        Args:
+            game: what to show.
+            wait: until the picture before has been seen for long enough.
+
+        Raises:
+            RuntimeError: where no window can be opened.
+        """
+        if self.closed:
+            return
+        surface = pygame.display.get_surface() if pygame.display.get_init() else None
+        if surface is None:
+            surface = self._open()
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                self.close()
+                return
+        scale = min(surface.get_width() / WIDTH, surface.get_height() / HEIGHT)
+        shown = picture(game, scale=scale)
+        surface.fill(shown.get_at((0, 0)))
+        surface.blit(shown, shown.get_rect(center=surface.get_rect().center))
+        pygame.display.flip()
+        if wait:
+            self._clock.tick(self.fps)
+
+    def _open(self) -> pygame.Surface:
+        try:
+            pygame.display.init()
+            surface = pygame.display.set_mode((WIDTH, HEIGHT), pygame.RESIZABLE)
+        except pygame.error as error:
+            raise RuntimeError(
+                f"no window can be opened here ({error}): use render_mode='rgb_array', which needs no display"
+            ) from None
+        pygame.display.set_caption(self.title)
+        return surface
+
+    def close(self) -> None:
+        """Close the window."""
+        if not self.closed:
+            self.closed = True
+            pygame.display.quit()
