@@ -22,6 +22,8 @@ from quincunx_env.core.resample import resample
 from quincunx_env.quincunx import Batch, Deal, Game, Observer, Rules
 from quincunx_env.quincunx.cards import card_name, parse_card
 from quincunx_env.quincunx.scoring import RATINGS, Score
+from quincunx_env.record import Record
+from quincunx_env.text import parse_action, print_action, to_json, to_text
 
 __version__ = "0.1.0"
 
@@ -32,11 +34,16 @@ __all__ = [
     "Game",
     "IllegalAction",
     "Observer",
+    "Record",
     "Rules",
     "Score",
     "card_name",
+    "parse_action",
     "parse_card",
+    "print_action",
     "resample",
+    "to_json",
+    "to_text",
 ]
 
 register(

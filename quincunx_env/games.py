@@ -4,11 +4,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from quincunx_env import quincunx, spiral
+from quincunx_env.core.notation import BaseNotation
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Play, Scene
 from quincunx_env.quincunx import render as quincunx_render
+from quincunx_env.quincunx.notation import Notation as QuincunxNotation
 from quincunx_env.spiral import render as spiral_render
+from quincunx_env.spiral.notation import Notation as SpiralNotation
 
 
 class Kind(NamedTuple):
@@ -27,6 +30,8 @@ class Kind(NamedTuple):
     """What there is to see of a game: takes the same."""
     candidate: Callable[[Any, int, int], Play]
     """What a play would score: takes a game, a card and a cell."""
+    notation: BaseNotation[Any]
+    """How its actions and positions are written."""
 
 
 GAMES: dict[str, Kind] = {
@@ -38,6 +43,7 @@ GAMES: dict[str, Kind] = {
         quincunx_render.ansi,
         quincunx_render.scene,
         quincunx_render.candidate,
+        QuincunxNotation(),
     ),
     "spiral": Kind(
         spiral.Rules,
@@ -47,6 +53,7 @@ GAMES: dict[str, Kind] = {
         spiral_render.ansi,
         spiral_render.scene,
         spiral_render.candidate,
+        SpiralNotation(),
     ),
 }
 """The games there are, by name."""

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
+
+from docs.pictures import ANIMATION, SHEET, contact_sheet, games
+from tests.pictures import TOLERANCE, difference
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
@@ -18,22 +20,29 @@ MACHINE = re.compile(r"/(?:home|Users|root|tmp|work|mnt|opt)/|[A-Z]:\\")
 
 def test_generated_pages_are_up_to_date() -> None:
     pytest.importorskip("sb3_contrib")
-    from docs.generate import pages
+    from docs.pages import pages
 
     for path, text in pages().items():
         assert path.read_text() == text, f"{path.name} is out of date: run `make docs`"
 
 
 def test_pictures_show_what_is_painted_now() -> None:
-    """Up to the edges of letters, which another build of the font engine draws otherwise."""
-    for library in ("pygame", "sb3_contrib"):
-        pytest.importorskip(library)
-    from docs.generate import pictures
+    for path, picture in games().items():
+        with Image.open(path) as image:
+            assert image.size == picture.shape[1::-1]
+            assert difference(image, Image.fromarray(picture)) < TOLERANCE, f"{path.name}: run `make docs`"
 
-    for path, picture in pictures().items():
-        kept = np.asarray(Image.open(path).convert("RGB"), np.int16)
-        assert kept.shape == picture.shape
-        assert np.abs(kept - picture).mean() < 2, f"{path.name} is out of date: run `make docs`"
+
+def test_the_contact_sheet_shows_the_reference_pictures() -> None:
+    with Image.open(SHEET) as image:
+        assert image.size == contact_sheet().size, "out of date: run `make docs`"
+        assert difference(image, contact_sheet()) < TOLERANCE, "out of date: run `make docs`"
+
+
+def test_the_animation_shows_a_whole_game() -> None:
+    with Image.open(ANIMATION) as image:
+        assert getattr(image, "n_frames", 1) == 13  # the deal and twelve plays
+    assert ANIMATION.stat().st_size < 1_000_000
 
 
 def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ LAYERS = (
     "quincunx",
     "spiral",
     "games",
+    "text",
+    "record",
     "render",
     "yardstick",
     "testing",
@@ -28,7 +30,9 @@ LAYERS = (
     "spiral_v0",
     "adapters",
     "arena",
+    "play",
     "__init__",
+    "__main__",
 )
 """Modules and subpackages: each imports from those before it, and a subpackage from itself."""
 
@@ -43,6 +47,7 @@ WITHIN = (
     "scoring",
     "scene",
     "game",
+    "notation",
     "batch",
     "observation",
     "policy",
@@ -54,11 +59,14 @@ WITHIN = (
 OUTSIDE = {"agents", "train", "tests"}
 """A checkout has them, an installed package has not."""
 
-HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro", "pygame"}
+HEAVY = {
+    *("torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro"),
+    *("pygame", "textual", "rich"),
+}
 """Nothing but an adapter, a program or a painter imports these when it is imported itself."""
 
-PAINTERS = {Path("render/paint.py"), Path("render/window.py")}
-"""Imported by functions of `quincunx_env.render`, when there is something to paint."""
+PAINTERS = {Path("render/paint.py"), Path("render/window.py"), Path("play/terminal.py")}
+"""Imported by functions of `quincunx_env.render` and by programs, when there is something to show."""
 
 
 def layer(parts: tuple[str, ...]) -> str:

@@ -19,7 +19,7 @@ def resolve(policy: Agent | str) -> Agent:
     """
     if not isinstance(policy, str):
         return policy
-    names = {} if ":" in policy else _short_names()
+    names = {} if ":" in policy else short_names()
     path = names.get(policy, policy)
     if ":" not in path:
         known = (
@@ -38,9 +38,9 @@ def resolve(policy: Agent | str) -> Agent:
     return resolved
 
 
-def _short_names() -> dict[str, str]:
-    """Those of the checkout; empty without one. Other packages are called ``agents``, too."""
-    try:
+def short_names() -> dict[str, str]:
+    """The short names of a checkout, and what they stand for; empty without one."""
+    try:  # other packages are called ``agents``, too
         names: dict[str, str] = getattr(importlib.import_module("agents"), "NAMES", {})
     except ModuleNotFoundError:
         return {}

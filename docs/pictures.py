@@ -1,0 +1,85 @@
+"""The pictures that the pages show: a game of each environment, a contact sheet, an animation."""
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from agents.greedy import greedy
+from quincunx_env import Rules, render, spiral
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.games import observer_of
+from quincunx_env.play.session import Session
+from quincunx_env.record import Seeded
+from tests.pictures import PICTURES, reference
+
+HERE = Path(__file__).parent
+
+GAMES: dict[str, tuple[BaseRules, int]] = {
+    "solitaire": (Rules(), 7),
+    "two-players": (Rules(num_players=2), 12),
+    "open-start": (Rules(num_players=3, start="open"), 13),
+    "spiral": (spiral.Rules(), 12),
+}
+"""By the names of the files in ``docs/pictures``: which game, and how many plays the greedy agent has made."""
+
+
+def games() -> dict[Path, render.Frame]:
+    """A picture of each of the `GAMES`, by path."""
+    rng = np.random.default_rng(0)
+    painted = {}
+    for name, (rules, plays) in GAMES.items():
+        observer = observer_of(rules, preview=True)
+        batch: Any = observer.BATCH(rules, 1)
+        batch.reset(seed=8)
+        for _ in range(plays):
+            batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))
+        painted[HERE / "pictures" / f"{name}.png"] = render.frame(batch.to_game(0), scale=0.7)
+    return painted
+
+
+SHEET = HERE / "contact_sheet.png"
+ANIMATION = HERE / "solitaire.webp"
+COLUMNS = 8
+SECONDS, LAST_SECONDS = 1.8, 6.0
+"""How long the animation shows a play, and the end."""
+
+
+def contact_sheet() -> Image.Image:
+    """The reference pictures of all variants, each with its name."""
+    thumbnails = {}
+    for name in PICTURES:
+        with Image.open(reference(name)) as image:
+            thumbnails[name] = image.convert("RGB").reduce(2)
+    wide, high = thumbnails["solitaire"].size
+    margin, label = 12, 28
+    step = wide + margin, high + label + margin
+    rows = -(-len(thumbnails) // COLUMNS)
+    sheet = Image.new("RGB", (margin + COLUMNS * step[0], margin + rows * step[1]), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(10)
+    for number, (name, image) in enumerate(thumbnails.items()):
+        row, column = divmod(number, COLUMNS)
+        x, y = margin + column * step[0], margin + row * step[1]
+        sheet.paste(image, (x, y))
+        draw.text((x, y + high + 2), "+".join(name.split("+")[:3]), "black", font)
+        draw.text((x, y + high + 14), "".join(f"+{option}" for option in name.split("+")[3:]), "black", font)
+    return sheet.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+
+
+def animation() -> bytes:
+    """A game of the solitaire, played by a trained agent of `agents`."""
+    session = Session(Rules(), ["value"], Seeded(1))
+    frames = [render.frame(session.game, scale=0.75)]
+    while session.mover is not None:
+        session.play(session.choose())
+        frames.append(render.frame(session.game, scale=0.75))
+    first, *rest = map(Image.fromarray, frames)
+    milliseconds = [round(1000 * seconds) for seconds in (*[SECONDS] * len(rest), LAST_SECONDS)]
+    written = BytesIO()
+    first.save(
+        written, "WEBP", save_all=True, append_images=rest, duration=milliseconds, loop=0, lossless=True, method=6
+    )
+    return written.getvalue()
+

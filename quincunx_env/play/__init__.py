@@ -1,0 +1,1 @@
+"""Play against agents: `session` knows how, the rest shows it. ``python -m quincunx_env.play`` begins."""

@@ -1,0 +1,85 @@
+"""How plays and announcements of Quincunx are written, and what its positions have to tell."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from quincunx_env.core.notation import BaseNotation
+from quincunx_env.quincunx.cards import NAMES, card_name, parse_card, print_cards
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, Rules
+from quincunx_env.quincunx.scoring import RATINGS, rating
+
+_PLAY = re.compile(r"(\w+)\s*\(?\s*(\d{1,2})\s*[,\s]\s*(\d{1,2})\s*\)?", re.ASCII)
+_ANNOUNCEMENT = re.compile(r"(?:announce\s+)?([-+]?\d{1,4})", re.ASCII)
+
+
+class Notation(BaseNotation[Game]):
+    """A play is written ``2MK (1, 3)``: card, row and column; an announcement ``announce 12``.
+
+    Brackets and comma, and the word ``announce``, may be left out when it is read.
+    """
+
+    NAMES = NAMES
+
+    def print_action(self, rules: Rules, action: int) -> str:
+        """See `BaseNotation.print_action`."""
+        if action >= rules.num_plays_encoded:
+            return f"announce {action - rules.num_plays_encoded + ANNOUNCE_MIN}"
+        card, cell = divmod(action, rules.num_cells)
+        return f"{card_name(card)} {rules.grid.place(cell)}"
+
+    def read_action(self, rules: Rules, text: str) -> int:
+        """See `BaseNotation.read_action`."""
+        if rules.simpleton and (announcement := _ANNOUNCEMENT.fullmatch(text.strip())):
+            points = int(announcement[1])
+            if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
+                raise ValueError(f"an announcement lies between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
+            return rules.num_plays_encoded + points - ANNOUNCE_MIN
+        play = _PLAY.fullmatch(text.strip())
+        if not play:
+            also = ", or an announcement as 'announce 12'" if rules.simpleton else ""
+            raise ValueError(f"{text!r} is no play: write card, row and column as in '2MK (1, 3)'{also}")
+        card = parse_card(play[1])
+        if card >= rules.num_cards:
+            raise ValueError(f"{play[1]} belongs to the extended deck, which these rules do not use")
+        return card * rules.num_cells + rules.grid.cell((int(play[2]), int(play[3])))
+
+    def play(self, rules: Rules, card: int, cell: int) -> int:
+        """See `BaseNotation.play`."""
+        return card * rules.num_cells + cell
+
+    def place(self, game: Game, action: int) -> tuple[int, int]:
+        """See `BaseNotation.place`."""
+        if game.pending and action >= game.rules.num_plays_encoded:
+            return game.pending
+        return divmod(action, game.rules.num_cells)
+
+    def plays(self, game: Game) -> Iterable[int]:
+        """See `BaseNotation.plays`."""
+        cells = game.legal_cells()
+        return (self.play(game.rules, card, cell) for card in game.legal_cards() for cell in cells)
+
+    def legal(self, game: Game) -> str:
+        """See `BaseNotation.legal`."""
+        if game.over:
+            return "the game is over"
+        if game.pending:
+            return f"seat {game.mover} must announce the points of its play now, {ANNOUNCE_MIN} to {ANNOUNCE_MAX}"
+        cells = " ".join(str(game.rules.grid.place(cell)) for cell in game.legal_cells())
+        return f"seat {game.mover} may play {print_cards(game.legal_cards())} at {cells}"
+
+    def state(self, game: Game) -> dict[str, Any]:
+        """See `BaseNotation.state`."""
+        rules, side = game.rules, game.rules.grid.side
+        rows = [slice(start, start + side) for start in range(0, rules.num_cells, side)]
+        pending = game.pending and self.print_action(rules, self.play(rules, *game.pending))
+        finished = game.over and rules.num_players == 1
+        return {
+            "board": [self.names(game.board[row]) for row in rows],
+            "order": [[ply if ply >= 0 else None for ply in game.order[row]] for row in rows],
+            "pile": len(game.pile),
+            "pending": pending and {"action": pending, "least": ANNOUNCE_MIN, "most": ANNOUNCE_MAX},
+            "lost": game.lost,
+            "rating": RATINGS[rating(game.totals[0], game.lost)] if finished else None,
+        }

@@ -1,0 +1,48 @@
+"""How plays of the spiral game are written, and what its positions have to tell."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from quincunx_env.core.notation import BaseNotation
+from quincunx_env.spiral.cards import NAMES, card_name, parse_card, print_cards
+from quincunx_env.spiral.game import Game
+from quincunx_env.spiral.rules import ROWS, SIDE, Rules
+
+
+class Notation(BaseNotation[Game]):
+    """A play is written as its card, ``9H``: the spiral gives its cell."""
+
+    NAMES = NAMES
+
+    def print_action(self, rules: Rules, action: int) -> str:
+        """See `BaseNotation.print_action`."""
+        return card_name(action)
+
+    def read_action(self, rules: Rules, text: str) -> int:
+        """See `BaseNotation.read_action`."""
+        return parse_card(text.strip())
+
+    def play(self, rules: Rules, card: int, cell: int) -> int:
+        """See `BaseNotation.play`."""
+        return card
+
+    def place(self, game: Game, action: int) -> tuple[int, int]:
+        """See `BaseNotation.place`."""
+        assert game.cell is not None
+        return action, game.cell
+
+    def plays(self, game: Game) -> Iterable[int]:
+        """See `BaseNotation.plays`."""
+        return game.legal_cards()
+
+    def legal(self, game: Game) -> str:
+        """See `BaseNotation.legal`."""
+        return "the game is over" if game.over else f"seat {game.mover} may play {print_cards(game.legal_cards())}"
+
+    def state(self, game: Game) -> dict[str, Any]:
+        """See `BaseNotation.state`."""
+        return {
+            "board": [self.names(game.board[cell] for cell in row) for row in ROWS],
+            "dealer": game.dealer,
+            "next": None if game.cell is None else [*divmod(game.cell, SIDE)],
+        }
