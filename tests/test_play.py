@@ -26,9 +26,10 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.play.__main__ import main
 from quincunx_env.play.session import Session, seated, seated_again
-from quincunx_env.play.terminal import LABELS, Announce, Board, Hand, Help, Play, Replay, Start, Terminal
+from quincunx_env.play.terminal import CELL, LABELS, NEEDED, Announce, Board, Hand, Help, Play, Replay, Start, Terminal
 from quincunx_env.quincunx import Rules
 from quincunx_env.record import Record, Seeded
+from quincunx_env.text import worth
 from tests.test_session import drawn
 
 ROOT = Path(__file__).parent.parent
@@ -127,7 +128,7 @@ def test_cards_and_cells_by_mouse(tmp_path: Path) -> None:
         assert hand.chosen == hand.cards[2]
         card = hand.chosen
         for _ in range(2):
-            await pilot.click(Board, offset=(4 + 6 * 3 + 1, 1 + 2 * 1))
+            await pilot.click(Board, offset=(4 + CELL * 3 + 1, 1 + 2 * 1))
         assert session.turns[0].action == card * 25 + 5 + 3
         await settled(pilot)
         await pilot.click(Board, offset=(0, 0))
@@ -168,11 +169,9 @@ def test_hints_and_points(tmp_path: Path) -> None:
         await pilot.press("h")
         await settled(pilot)
         assert (hand.chosen, board.cursor) == (35, 13)
-        assert (
-            f"The adviser plays CK (2, 3): {next(p.worth for p in session.candidates() if p.action == 888)}"
-            in shown(pilot)
-        )
-        assert session.candidates()[0].text in shown(pilot)
+        said = str(pilot.app.screen.query_one("#log").render())
+        assert said.startswith(f"The adviser plays CK (2, 3): {worth(session.game, 888)}\n")
+        assert f"Most points at once:\n{session.candidates()[0].text}" in said
         await pilot.press("p")
         assert board.values == {cell: session.game.value(35, cell)[0] for cell in session.game.legal_cells()}  # type: ignore[attr-defined]
         await pilot.press("p")
@@ -282,11 +281,11 @@ def test_small_terminals_are_told_the_size(tmp_path: Path) -> None:
     session = Session(TWO, [None, drawn], Seeded(0))
 
     async def script(pilot: Pilot[None]) -> None:
-        for size in (30, 8), (1, 1), (75, 23):
+        for size in (30, 8), (1, 1), (79, 23):
             await pilot.resize_terminal(*size)
             await pilot.press("enter", "question_mark", "x")
-        assert "The table needs 76 columns and 23 rows." in shown(pilot)
-        await pilot.resize_terminal(76, 23)
+        assert "The table needs 80 columns and 23 rows." in shown(pilot)
+        await pilot.resize_terminal(*NEEDED)
         await pilot.pause()
         assert "needs" not in shown(pilot)
         assert "seat 0 human" in shown(pilot)
@@ -306,9 +305,12 @@ def test_everything_fits_the_size_that_is_asked_for(rules: Any, tmp_path: Path) 
         text = shown(pilot)
         assert all(f"{LABELS[number]} " in text for number in range(len(session.game.hand(session.game.mover))))
         assert "Help" in text
+        seat, held = session.game.mover, len(session.game.hand(session.game.mover))
+        assert f"> seat {seat}" in text
+        assert f"{held} cards" in text
         assert f"{session.turns[-1].number}. seat" in text
 
-    drive(table(session, tmp_path), script, size=(76, 23))
+    drive(table(session, tmp_path), script, size=NEEDED)
 
 
 # --- Start screen, replay, command line ------------------------------------------------------------------------------
@@ -433,10 +435,10 @@ def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
     """Interrupted by Ctrl-C, resumed from the file, resized, played to the end."""
 
     def actions() -> int:
-        files = [*tmp_path.glob("*.txt")]
+        files = [*tmp_path.glob("[!.]*.txt")]  # one that is being written begins with a dot
         return len(Record.read(files[0]).actions) if files else 0
 
-    options = ["--num-players", "2", "--opponents", "tests.test_session:drawn", "--seed", "0"]
+    options = ["--num-players", "2", "--opponents", "uniform", "--seed", "0"]
     console = Console(*options, "--out", str(tmp_path))
     try:
         console.until(lambda: "choose a card" in console.output)
@@ -456,7 +458,7 @@ def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
         console.until(lambda: "choose a card" in console.output)
         console.resize(40, 10)
         console.process.send_signal(signal.SIGWINCH)
-        console.until(lambda: "The table needs 76 columns" in console.output)
+        console.until(lambda: "The table needs 80 columns" in console.output)
         console.output = ""
         console.resize(90, 28)
         console.process.send_signal(signal.SIGWINCH)

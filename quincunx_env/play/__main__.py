@@ -12,23 +12,22 @@ Every play is saved at once: after an interruption the game is resumed from its 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
+try:
+    import tyro
+
+    from quincunx_env.play.terminal import Terminal, adviser
+except ModuleNotFoundError as error:
+    sys.exit(f'error: playing needs {error.name}: pip install "quincunx_env[play]"')
+
+from quincunx_env.play.session import Session, seated, seated_again
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.record import Record, Seeded
+from quincunx_env.spiral.rules import Rules as SpiralRules
+
 PROGRAM = "python -m quincunx_env.play"
-NEEDED = ("textual", "tyro")
-
-if missing := [name for name in NEEDED if find_spec(name) is None]:
-    sys.exit(f"error: playing needs {' and '.join(missing)}: pip install 'quincunx_env[play]'")
-
-import tyro  # noqa: E402
-
-from quincunx_env.play.session import Session, seated, seated_again  # noqa: E402
-from quincunx_env.play.terminal import Terminal, adviser  # noqa: E402
-from quincunx_env.quincunx.rules import Rules  # noqa: E402
-from quincunx_env.record import Record, Seeded  # noqa: E402
-from quincunx_env.spiral.rules import Rules as SpiralRules  # noqa: E402
 
 
 @dataclass(kw_only=True)

@@ -13,6 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rich.color import Color
+from rich.style import Style
 from rich.text import Text
 from textual import events, on, work
 from textual.app import App, ComposeResult
@@ -29,18 +31,22 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, Scene
 from quincunx_env.games import kind_of, rules_of
-from quincunx_env.play.session import PERSON, Session, seated, usual_agent
+from quincunx_env.play.session import PERSON, Candidate, Session, seated, usual_agent
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.record import Record, Turn
 
 LABELS = "abcdefgijklmortvwxyz1234567890"
 """Keys of the cards in hand: no letter that does something else."""
 
-NEEDED = 76, 23
+NEEDED = 80, 23
 """Columns and rows that the table takes."""
 
-CELL = 6
-"""Columns that a cell takes."""
+CELL = 7
+"""Columns that a cell takes: a Pawn in brackets and a space."""
+
+CARD = "bold #2c3038 on #f8f4ea"
+CHOSEN = "bold #2c3038 on #f6cd61"
+"""Styles of cards, and of the chosen card and cell."""
 
 HELP = """\
 [b]Choose a card[/b]  its letter, or Tab and Shift+Tab, or click it
@@ -64,9 +70,10 @@ The last card played stands in brackets, a dot where a card may go.
 
 def styled(face: Face) -> Text:
     """The name of a card, its suits in their colours."""
-    text = Text(face.name[: len(face.name) - len(face.suits)], "bold")
+    text = Text(face.name[: len(face.name) - len(face.suits)])
     for suit in face.suits:
-        text.append(suit.letter, f"bold color({suit.terminal})")
+        text.append(suit.letter, Style(color=Color.from_rgb(*suit.colour)))
+    text.stylize_before(CARD)
     return text
 
 
@@ -98,9 +105,10 @@ class Board(Widget):
         scene = self.scene
         if scene is None:
             return Text()
-        text = Text("    " + "".join(f"{column:^{CELL}}" for column in scene.columns), no_wrap=True)
+        numbers = "".join(f" {column:<{CELL - 1}}" for column in scene.columns)
+        text = Text.assemble("    ", (numbers, "dim"), no_wrap=True)
         for row in scene.rows:
-            text.append(f"\n{row:>3} ", "default")
+            text.append(f"\n{row:>3} ", "dim")
             for column in scene.columns:
                 text.append_text(self._cell(scene, row * scene.side + column))
             text.append("\n")
@@ -108,25 +116,26 @@ class Board(Widget):
 
     def _cell(self, scene: Scene, cell: int) -> Text:
         card = scene.board.get(cell)
-        last = scene.last is not None and scene.last.cell == cell
-        pending = scene.pending is not None and scene.pending.cell == cell
-        if pending and scene.pending:
-            card = scene.pending.card
+        before, after, style = " ", " ", CARD
+        if scene.pending and scene.pending.cell == cell:
+            card, before, after = scene.pending.card, "?", "?"
+        elif scene.last and scene.last.cell == cell:
+            before, after = "[", "]"
         if card is not None:
-            shown = Text.assemble("[" if last else "?" if pending else " ", styled(scene.faces[card]))
-            shown.append("]" if last else " ")
-        elif cell in scene.legal:
-            shown = Text(f"{self.values[cell]:+}" if cell in self.values else "·")
-            if scene.face_down:
-                shown = Text.assemble("(", shown, ")")
+            shown = Text.assemble(before, styled(scene.faces[card]), after)
         else:
-            shown = Text("▒" if scene.face_down else " ", "dim")
-        space = CELL - len(shown)
-        shown.pad_left(space // 2)
-        shown.pad_right(space - space // 2)
+            shown, style = Text(f" {self._empty(scene, cell)}"), ""
+        shown.pad_right(CELL - 1 - len(shown))
+        shown.stylize_before(style)
         if cell == self.cursor:
-            shown.stylize("reverse")
-        return shown
+            shown.stylize(CHOSEN)
+        return shown.append(" ")
+
+    def _empty(self, scene: Scene, cell: int) -> str:
+        if cell not in scene.legal:
+            return "▒▒" if scene.face_down else ""
+        value = f"{self.values[cell]:+}" if cell in self.values else ""
+        return value or ("()" if scene.face_down else "·")
 
     def on_click(self, event: events.Click) -> None:
         """Tell which cell was clicked."""
@@ -166,7 +175,7 @@ class Hand(Widget):
             key = LABELS[number] if number < len(LABELS) else " "
             shown = Text.assemble((key, "dim"), " ", styled(self.faces[card]))
             if card == self.chosen:
-                shown.stylize("reverse")
+                shown.stylize(CHOSEN)
             shown.pad_right(self.WIDTH - len(shown))
             text.append("\n" if number and number % per_row == 0 else "").append_text(shown)
         return text
@@ -222,7 +231,7 @@ def _seats(scene: Scene, names: Sequence[str]) -> Text:
     text = Text.assemble((scene.title, "bold"))
     for number, seat in enumerate(scene.seats):
         name = f" {names[number]}" if names else ""
-        text.append(f"\n{'>' if seat.moves else ' '} {seat.name}{name}: {seat.score} points, {seat.count} cards")
+        text.append(f"\n{'>' if seat.moves else ' '} {seat.name}{name}: {seat.score} points, {seat.held} cards")
         if seat.cards is not None and number != scene.shown:
             text.append("\n   ")
             for card in seat.cards:
@@ -244,6 +253,11 @@ def told(turn: Turn) -> str:
     differs = turn.worth is None or turn.gains[turn.seat] != turn.worth.points
     gains = f", gains {' '.join(f'{gain:+}' for gain in turn.gains)}" if any(turn.gains) and (others or differs) else ""
     return f"{turn.number}. seat {turn.seat} {turn.text}{worth}{gains}"
+
+
+def _weighed(play: Candidate) -> str:
+    """A legal play as people read it."""
+    return play.text + ("" if play.worth is None else f": {play.worth}")
 
 
 def _log(turns: Sequence[Turn]) -> str:
@@ -386,17 +400,14 @@ class Play(Table):
             self._take(event.action)
 
     def _hint(self, action: int | None) -> None:
-        session, game = self.session, self.session.game
-        best = session.candidates()
-        advised = [play for play in best if play.action == action]
-        lines = [f"{play.text}: {play.worth}" if play.worth else play.text for play in advised + best[:12]]
-        if advised:
-            lines[0] = f"The adviser plays {lines[0]}"
-            card, cell = kind_of(game.rules).notation.place(game, advised[0].action)
-            self.query_one(Hand).chosen, self.query_one(Board).cursor = card, cell
-        self.query_one("#log", Static).update(
-            "\n".join([*lines[: len(advised)], "Most points at once:", *lines[len(advised) :]])
-        )
+        """Show what the adviser would do, and what scores most at once."""
+        plays = self.session.candidates()
+        lines = [f"The adviser plays {_weighed(play)}" for play in plays if play.action == action]
+        lines += ["Most points at once:", *map(_weighed, plays[:12])]
+        self.query_one("#log", Static).update("\n".join(lines))
+        if action is not None:
+            notation = kind_of(self.session.rules).notation
+            self.query_one(Hand).chosen, self.query_one(Board).cursor = notation.place(self.session.game, action)
         self._show_values()
 
     # --- Actions -----------------------------------------------------------------------------------------------------
