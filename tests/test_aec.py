@@ -21,6 +21,7 @@ from pettingzoo.test.render_test import render_test
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from quincunx_env import Deal, IllegalAction, Rules, quincunx_v0, spiral, spiral_v0
+from quincunx_env.envs.common import METADATA
 from quincunx_env.games import kind_of, observer_of
 from tests.spiral_scorer import DECK, SpiralReferee
 from tests.test_observation import announcement, pick, same
@@ -228,20 +229,26 @@ def test_pettingzoo_finds_nothing_in_any_combination_of_the_spiral_game(scoring:
     for seed, options in enumerate(SPIRAL_EVERYTHING):
         if (options["scoring"], options["deals"]) == (scoring, deals):
             check_with_pettingzoo(options, seed)
-            check_rendering(options)
+            check_rendering(options, "ansi")
 
 
-def check_rendering(options: Options) -> None:
-    """`render_test`, which asks for a window and for pictures too, and gets text."""
+def check_rendering(options: Options, *modes: str) -> None:
+    """`render_test` in these modes."""
     # It looks for no mask in the infos.
     lenient = {"illegal": "lose"} if options.get("mask_in") == "info" else {}
-    render_test(lambda render_mode: new(options | lenient | {"render_mode": "ansi"}, wrapped=True))
+
+    def make_one(render_mode: str) -> Any:
+        env = new(options | lenient | {"render_mode": render_mode}, wrapped=True)
+        env.unwrapped.metadata = env.metadata | {"render_modes": list(modes)}
+        return env
+
+    render_test(make_one)
 
 
 @each(EVERY_STORY)
-def test_pettingzoo_finds_text_where_it_renders(options: Options) -> None:
-    """In either game."""
-    check_rendering(options)
+def test_pettingzoo_finds_what_it_renders(options: Options) -> None:
+    """Text, pictures and a window, in either game."""
+    check_rendering(options, *METADATA["render_modes"])
 
 
 # --- Agents and spaces -----------------------------------------------------------------------------------------------

@@ -164,12 +164,12 @@ def _wyrm() -> tuple[Disc | Stroke, ...]:
 
 
 SUITS = (
-    Suit("Moons", "M", (64, 68, 92), 103, (Disc((-0.08, 0), 0.9), Disc((0.36, -0.12), 0.72, cut=True))),
+    Suit("Moons", "M", (52, 56, 84), 103, (Disc((-0.08, 0), 0.9), Disc((0.36, -0.12), 0.72, cut=True))),
     Suit("Suns", "S", (226, 146, 0), 172, (Disc((0, 0), 0.5), *_rays())),
-    Suit("Waves", "V", (0, 110, 190), 33, (_wave(-0.5), _wave(0.04), _wave(0.58))),
-    Suit("Leaves", "L", (0, 140, 90), 35, _leaf()),
-    Suit("Wyrms", "Y", (190, 40, 20), 160, _wyrm()),
-    Suit("Knots", "K", (190, 90, 160), 169, _knot()),
+    Suit("Waves", "V", (0, 104, 196), 33, (_wave(-0.5), _wave(0.04), _wave(0.58))),
+    Suit("Leaves", "L", (20, 150, 84), 35, _leaf()),
+    Suit("Wyrms", "Y", (174, 34, 24), 160, _wyrm()),
+    Suit("Knots", "K", (208, 104, 174), 169, _knot()),
 )
 """In the order of the rules. The colours stay apart for colour-blind eyes, too."""
 

@@ -281,20 +281,39 @@ class _Painter:
             chips.setdefault(self._together(play.cell, part, number), []).append(part)
         for part in play.parts:
             if len(part.cells) == 1:
-                chips.setdefault(self._beside(play.cell, part.cells[0]), []).append(part)
+                place = self._corner if part.name in self._distant(play) else self._edge
+                chips.setdefault(place(play.cell, part.cells[0]), []).append(part)
         for (x, y), parts in chips.items():
             for number, part in enumerate(parts):
                 down = (number - (len(parts) - 1) / 2) * self.px(20)
-                self._chip("draw" if part.draws else f"{part.points:+}", x, y + down, _tone(part))
+                self._chip("draw" if part.draws else f"{part.points:+}", x, y + down, self._tone(play, part))
 
-    def _beside(self, cell: int, other: int) -> tuple[float, float]:
-        """Where a chip goes for what one other card brings: to the common edge, or the corner of a distant card."""
-        here, there = self.where.cells[cell], self.where.cells[other]
+    def _distant(self, play: Play) -> set[str]:
+        """Names of the parts that single cards bring, wherever they lie."""
+        return {part.name for part in play.parts if len(part.cells) == 1 and not self._touch(play.cell, part.cells[0])}
+
+    def _tone(self, play: Play, part: Part) -> Colour:
+        """The colour of a part."""
+        if part.draws:
+            return DRAW
+        if part.points < 0:
+            return LOSS
+        return BONUS if len(part.cells) > 1 or part.name in self._distant(play) else GAIN
+
+    def _touch(self, cell: int, other: int) -> bool:
         (row, column), (other_row, other_column) = self.scene.place(cell), self.scene.place(other)
-        if abs(row - other_row) + abs(column - other_column) > 1:
-            return there.x + there.width - self.px(14), there.y + there.height - self.px(8)
+        return abs(row - other_row) + abs(column - other_column) == 1
+
+    def _edge(self, cell: int, other: int) -> tuple[float, float]:
+        """The middle of the edge that two cells have in common; in a row, below the ranks of the cards."""
+        here, there = self.where.cells[cell], self.where.cells[other]
         x, y = (here.centre[0] + there.centre[0]) / 2, (here.centre[1] + there.centre[1]) / 2
-        return (x, y + 0.14 * here.height) if row == other_row else (x, y)  # below the ranks
+        return x, y + 0.14 * here.height * (here.y == there.y)
+
+    def _corner(self, cell: int, other: int) -> tuple[float, float]:
+        """The lower right corner of another card."""
+        rect = self.where.cells[other]
+        return rect.x + rect.width - self.px(14), rect.y + rect.height - self.px(8)
 
     def _together(self, cell: int, part: Part, number: int) -> tuple[float, float]:
         """Show which cards make a part together; returns where its chip goes."""
@@ -309,14 +328,22 @@ class _Painter:
         aside = (number % 3 - 1) * self.px(9)  # the parts of a line lie side by side
         shift = (0 if len(rows) == 1 else aside), (0 if len(columns) == 1 else aside)
         points = [(rect.centre[0] + shift[0], rect.centre[1] + shift[1]) for rect in rects]
-        layer = _blank(*self.where.size, BONUS)
-        _stroke(layer, (*BONUS, 170), [points[0], points[-1]], self.px(4))
-        for point in points:
-            pygame.draw.circle(layer, (*BONUS, 240), point, self.px(5))
-        self.surface.blit(layer, (0, 0))
+        self._thread(points)
         here = self.where.cells[cell]
         far = max(rects, key=lambda rect: abs(rect.x - here.x) + abs(rect.y - here.y))
         return far.x + 0.72 * far.width, far.centre[1]
+
+    def _thread(self, points: Sequence[tuple[float, float]]) -> None:
+        """A line through points, each of them marked."""
+        room = self.px(8)
+        left, top = (min(point[axis] for point in points) - room for axis in (0, 1))
+        right, bottom = (max(point[axis] for point in points) + room for axis in (0, 1))
+        layer = _blank(round(right - left) * SMOOTH, round(bottom - top) * SMOOTH, BONUS)
+        larger = [((x - left) * SMOOTH, (y - top) * SMOOTH) for x, y in points]
+        _stroke(layer, (*BONUS, 170), [larger[0], larger[-1]], self.px(4) * SMOOTH)
+        for point in larger:
+            pygame.draw.circle(layer, (*BONUS, 240), point, self.px(5) * SMOOTH)
+        self.surface.blit(_smooth(layer), (round(left), round(top)))
 
     # --- The panel ---------------------------------------------------------------------------------------------------
 
@@ -330,7 +357,7 @@ class _Painter:
         width = self._write(seat.name, rect.x + self.px(14), line, 24, ACCENT if seat.moves else TEXT)
         note = "won" if seat.won else "to move" if seat.moves else ""
         self._write(note, rect.x + self.px(26) + width, line, 20, QUIET)
-        self._write(str(seat.score), rect.x + rect.width - self.px(14), line, 34, TEXT, 1.0)
+        self._write(str(seat.score), rect.x + rect.width - self.px(14), line + self.px(2), 42, TEXT, 1.0)
         small = self.where.small[number]
         for index, place in enumerate(small):
             size = place.width, place.height
@@ -356,7 +383,7 @@ class _Painter:
                 width = text(words, self.px(20), INK).get_width() + self.px(20)
                 if x + width > rect.x + rect.width:
                     x, y = rect.x + self.px(14), y + self.px(24)
-                self._chip(words, x, y, _tone(parts[0]._replace(points=points)), 0.0)
+                self._chip(words, x, y, self._tone(play, parts[0]._replace(points=points)), 0.0)
                 x += width
 
     # --- The hand ----------------------------------------------------------------------------------------------------
@@ -385,12 +412,3 @@ class _Painter:
                 self._box(rect, 8, None, LINE, 1)
             shift = self.px(3) * max(min(3, scene.pile) - 1, 0)
             self._write(str(scene.pile), rect.centre[0] + shift, rect.centre[1] - shift, 34, TEXT, 0.5)
-
-
-def _tone(part: Part) -> Colour:
-    """The colour of a part: what it brings, not what it is called."""
-    if part.draws:
-        return DRAW
-    if part.points < 0:
-        return LOSS
-    return GAIN if len(part.cells) == 1 else BONUS

@@ -111,8 +111,8 @@ _CLUB = (Disc((0, -0.48), 0.43), Disc((-0.46, 0.22), 0.43), Disc((0.46, 0.22), 0
 SUITS = (
     Suit("spades", "S", (58, 60, 76), 103, (*_heart(-1), _STEM)),
     Suit("hearts", "H", (196, 52, 24), 160, _heart(1)),
-    Suit("clubs", "C", (0, 132, 86), 35, _CLUB),
-    Suit("diamonds", "D", (0, 108, 190), 33, (Polygon(((0, -0.95), (0.72, 0), (0, 0.95), (-0.72, 0))),)),
+    Suit("clubs", "C", (20, 150, 84), 35, _CLUB),
+    Suit("diamonds", "D", (0, 96, 196), 33, (Polygon(((0, -0.95), (0.72, 0), (0, 0.95), (-0.72, 0))),)),
 )
 """In the order of the pack: four colours, so that a flush is seen at a glance."""
 
