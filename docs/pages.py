@@ -254,6 +254,7 @@ MODULES = {
         ("games", "render", "yardstick", "spiral."),
     ),
     "quincunx": ("Quincunx", "[The rules](../../RULES.md#part-1--quincunx) as code.", ("quincunx.",)),
+    "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.", "record", "text")),
     "core": (
         "What games have in common",
         "Bookkeeping of rounds, seats, seeds and copies; observations; what a policy is. "
