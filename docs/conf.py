@@ -66,9 +66,19 @@ def setup(app: Any) -> None:
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Make of a docstring what napoleon reads: headings become rubrics, and a colon names no type of an attribute."""
     text = re.sub(r"^## (.*)$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
+    text = re.sub(r"(?:^\|.*\n)+", list_table, text, flags=re.MULTILINE)
     lines[:] = text.splitlines()
     if what in {"attribute", "data", "property"}:
         lines[:0] = ["..", ""]
+
+
+def list_table(markdown: re.Match[str]) -> str:
+    """A table of Markdown as docutils reads it."""
+    header, _, *rows = (line.strip("| ").split(" | ") for line in markdown[0].splitlines())
+    lines = (
+        f"   {'* -' if number == 0 else '  -'} {cell}" for row in (header, *rows) for number, cell in enumerate(row)
+    )
+    return ".. list-table::\n   :header-rows: 1\n\n" + "\n".join(lines) + "\n"
 
 
 ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?(\w+)(?:\[[^\[\]]*\])?\]\]")

@@ -254,7 +254,7 @@ MODULES = {
         ("games", "render", "yardstick", "spiral."),
     ),
     "quincunx": ("Quincunx", "[The rules](../../RULES.md#part-1--quincunx) as code.", ("quincunx.",)),
-    "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.", "record", "text")),
+    "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.session", "record", "text")),
     "core": (
         "What games have in common",
         "Bookkeeping of rounds, seats, seeds and copies; observations; what a policy is. "
@@ -302,4 +302,3 @@ def pages() -> dict[Path, str]:
     tables = (f"\n## {title}\n\n{observer.table()}\n" for title, observer in EXAMPLES.items())
     environments = {HERE / "environments" / f"{name}.md": page.text() for name, page in ENVIRONMENTS.items()}
     return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments | reference()
-

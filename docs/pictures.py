@@ -82,4 +82,3 @@ def animation() -> bytes:
         written, "WEBP", save_all=True, append_images=rest, duration=milliseconds, loop=0, lossless=True, method=6
     )
     return written.getvalue()
-

@@ -85,7 +85,7 @@ class Session:
 
     Args:
         rules: which game.
-        players: who plays each seat: an agent, its name as `quincunx_env.arena.policies.resolve` knows it, or None for
+        players: who plays each seat: an agent, its name as `quincunx_env.arena.resolve` knows it, or None for
             a person.
         dealt: where the deals come from, or the deals; a new seed by default.
         adviser: the agent that `advise` asks, likewise.
