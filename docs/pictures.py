@@ -59,10 +59,10 @@ def contact_sheet() -> Image.Image:
     rows = -(-len(thumbnails) // COLUMNS)
     sheet = Image.new("RGB", (margin + COLUMNS * step[0], margin + rows * step[1]), "white")
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(10)
-    for number, (name, image) in enumerate(thumbnails.items()):
+    for number, (name, thumbnail) in enumerate(thumbnails.items()):
         row, column = divmod(number, COLUMNS)
         x, y = margin + column * step[0], margin + row * step[1]
-        sheet.paste(image, (x, y))
+        sheet.paste(thumbnail, (x, y))
         draw.text((x, y + high + 2), "+".join(name.split("+")[:3]), "black", font)
         draw.text((x, y + high + 14), "".join(f"+{option}" for option in name.split("+")[3:]), "black", font)
     return sheet.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
