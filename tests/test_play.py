@@ -232,6 +232,7 @@ def test_announcements(tmp_path: Path) -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(pilot.app.screen, Announce)
+        assert session.turns[0].worth is None, "what is to be announced is not told"
         await pilot.press("x", "enter", "5", "0", "0", "enter")
         await pilot.pause()
         assert isinstance(pilot.app.screen, Announce), "no number, then one that is out of range"
@@ -244,6 +245,7 @@ def test_announcements(tmp_path: Path) -> None:
         await pilot.press("minus", "3", "enter")
         await pilot.pause()
         assert session.turns[-1].text == "announce -3"
+        assert session.turns[-1].worth is not None
 
     drive(table(session, tmp_path), script)
 
@@ -411,7 +413,7 @@ class Console:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Read what the program writes until something holds."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < deadline, self.output[-2000:]
             if select.select([self.leader], [], [], 0.02)[0]:

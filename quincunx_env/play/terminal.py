@@ -232,7 +232,7 @@ def _seats(scene: Scene, names: Sequence[str]) -> Text:
     for number, seat in enumerate(scene.seats):
         name = f" {names[number]}" if names else ""
         text.append(f"\n{'>' if seat.moves else ' '} {seat.name}{name}: {seat.score} points, {seat.held} cards")
-        if seat.cards is not None and number != scene.shown:
+        if seat.cards and number != scene.shown:
             text.append("\n   ")
             for card in seat.cards:
                 text.append(" ").append_text(styled(scene.faces[card]))
@@ -294,8 +294,8 @@ class Announce(ModalScreen[int | None]):
     def compose(self) -> ComposeResult:
         """A question and its answer."""
         with Vertical():
-            yield Label(f"What is {self.text} worth, without draws? Enter announces it, Escape takes the play back.")
-            yield Input(type="integer", placeholder="points")
+            yield Label(f"Points of {self.text}? Enter announces, Escape takes the play back.")
+            yield Input(type="integer", placeholder="points", compact=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer, if it is a number."""
@@ -571,7 +571,7 @@ class Variants(OptionList):
     def __init__(self, names: Iterable[str]) -> None:
         self.names = tuple(names)
         self.chosen: set[str] = set()
-        super().__init__(*map(self._prompt, self.names), markup=False)
+        super().__init__(*map(self._prompt, self.names), markup=False, compact=True)
 
     def _prompt(self, name: str) -> str:
         return f"[{'x' if name in self.chosen else ' '}] {name}"
@@ -624,17 +624,18 @@ class Start(Screen[None]):
         known = ", ".join([*sorted(short_names()), PERSON])
         with VerticalScroll(can_focus=False):
             yield Label("Game")
-            yield Select(
-                [(name, name) for name in self.GAMES], value=next(iter(self.GAMES)), allow_blank=False, id="game"
-            )
+            games = [(name, name) for name in self.GAMES]
+            yield Select(games, value=games[0][0], allow_blank=False, id="game", compact=True)
             yield Label("Variants: Enter chooses, Tab goes on")
             yield Variants(self.OPTIONS)
             yield Label(f"Opponents, one for all other seats or, with commas, one for each: {known}, module:attribute")
-            yield Input(placeholder="the usual one", id="opponents")
+            yield Input(placeholder="the usual one", id="opponents", compact=True)
             yield Label("Your seat")
-            yield Select([(f"seat {seat}", seat) for seat in range(4)], value=0, allow_blank=False, id="seat")
+            yield Select(
+                [(f"seat {seat}", seat) for seat in range(4)], value=0, allow_blank=False, id="seat", compact=True
+            )
             yield Static(id="error", markup=False)
-            yield Button("Begin (F5)", variant="primary", id="begin")
+            yield Button("Begin (F5)", variant="primary", id="begin", compact=True)
         yield Footer()
 
     @on(Button.Pressed, "#begin")
@@ -689,8 +690,9 @@ class Terminal(App[None]):
     Help Static { width: auto; height: auto; max-width: 100%; padding: 1 2; background: $panel; }
     Announce { align: center bottom; }
     Announce > Vertical { width: 100%; height: auto; padding: 1 2; background: $panel; }
-    Start VerticalScroll { padding: 1 2 0 2; }
-    Start Label { width: 100%; }
+    Start VerticalScroll { padding: 0 2; }
+    Start Label { width: 100%; margin-top: 1; color: $text-accent; }
+    Start Button { margin-top: 1; }
     Start Variants { height: auto; }
     Start #error { height: auto; color: $text-error; }
     """
