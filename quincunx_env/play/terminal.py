@@ -9,7 +9,6 @@ import signal
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +30,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, Scene
 from quincunx_env.games import kind_of, rules_of
-from quincunx_env.play.session import PERSON, Candidate, Session, seated, usual_agent
+from quincunx_env.play.session import PERSON, Candidate, Session, adviser_of, free_path, seated
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.record import Record, Turn
 
@@ -649,19 +648,13 @@ class Start(Screen[None]):
         try:
             rules = self.GAMES[str(self.query_one("#game", Select).value)](**options)
             players = seated(rules, int(str(self.query_one("#seat", Select).value)), opponents)
-            self.app.play(Session(rules, players, adviser=adviser(rules)))
+            self.app.play(Session(rules, players, adviser=adviser_of(rules)))
         except (ValueError, TypeError) as error:
             self.query_one("#error", Static).update(str(error))
 
     def action_help(self) -> None:
         """Tell the keys."""
         self.app.push_screen(Help())
-
-
-def adviser(rules: BaseRules, name: str | None = None) -> str | None:
-    """The agent that gives hints: this one, or the usual one if there is any."""
-    name = name or usual_agent(rules)
-    return None if name == PERSON else name
 
 
 class Terminal(App[None]):
@@ -718,16 +711,9 @@ class Terminal(App[None]):
     def play(self, session: Session) -> None:
         """Begin a game, in a file of its own."""
         if self.path is None or session is not self.begin:
-            self.path = free(self.folder)
+            self.path = free_path(self.folder)
         screen = Play(session, self.path)
         if len(self.screen_stack) > 1:
             self.switch_screen(screen)
         else:
             self.push_screen(screen)
-
-
-def free(folder: Path) -> Path:
-    """A file that there is not yet, named by the time."""
-    stem = f"{datetime.now():%Y%m%d-%H%M%S}"
-    names: Iterable[str] = (stem, *(f"{stem}-{number}" for number in range(2, 100)))
-    return next(folder / f"{name}.txt" for name in names if not (folder / f"{name}.txt").exists())
