@@ -21,8 +21,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tyro
-from tqdm.auto import tqdm
+try:
+    import tyro
+    from tqdm.auto import tqdm
+except ModuleNotFoundError as error:
+    sys.exit(f'error: the arena needs {error.name}: pip install "quincunx_env[arena]"')
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
