@@ -1,10 +1,16 @@
 """Write the parts of the documentation that follow from the code: ``make docs``. A test keeps them up to date."""
 
+from io import BytesIO
 from pathlib import Path
 
-from quincunx_env import Observer, Rules, spiral
+from PIL import Image, ImageDraw, ImageFont
+
+from quincunx_env import Observer, Rules, render, spiral
 from quincunx_env.core.observation import Observer as AnyObserver
+from quincunx_env.play.session import Session
 from quincunx_env.quincunx import FixedObserver
+from quincunx_env.record import Seeded
+from tests.pictures import PICTURES, reference
 
 HERE = Path(__file__).parent
 
@@ -43,6 +49,52 @@ def pages() -> dict[Path, str]:
     return {HERE / "observations.md": OBSERVATIONS + "".join(tables)}
 
 
+SHEET = HERE / "contact_sheet.png"
+ANIMATION = HERE / "solitaire.webp"
+COLUMNS = 8
+SECONDS, LAST_SECONDS = 1.8, 6.0
+"""How long the animation shows a play, and the end."""
+
+
+def contact_sheet() -> Image.Image:
+    """The reference pictures of all variants, each with its name."""
+    thumbnails: dict[str, Image.Image] = {}
+    for name in PICTURES:
+        with Image.open(reference(name)) as file:
+            thumbnails[name] = file.convert("RGB").reduce(2)
+    wide, high = thumbnails["solitaire"].size
+    margin, label = 12, 28
+    step = wide + margin, high + label + margin
+    rows = -(-len(thumbnails) // COLUMNS)
+    sheet = Image.new("RGB", (margin + COLUMNS * step[0], margin + rows * step[1]), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(10)
+    for number, (name, image) in enumerate(thumbnails.items()):
+        row, column = divmod(number, COLUMNS)
+        x, y = margin + column * step[0], margin + row * step[1]
+        sheet.paste(image, (x, y))
+        draw.text((x, y + high + 2), "+".join(name.split("+")[:3]), "black", font)
+        draw.text((x, y + high + 14), "".join(f"+{option}" for option in name.split("+")[3:]), "black", font)
+    return sheet.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+
+
+def animation() -> bytes:
+    """A game of the solitaire, played by a trained agent of `agents`."""
+    session = Session(Rules(), ["value"], Seeded(1))
+    frames = [render.frame(session.game, scale=0.75)]
+    while session.mover is not None:
+        session.play(session.choose())
+        frames.append(render.frame(session.game, scale=0.75))
+    first, *rest = (Image.fromarray(frame) for frame in frames)
+    milliseconds = [round(1000 * seconds) for seconds in (*[SECONDS] * len(rest), LAST_SECONDS)]
+    written = BytesIO()
+    first.save(
+        written, "WEBP", save_all=True, append_images=rest, duration=milliseconds, loop=0, lossless=True, method=6
+    )
+    return written.getvalue()
+
+
 if __name__ == "__main__":
     for path, text in pages().items():
         path.write_text(text)
+    contact_sheet().save(SHEET, optimize=True)
+    ANIMATION.write_bytes(animation())
