@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+from importlib.metadata import PackageNotFoundError
 
 import gymnasium
 import pytest
@@ -35,7 +36,7 @@ def test_the_welcome_without_checkout_and_installation(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def requires(package: str) -> list[str]:
-        raise welcome.PackageNotFoundError(package)
+        raise PackageNotFoundError(package)
 
     monkeypatch.setattr(welcome, "requires", requires)
     monkeypatch.setattr(welcome, "short_names", dict)

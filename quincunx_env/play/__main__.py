@@ -78,9 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"error: {error}")
     path = _in_window(begin, chosen) if chosen.window else _in_terminal(begin, chosen)
     if path and path.exists():
-        print(
-            f"The game is kept. Go on, or look at it:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}"
-        )
+        print(f"Go on with this game, or look at it:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}")
 
 
 def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | None:
