@@ -11,6 +11,7 @@ import pytest
 from agents.uniform import uniform
 from quincunx_env import Rules, spiral
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.play.__main__ import main
 from quincunx_env.play.session import Session
 from quincunx_env.play.window import Table
 from quincunx_env.record import Record, Seeded
@@ -216,3 +217,30 @@ def test_a_game_that_cannot_be_saved_goes_on(folder: Path) -> None:
     click(window, *cell_at(window, 5))
     assert len(window.session.turns) == 1
     assert "cannot be saved" in window.message
+
+
+def test_the_program_plays_in_a_window(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A game is begun, left, and resumed from its file."""
+    plays = []
+
+    def one_play(window: Table) -> None:
+        click(window, *card_at(window, window.session.game.hand(0)[0]))
+        click(window, *cell_at(window, min(window.scene.legal)))
+        plays.append(len(window.session.turns))
+        pygame.event.post(pygame.event.Event(pygame.QUIT))
+        assert not window.step()
+
+    monkeypatch.setattr(Table, "run", one_play)
+    main(["--window", "--seed", "3", "--out", str(folder)])
+    (path,) = folder.iterdir()
+    assert f"--resume {path}" in capsys.readouterr().out
+    main(["--window", "--resume", str(path)])
+    assert plays == [1, 2]
+    assert Record.read(path).dealt == Seeded(3)
+    with pytest.raises(SystemExit, match="a record is looked at in the terminal"):
+        main(["--window", "--replay", str(path)])
+    monkeypatch.setenv("SDL_VIDEODRIVER", "nothing")
+    with pytest.raises(SystemExit, match=r"no window can be opened here .*: without --window"):
+        main(["--window", "--out", str(folder)])

@@ -2,6 +2,7 @@
 
     python -m quincunx_env.play
     python -m quincunx_env.play --num-players 2 --opponents greedy
+    python -m quincunx_env.play --window --num-players 3 --start open
     python -m quincunx_env.play --game spiral --spiral.deals 1
     python -m quincunx_env.play --resume runs/play/20260101-120000.txt
     python -m quincunx_env.play --replay runs/play/20260101-120000.txt
@@ -20,7 +21,7 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f'error: playing needs {error.name}: pip install "quincunx_env[play]"')
 
-from quincunx_env.play.session import Session, adviser_of, seated, seated_again
+from quincunx_env.play.session import Session, adviser_of, free_path, seated, seated_again
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.record import Record, Seeded
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -49,6 +50,8 @@ class Arguments:
     """go on with a game from its file"""
     replay: Path | None = None
     """look at a game from its file"""
+    window: bool = False
+    """play with the mouse, in a window"""
     out: Path = Path("runs/play")
     """directory of the games"""
 
@@ -73,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         begin = chosen.begin() if arguments else None
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-    path = _in_terminal(begin, chosen)
+    path = _in_window(begin, chosen) if chosen.window else _in_terminal(begin, chosen)
     if path and path.exists():
         print(f"Go on with this game, or look at it:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}")
 
@@ -89,6 +92,22 @@ def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | No
     terminal = Terminal(begin, chosen.out, chosen.resume)
     terminal.run()
     return terminal.path
+
+
+def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path:
+    """Play, and return the file of the last game."""
+    try:
+        from quincunx_env.play.window import Table
+    except ModuleNotFoundError as error:
+        sys.exit(f'error: playing in a window needs {error.name}: pip install "quincunx_env[play,render]"')
+    if not isinstance(begin, Session):
+        sys.exit("error: a record is looked at in the terminal: leave out --window")
+    try:
+        table = Table(begin, chosen.resume or free_path(chosen.out), lambda: free_path(chosen.out))
+    except RuntimeError as error:
+        sys.exit(f"error: {error}")
+    table.run()
+    return table.path
 
 
 if __name__ == "__main__":
