@@ -49,10 +49,10 @@ SECONDS, LAST_SECONDS = 1.8, 6.0
 
 def contact_sheet() -> Image.Image:
     """The reference pictures of all variants, each with its name."""
-    thumbnails = {}
+    thumbnails: dict[str, Image.Image] = {}
     for name in PICTURES:
-        with Image.open(reference(name)) as image:
-            thumbnails[name] = image.convert("RGB").reduce(2)
+        with Image.open(reference(name)) as file:
+            thumbnails[name] = file.convert("RGB").reduce(2)
     wide, high = thumbnails["solitaire"].size
     margin, label = 12, 28
     step = wide + margin, high + label + margin
@@ -75,7 +75,7 @@ def animation() -> bytes:
     while session.mover is not None:
         session.play(session.choose())
         frames.append(render.frame(session.game, scale=0.75))
-    first, *rest = map(Image.fromarray, frames)
+    first, *rest = (Image.fromarray(frame) for frame in frames)
     milliseconds = [round(1000 * seconds) for seconds in (*[SECONDS] * len(rest), LAST_SECONDS)]
     written = BytesIO()
     first.save(

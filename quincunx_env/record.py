@@ -81,8 +81,8 @@ class Turn(NamedTuple):
     text: str
     """The action as it is written."""
     worth: Worth | None
-    """What the play scores, in parts; an announcement has that of its play. None where plays score nothing, or where it
-    was not asked for."""
+    """What the play scores, in parts; with Simpleton its announcement has it. None where plays score nothing, or where
+    it was not asked for."""
     gains: list[int]
     """What each seat gained or lost by it."""
 
@@ -223,7 +223,8 @@ def take(game: Game, number: int, action: int, explain: bool = False) -> Turn:
     """
     round, seat, before = game.round, game.mover, game.copy()
     gains = game.step(action)
-    scores = worth(before, action) if explain else None
+    laid = (game.round, game.ply) != (before.round, before.ply)  # with Simpleton only after the announcement
+    scores = worth(before, action) if explain and laid else None
     return Turn(number, round, seat, action, print_action(game, action), scores, gains)
 
 

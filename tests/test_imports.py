@@ -65,7 +65,7 @@ HEAVY = {
 }
 """Nothing but an adapter, a program or a painter imports these when it is imported itself."""
 
-PAINTERS = {Path("render/paint.py"), Path("render/window.py"), Path("play/terminal.py")}
+PAINTERS = {Path("render/paint.py"), Path("render/window.py"), Path("play/terminal.py"), Path("play/window.py")}
 """Imported by functions of `quincunx_env.render` and by programs, when there is something to show."""
 
 

@@ -232,6 +232,7 @@ def test_announcements(tmp_path: Path) -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(pilot.app.screen, Announce)
+        assert session.turns[0].worth is None, "what is to be announced is not told"
         await pilot.press("x", "enter", "5", "0", "0", "enter")
         await pilot.pause()
         assert isinstance(pilot.app.screen, Announce), "no number, then one that is out of range"
@@ -244,6 +245,7 @@ def test_announcements(tmp_path: Path) -> None:
         await pilot.press("minus", "3", "enter")
         await pilot.pause()
         assert session.turns[-1].text == "announce -3"
+        assert session.turns[-1].worth is not None
 
     drive(table(session, tmp_path), script)
 
@@ -321,6 +323,9 @@ def test_the_start_screen(tmp_path: Path) -> None:
         assert isinstance(pilot.app.screen, Start)
         await pilot.press("tab", "down", "down", "down", "enter", "f5")
         assert "simpleton=True needs 2 to 4 players" in str(pilot.app.screen.query_one("#error").render())
+        await pilot.press("end", "enter", "f5")
+        assert "'Spiral: scored at the end' is no variant of" in str(pilot.app.screen.query_one("#error").render())
+        await pilot.press("enter")
         await pilot.press("shift+tab", "enter", "down", "down", "enter")
         await pilot.press("tab", "tab", *"nobody", "f5")
         assert "unknown policy 'nobody'" in str(pilot.app.screen.query_one("#error").render())
@@ -411,7 +416,7 @@ class Console:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Read what the program writes until something holds."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < deadline, self.output[-2000:]
             if select.select([self.leader], [], [], 0.02)[0]:

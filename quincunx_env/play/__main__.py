@@ -2,6 +2,7 @@
 
     python -m quincunx_env.play
     python -m quincunx_env.play --num-players 2 --opponents greedy
+    python -m quincunx_env.play --window --num-players 3 --start open
     python -m quincunx_env.play --game spiral --spiral.deals 1
     python -m quincunx_env.play --resume runs/play/20260101-120000.txt
     python -m quincunx_env.play --replay runs/play/20260101-120000.txt
@@ -17,12 +18,10 @@ from typing import Annotated, Literal
 
 try:
     import tyro
-
-    from quincunx_env.play.terminal import Terminal, adviser
 except ModuleNotFoundError as error:
     sys.exit(f'error: playing needs {error.name}: pip install "quincunx_env[play]"')
 
-from quincunx_env.play.session import Session, seated, seated_again
+from quincunx_env.play.session import Session, adviser_of, free_path, seated, seated_again
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.record import Record, Seeded
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -51,6 +50,8 @@ class Arguments:
     """go on with a game from its file"""
     replay: Path | None = None
     """look at a game from its file"""
+    window: bool = False
+    """play with the mouse, in a window"""
     out: Path = Path("runs/play")
     """directory of the games"""
 
@@ -60,11 +61,11 @@ class Arguments:
             return Record.read(self.replay)
         if self.resume:
             record = Record.read(self.resume)
-            return Session.resume(record, seated_again(record), adviser(record.rules, self.adviser))
+            return Session.resume(record, seated_again(record), adviser_of(record.rules, self.adviser))
         rules = self.rules if self.game == "quincunx" else self.spiral
         players = seated(rules, self.seat, self.opponents)
         dealt = None if self.seed is None else Seeded(self.seed)
-        return Session(rules, players, dealt, adviser(rules, self.adviser))
+        return Session(rules, players, dealt, adviser_of(rules, self.adviser))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -75,12 +76,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
         begin = chosen.begin() if arguments else None
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
+    path = _in_window(begin, chosen) if chosen.window else _in_terminal(begin, chosen)
+    if path and path.exists():
+        print(f"Go on with this game, or look at it:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}")
+
+
+def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | None:
+    """Show it, and return the file of the last game."""
+    try:
+        from quincunx_env.play.terminal import Terminal
+    except ModuleNotFoundError as error:
+        sys.exit(f'error: playing in the terminal needs {error.name}: pip install "quincunx_env[play]"')
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         sys.exit("error: playing needs a terminal")
     terminal = Terminal(begin, chosen.out, chosen.resume)
     terminal.run()
-    if terminal.path and terminal.path.exists():
-        print(f"The game is kept in {terminal.path}; go on with\n\n    {PROGRAM} --resume {terminal.path}")
+    return terminal.path
+
+
+def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path:
+    """Play, and return the file of the last game."""
+    try:
+        from quincunx_env.play.window import Table
+    except ModuleNotFoundError as error:
+        sys.exit(f'error: playing in a window needs {error.name}: pip install "quincunx_env[play,render]"')
+    if not isinstance(begin, Session):
+        sys.exit("error: a record is looked at in the terminal: leave out --window")
+    try:
+        table = Table(begin, chosen.resume or free_path(chosen.out), lambda: free_path(chosen.out))
+    except RuntimeError as error:
+        sys.exit(f"error: {error}")
+    table.run()
+    return table.path
 
 
 if __name__ == "__main__":

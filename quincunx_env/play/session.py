@@ -12,6 +12,7 @@
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, Self
@@ -60,6 +61,19 @@ def seated(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> li
         raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
     players = [None, *(None if name == PERSON else name for name in names)]
     return players[-seat:] + players[:-seat] if seat else players
+
+
+def adviser_of(rules: BaseRules, name: str | None = None) -> str | None:
+    """The agent that gives hints: this one, or the `usual_agent` if there is any."""
+    name = name or usual_agent(rules)
+    return None if name == PERSON else name
+
+
+def free_path(folder: Path) -> Path:
+    """A file for a new game, named by the time, that there is not yet."""
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}"
+    names = (stem, *(f"{stem}-{number}" for number in range(2, 100)))
+    return next(path for name in names if not (path := folder / f"{name}.txt").exists())
 
 
 def seated_again(record: Record) -> list[str | None]:

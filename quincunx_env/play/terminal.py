@@ -6,10 +6,9 @@ thread of their own, so that the screen always answers.
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,9 +29,8 @@ from quincunx_env.arena.policies import short_names
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, Scene
-from quincunx_env.games import kind_of, rules_of
-from quincunx_env.play.session import PERSON, Candidate, Session, seated, usual_agent
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.games import GAMES, kind_of
+from quincunx_env.play.session import PERSON, Candidate, Session, adviser_of, free_path, seated
 from quincunx_env.record import Record, Turn
 
 LABELS = "abcdefgijklmortvwxyz1234567890"
@@ -232,7 +230,7 @@ def _seats(scene: Scene, names: Sequence[str]) -> Text:
     for number, seat in enumerate(scene.seats):
         name = f" {names[number]}" if names else ""
         text.append(f"\n{'>' if seat.moves else ' '} {seat.name}{name}: {seat.score} points, {seat.held} cards")
-        if seat.cards is not None and number != scene.shown:
+        if seat.cards and number != scene.shown:
             text.append("\n   ")
             for card in seat.cards:
                 text.append(" ").append_text(styled(scene.faces[card]))
@@ -294,8 +292,8 @@ class Announce(ModalScreen[int | None]):
     def compose(self) -> ComposeResult:
         """A question and its answer."""
         with Vertical():
-            yield Label(f"What is {self.text} worth, without draws? Enter announces it, Escape takes the play back.")
-            yield Input(type="integer", placeholder="points")
+            yield Label(f"Points of {self.text}? Enter announces, Escape takes the play back.")
+            yield Input(type="integer", placeholder="points", compact=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer, if it is a number."""
@@ -571,7 +569,7 @@ class Variants(OptionList):
     def __init__(self, names: Iterable[str]) -> None:
         self.names = tuple(names)
         self.chosen: set[str] = set()
-        super().__init__(*map(self._prompt, self.names), markup=False)
+        super().__init__(*map(self._prompt, self.names), markup=False, compact=True)
 
     def _prompt(self, name: str) -> str:
         return f"[{'x' if name in self.chosen else ' '}] {name}"
@@ -592,75 +590,73 @@ class Start(Screen[None]):
         Binding("escape", "app.quit", "Quit"),
     ]
 
-    GAMES: ClassVar[dict[str, Callable[..., BaseRules]]] = {
-        "Quincunx: solitaire": lambda **options: Rules(**options),
-        "Quincunx: solitaire, edge contact": lambda **options: Rules(edge_contact=True, **options),
+    KINDS: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "Quincunx: solitaire": ("quincunx", {}),
+        "Quincunx: solitaire, edge contact": ("quincunx", {"edge_contact": True}),
         **{
-            f"Quincunx: {players} players, {start}": lambda players=players, start=start, **options: rules_of(
-                "quincunx", num_players=players, start=start, **options
-            )
+            f"Quincunx: {players} players, {start}": ("quincunx", {"num_players": players, "start": start})
             for start in ("corners", "open")
             for players in (2, 3, 4)
         },
-        **{
-            f"Spiral game: {deals} deal{'s' * (deals > 1)}": lambda deals=deals, **options: rules_of(
-                "spiral", deals=deals, **options
-            )
-            for deals in (1, 2, 4)
-        },
+        **{f"Spiral game: {deals} deal{'s' * (deals > 1)}": ("spiral", {"deals": deals}) for deals in (1, 2, 4)},
     }
-    OPTIONS: ClassVar[dict[str, dict[str, Any]]] = {
-        "Excuse": {"excuse": True},
-        "Pawns": {"pawns": True},
-        "Flush bonus": {"flush": True},
-        "Simpleton": {"simpleton": True},
-        "Match": {"match": True},
-        "Spiral: fifteens": {"fifteens": True},
-        "Spiral: scored at the end": {"scoring": "end"},
+    """Names of games, and the options of their rules."""
+    VARIANTS: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "Excuse": ("quincunx", {"excuse": True}),
+        "Pawns": ("quincunx", {"pawns": True}),
+        "Flush bonus": ("quincunx", {"flush": True}),
+        "Simpleton": ("quincunx", {"simpleton": True}),
+        "Match": ("quincunx", {"match": True}),
+        "Spiral: fifteens": ("spiral", {"fifteens": True}),
+        "Spiral: scored at the end": ("spiral", {"scoring": "end"}),
     }
+    """Options of one game or the other."""
 
     def compose(self) -> ComposeResult:
         """Lists to choose from."""
         known = ", ".join([*sorted(short_names()), PERSON])
         with VerticalScroll(can_focus=False):
             yield Label("Game")
-            yield Select(
-                [(name, name) for name in self.GAMES], value=next(iter(self.GAMES)), allow_blank=False, id="game"
-            )
+            games = [(name, name) for name in self.KINDS]
+            yield Select(games, value=games[0][0], allow_blank=False, id="game", compact=True)
             yield Label("Variants: Enter chooses, Tab goes on")
-            yield Variants(self.OPTIONS)
+            yield Variants(self.VARIANTS)
             yield Label(f"Opponents, one for all other seats or, with commas, one for each: {known}, module:attribute")
-            yield Input(placeholder="the usual one", id="opponents")
+            yield Input(placeholder="the usual one", id="opponents", compact=True)
             yield Label("Your seat")
-            yield Select([(f"seat {seat}", seat) for seat in range(4)], value=0, allow_blank=False, id="seat")
+            yield Select(
+                [(f"seat {seat}", seat) for seat in range(4)], value=0, allow_blank=False, id="seat", compact=True
+            )
             yield Static(id="error", markup=False)
-            yield Button("Begin (F5)", variant="primary", id="begin")
+            yield Button("Begin (F5)", variant="primary", id="begin", compact=True)
         yield Footer()
 
     @on(Button.Pressed, "#begin")
     def action_begin(self) -> None:
         """Play, or say what is wrong."""
         assert isinstance(self.app, Terminal)
-        options: dict[str, Any] = {}
-        for name in self.query_one(Variants).chosen:
-            options |= self.OPTIONS[name]
         opponents = [name.strip() for name in self.query_one("#opponents", Input).value.split(",") if name.strip()]
         try:
-            rules = self.GAMES[str(self.query_one("#game", Select).value)](**options)
+            rules = self._rules()
             players = seated(rules, int(str(self.query_one("#seat", Select).value)), opponents)
-            self.app.play(Session(rules, players, adviser=adviser(rules)))
-        except (ValueError, TypeError) as error:
+            self.app.play(Session(rules, players, adviser=adviser_of(rules)))
+        except ValueError as error:
             self.query_one("#error", Static).update(str(error))
+
+    def _rules(self) -> BaseRules:
+        kind = str(self.query_one("#game", Select).value)
+        game, options = self.KINDS[kind]
+        for name in self.query_one(Variants).chosen:
+            other, more = self.VARIANTS[name]
+            if other != game:
+                raise ValueError(f"'{name}' is no variant of '{kind}'")
+            options = options | more
+        rules: BaseRules = GAMES[game].rules(**options)
+        return rules
 
     def action_help(self) -> None:
         """Tell the keys."""
         self.app.push_screen(Help())
-
-
-def adviser(rules: BaseRules, name: str | None = None) -> str | None:
-    """The agent that gives hints: this one, or the usual one if there is any."""
-    name = name or usual_agent(rules)
-    return None if name == PERSON else name
 
 
 class Terminal(App[None]):
@@ -689,8 +685,9 @@ class Terminal(App[None]):
     Help Static { width: auto; height: auto; max-width: 100%; padding: 1 2; background: $panel; }
     Announce { align: center bottom; }
     Announce > Vertical { width: 100%; height: auto; padding: 1 2; background: $panel; }
-    Start VerticalScroll { padding: 1 2 0 2; }
-    Start Label { width: 100%; }
+    Start VerticalScroll { padding: 0 2; }
+    Start Label { width: 100%; margin-top: 1; color: $text-accent; }
+    Start Button { margin-top: 1; }
     Start Variants { height: auto; }
     Start #error { height: auto; color: $text-error; }
     """
@@ -716,16 +713,9 @@ class Terminal(App[None]):
     def play(self, session: Session) -> None:
         """Begin a game, in a file of its own."""
         if self.path is None or session is not self.begin:
-            self.path = free(self.folder)
+            self.path = free_path(self.folder)
         screen = Play(session, self.path)
         if len(self.screen_stack) > 1:
             self.switch_screen(screen)
         else:
             self.push_screen(screen)
-
-
-def free(folder: Path) -> Path:
-    """A file that there is not yet, named by the time."""
-    stem = f"{datetime.now():%Y%m%d-%H%M%S}"
-    names: Iterable[str] = (stem, *(f"{stem}-{number}" for number in range(2, 100)))
-    return next(folder / f"{name}.txt" for name in names if not (folder / f"{name}.txt").exists())

@@ -244,7 +244,7 @@ class _Painter:
         part = share * (len(HEAT) - 1) - step
         mixed = [round((1 - part) * one + part * other) for one, other in zip(HEAT[step], HEAT[step + 1], strict=True)]
         self._box(rect, 8, (mixed[0], mixed[1], mixed[2]))
-        words = f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}"
+        words = f"{value:.0f}" if abs(value) >= 100 or value == round(value) else f"{value:.1f}"
         self._write(words, *rect.centre, 24, INK if share > 0.55 else TEXT, 0.5)
 
     def _numbers(self) -> None:

@@ -6,6 +6,21 @@ from quincunx_env.render import Game, picture
 from quincunx_env.render.layout import HEIGHT, WIDTH
 
 
+def open_display(title: str, width: int, height: int, instead: str) -> pygame.Surface:
+    """Open the window of pygame, which has only one.
+
+    Raises:
+        RuntimeError: where no window can be opened, with what can be done instead.
+    """
+    try:
+        pygame.display.init()
+        surface = pygame.display.set_mode((width, height), pygame.RESIZABLE)
+    except pygame.error as error:
+        raise RuntimeError(f"no window can be opened here ({error}): {instead}") from None
+    pygame.display.set_caption(title)
+    return surface
+
+
 class Window:
     """Shows games, at most ``fps`` of them a second. Whoever closes it sees nothing more, and disturbs nobody.
 
@@ -34,7 +49,7 @@ class Window:
             return
         surface = pygame.display.get_surface() if pygame.display.get_init() else None
         if surface is None:
-            surface = self._open()
+            surface = open_display(self.title, WIDTH, HEIGHT, "use render_mode='rgb_array', which needs no display")
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 self.close()
@@ -46,17 +61,6 @@ class Window:
         pygame.display.flip()
         if wait:
             self._clock.tick(self.fps)
-
-    def _open(self) -> pygame.Surface:
-        try:
-            pygame.display.init()
-            surface = pygame.display.set_mode((WIDTH, HEIGHT), pygame.RESIZABLE)
-        except pygame.error as error:
-            raise RuntimeError(
-                f"no window can be opened here ({error}): use render_mode='rgb_array', which needs no display"
-            ) from None
-        pygame.display.set_caption(self.title)
-        return surface
 
     def close(self) -> None:
         """Close the window."""

@@ -1,0 +1,363 @@
+"""Play in a window, with the mouse: click a card, then a cell, or drag the card there.
+
+What is shown is painted by `quincunx_env.render`, what happens comes from `quincunx_env.play.session`. Agents think in
+a thread of their own, so that the window always answers.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pygame
+
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.scene import Play, Scene
+from quincunx_env.games import kind_of
+from quincunx_env.play.session import Session
+from quincunx_env.render.layout import HEIGHT, WIDTH, Layout, Rect, layout
+from quincunx_env.render.paint import ACCENT, BOX, INK, QUIET, TABLE, TEXT, Colour, box, paint, text
+from quincunx_env.render.window import open_display
+from quincunx_env.text import print_action, worth
+
+BAR = 44
+"""Height of the line below the picture at scale 1: what to do, and buttons."""
+FPS = 30
+
+
+class Button(NamedTuple):
+    """Something to click, or a key."""
+
+    key: str
+    label: str
+    act: Callable[[], None]
+
+
+class Table:
+    """A window in which a session is played.
+
+    Args:
+        session: the game.
+        path: where it is saved after every play.
+        free: makes up another path, for a new game.
+        pause: seconds that an agent's play is shown before the next one.
+    """
+
+    def __init__(self, session: Session, path: Path, free: Callable[[], Path], pause: float = 0.8) -> None:
+        self.session = session
+        self.path = path
+        self.free = free
+        self.pause = pause
+        self.card: int | None = None
+        """The chosen card of the hand."""
+        self.cell: int | None = None
+        """The legal cell under the mouse, or of a hint."""
+        self.points = False
+        """Whether all cells show what the chosen card would score."""
+        self.announced = 0
+        """Simpleton: the points about to be announced."""
+        self.message = ""
+        self._thinker = ThreadPoolExecutor(max_workers=1)
+        self._thought: tuple[int, bool, Future[int | None]] | None = None
+        self._wait_until = 0
+        self._shown: tuple[object, ...] = ()
+        instead = "without --window the game is played in the terminal"
+        self._surface = open_display("Quincunx", WIDTH, HEIGHT + BAR, instead)
+        self._clock = pygame.time.Clock()
+        self._changed()
+
+    # --- The loop ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Play until the window is closed."""
+        while self.step():
+            self._clock.tick(FPS)
+
+    def step(self) -> bool:
+        """Answer what has happened since the last step, and show it; False when the window has been closed."""
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                self._thinker.shutdown(wait=False, cancel_futures=True)
+                pygame.display.quit()
+                return False
+            if event.type == pygame.MOUSEMOTION:
+                self._point_at(*event.pos)
+            elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
+                self._press(*event.pos)
+            elif event.type == pygame.MOUSEBUTTONUP and event.button == 1:
+                self._release(*event.pos)
+            elif event.type == pygame.KEYDOWN:
+                self._key(event.key, event.unicode)
+        self._ask_agents()
+        self._show()
+        return True
+
+    def _changed(self) -> None:
+        """Look at the game again after a play, an undo or a new game."""
+        game = self.session.game
+        kind = kind_of(game.rules)
+        scene = kind.scene(game, self.session.seat)
+        names = self.session.names
+        seats = [seat._replace(name=f"{seat.name}: {names[number]}") for number, seat in enumerate(scene.seats)]
+        self.scene: Scene = replace(scene, seats=seats)
+        self.card = self.cell = None
+        self.announced = 0
+
+    def _ask_agents(self) -> None:
+        """Let the agent to move think, and do what it says."""
+        session, number = self.session, len(self.session.turns)
+        if self._thought and self._thought[2].done():
+            asked, hint, future = self._thought
+            self._thought = None
+            if asked == number:
+                self._hear(future, hint)
+        agent = None if session.person_to_move else session.mover
+        if agent is not None and self._thought is None and pygame.time.get_ticks() >= self._wait_until:
+            self.message = f"{session.names[agent]} is thinking ..."
+            self._thought = number, False, self._thinker.submit(session.choose)
+
+    def _hear(self, future: "Future[int | None]", hint: bool) -> None:
+        try:
+            action = future.result()
+        except Exception as error:  # agents are anybody's
+            self.message = f"{type(error).__name__}: {error}"
+            self._wait_until = 2**62
+            return
+        if hint:
+            self._hint(action)
+        elif action is not None:
+            self._take(action)
+            self._wait_until = pygame.time.get_ticks() + round(1000 * self.pause)
+
+    # --- What people do ----------------------------------------------------------------------------------------------
+
+    @property
+    def announcing(self) -> bool:
+        """Whether a person has to announce points."""
+        return self.session.person_to_move and self.scene.pending is not None
+
+    def buttons(self) -> list[Button]:
+        """What can be clicked in the line below the picture."""
+        if self.announcing:
+            steps = [Button("", f"{step:+}", lambda step=step: self._count(step)) for step in (-10, -1, 1, 10)]  # type: ignore[misc]
+            return [*steps, Button("return", f"announce {self.announced}", self._announce), self._undo_button]
+        return [
+            Button("h", "Hint", self._ask_hint),
+            Button("p", "Points", self._toggle_points),
+            self._undo_button,
+            Button("s", "Save", self._save_aloud),
+            Button("n", "New game", self._new),
+        ]
+
+    @property
+    def _undo_button(self) -> Button:
+        return Button("u", "Undo", self._undo)
+
+    def _press(self, x: float, y: float) -> None:
+        """Choose a card; where there is one cell only, clicking it again plays it."""
+        for button, rect in self.bar():
+            if rect.holds(x, y):
+                button.act()
+                return
+        card = self.where.card_at(*self._inside(x, y))
+        if card is None or not self.session.person_to_move or self.announcing:
+            return
+        if card == self.card and len(self.scene.legal) == 1:
+            self._play(card, *self.scene.legal)
+            return
+        self.card = card
+        self.cell = next(iter(self.scene.legal)) if len(self.scene.legal) == 1 else None
+
+    def _release(self, x: float, y: float) -> None:
+        """Play the chosen card into the cell under the mouse, be it clicked or the end of a drag."""
+        cell = self.where.cell_at(*self._inside(x, y))
+        if self.card is not None and cell in self.scene.legal and not self.announcing:
+            self._play(self.card, cell)
+
+    def _point_at(self, x: float, y: float) -> None:
+        cell = self.where.cell_at(*self._inside(x, y))
+        if cell in self.scene.legal:
+            self.cell = cell
+        elif len(self.scene.legal) > 1:
+            self.cell = None
+
+    def _key(self, key: int, written: str) -> None:
+        if self.announcing and key == pygame.K_RETURN:
+            self._announce()
+        elif self.announcing and written.isdigit():
+            self.announced = 10 * self.announced + int(written) * (-1 if self.announced < 0 else 1)
+        elif self.announcing and written == "-":
+            self.announced = -self.announced
+        elif self.announcing and key == pygame.K_BACKSPACE:
+            self.announced = int(self.announced / 10)
+        for button in self.buttons():
+            if written and written == button.key:
+                button.act()
+
+    def _play(self, card: int, cell: int) -> None:
+        rules = self.session.rules
+        self._take(kind_of(rules).notation.play(rules, card, cell))
+
+    def _announce(self) -> None:
+        self._take_text(f"announce {self.announced}")
+
+    def _take_text(self, words: str) -> None:
+        try:
+            action = self.session.parse(words)
+        except IllegalAction as error:
+            self.message = str(error)
+        else:
+            self._take(action)
+
+    def _take(self, action: int) -> None:
+        try:
+            turn = self.session.play(action)
+        except IllegalAction as error:
+            self.message = str(error)
+            return
+        gains = " ".join(f"{gain:+}" for gain in turn.gains)
+        self.message = f"seat {turn.seat}: {turn.text}" + (f", gains {gains}" if any(turn.gains) else "")
+        self._save()
+        self._changed()
+
+    def _count(self, step: int) -> None:
+        self.announced += step
+
+    def _undo(self) -> None:
+        try:
+            self.session.undo()
+        except ValueError as error:
+            self.message = str(error)
+            return
+        self.message = "taken back"
+        self._save()
+        self._changed()
+
+    def _toggle_points(self) -> None:
+        self.points = not self.points
+
+    def _save(self) -> bool:
+        try:
+            self.session.save(self.path)
+        except OSError as error:
+            self.message = f"the game cannot be saved to {self.path}: {error}"
+            return False
+        return True
+
+    def _save_aloud(self) -> None:
+        if self._save():
+            self.message = f"saved to {self.path}"
+
+    def _new(self) -> None:
+        self.session, self.path = self.session.again(), self.free()
+        self.message = ""
+        self._changed()
+
+    # --- Hints -------------------------------------------------------------------------------------------------------
+
+    def _ask_hint(self) -> None:
+        if self.session.person_to_move and self._thought is None:
+            self.message = "thinking about a hint ..."
+            self._thought = len(self.session.turns), True, self._thinker.submit(self.session.advise)
+
+    def _hint(self, action: int | None) -> None:
+        """Show a play that was advised; without an adviser the one that scores most at once."""
+        game = self.session.game
+        if action is None:
+            candidates = self.session.candidates()
+            if not candidates:
+                self.message = "nobody here gives hints"
+                return
+            action = candidates[0].action
+        written = print_action(game, action)
+        if self.announcing:
+            self.message, self.announced = f"hint: {written}", int(written.split()[-1])
+            return
+        scores = worth(game, action)
+        self.message = f"hint: {written}" + ("" if scores is None else f": {scores}")
+        self.card, self.cell = kind_of(game.rules).notation.place(game, action)
+
+    # --- What is shown -----------------------------------------------------------------------------------------------
+
+    @property
+    def scale(self) -> float:
+        """Of the picture, as the window is large."""
+        width, height = self._surface.get_size()
+        return min(width / WIDTH, height / (HEIGHT + BAR))
+
+    @property
+    def where(self) -> Layout:
+        """Where everything lies in the picture, which lies at `_origin` in the window."""
+        return layout(self.scene, self.scale)
+
+    @property
+    def _origin(self) -> tuple[int, int]:
+        width, height = self._surface.get_size()
+        return round((width - WIDTH * self.scale) / 2), round((height - (HEIGHT + BAR) * self.scale) / 2)
+
+    def _inside(self, x: float, y: float) -> tuple[float, float]:
+        return x - self._origin[0], y - self._origin[1]
+
+    def bar(self) -> list[tuple[Button, Rect]]:
+        """The buttons and where they lie in the window, from the right."""
+        left, top = self._origin
+        where, placed = self.where, []
+        x, y = left + where.px(1056), top + where.px(HEIGHT) + where.px(4)
+        for button in reversed(self.buttons()):
+            width = text(button.label, where.px(22), TEXT).get_width() + where.px(24)
+            x -= width
+            placed.append((button, Rect(x, y, width, where.px(30))))
+            x -= where.px(8)
+        return placed[::-1]
+
+    def _candidate(self) -> Play | None:
+        """The chosen card in the cell under the mouse."""
+        card, cell, game = self.card, self.cell, self.session.game
+        if card is None or cell is None or self.scene.pending:
+            return None
+        play = kind_of(game.rules).candidate(game, card, cell)
+        # With Simpleton one has to find the points oneself, unless one asks to see them.
+        hidden = getattr(game.rules, "simpleton", False) and not self.points
+        return play._replace(parts=(), scored=False) if hidden else play
+
+    def _values(self) -> dict[int, int]:
+        """What the chosen card would score in each cell, if that is asked for."""
+        game = self.session.game
+        if not self.points or self.card is None or self.scene.pending:
+            return {}
+        plays = (kind_of(game.rules).candidate(game, self.card, cell) for cell in self.scene.legal)
+        return {play.cell: play.points for play in plays if play.scored}
+
+    def _show(self) -> None:
+        surface = pygame.display.get_surface()
+        assert surface is not None
+        said = self.card, self.cell, self.points, self.announced, self.message
+        if self._shown == (shown := (surface.get_size(), self.scene, *said)):
+            return
+        self._shown, self._surface = shown, surface
+        where, candidate = self.where, self._candidate()
+        values = {cell: value for cell, value in self._values().items() if candidate is None or cell != candidate.cell}
+        surface.fill(TABLE)
+        surface.blit(paint(self.scene, where, candidate, values), self._origin)
+        for button, rect in self.bar():
+            strong = button.label.startswith("announce") or (button.key == "p" and self.points)
+            self._button(button.label, rect, where, ACCENT if strong else BOX, INK if strong else TEXT)
+        line = text(self.message or self._advice(), where.px(22), QUIET)
+        left, top = self._origin
+        surface.blit(line, (left + where.px(48), top + where.px(HEIGHT) + where.px(19) - line.get_height() // 2))
+        pygame.display.flip()
+
+    def _button(self, label: str, rect: Rect, where: Layout, fill: Colour, ink: Colour) -> None:
+        self._surface.blit(box(rect.width, rect.height, where.px(8), fill), rect[:2])
+        words = text(label, where.px(22), ink)
+        x, y = rect.centre
+        self._surface.blit(words, (round(x - words.get_width() / 2), round(y - words.get_height() / 2)))
+
+    def _advice(self) -> str:
+        """What to do now."""
+        if self.session.mover is None:
+            return "the game is over"
+        if self.announcing:
+            return "announce the points of your play"
+        return "click a card, then a cell" if self.card is None else "click a cell"
