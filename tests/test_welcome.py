@@ -50,6 +50,7 @@ def test_the_welcome_without_checkout_and_installation(
 @pytest.mark.parametrize("program", ["play", "arena"])
 def test_programs_without_their_libraries_say_how_to_get_them(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tyro", None)
+    monkeypatch.delitem(sys.modules, f"quincunx_env.{program}.__main__", raising=False)
     with pytest.raises(SystemExit) as error:
         runpy.run_module(f"quincunx_env.{program}.__main__")
     assert f'needs tyro: pip install "quincunx_env[{program}]"' in str(error.value)

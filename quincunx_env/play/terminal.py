@@ -6,7 +6,7 @@ thread of their own, so that the screen always answers.
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +29,8 @@ from quincunx_env.arena.policies import short_names
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, Scene
-from quincunx_env.games import kind_of, rules_of
+from quincunx_env.games import GAMES, kind_of
 from quincunx_env.play.session import PERSON, Candidate, Session, adviser_of, free_path, seated
-from quincunx_env.quincunx.rules import Rules
 from quincunx_env.record import Record, Turn
 
 LABELS = "abcdefgijklmortvwxyz1234567890"
@@ -591,42 +590,37 @@ class Start(Screen[None]):
         Binding("escape", "app.quit", "Quit"),
     ]
 
-    GAMES: ClassVar[dict[str, Callable[..., BaseRules]]] = {
-        "Quincunx: solitaire": lambda **options: Rules(**options),
-        "Quincunx: solitaire, edge contact": lambda **options: Rules(edge_contact=True, **options),
+    KINDS: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "Quincunx: solitaire": ("quincunx", {}),
+        "Quincunx: solitaire, edge contact": ("quincunx", {"edge_contact": True}),
         **{
-            f"Quincunx: {players} players, {start}": lambda players=players, start=start, **options: rules_of(
-                "quincunx", num_players=players, start=start, **options
-            )
+            f"Quincunx: {players} players, {start}": ("quincunx", {"num_players": players, "start": start})
             for start in ("corners", "open")
             for players in (2, 3, 4)
         },
-        **{
-            f"Spiral game: {deals} deal{'s' * (deals > 1)}": lambda deals=deals, **options: rules_of(
-                "spiral", deals=deals, **options
-            )
-            for deals in (1, 2, 4)
-        },
+        **{f"Spiral game: {deals} deal{'s' * (deals > 1)}": ("spiral", {"deals": deals}) for deals in (1, 2, 4)},
     }
-    OPTIONS: ClassVar[dict[str, dict[str, Any]]] = {
-        "Excuse": {"excuse": True},
-        "Pawns": {"pawns": True},
-        "Flush bonus": {"flush": True},
-        "Simpleton": {"simpleton": True},
-        "Match": {"match": True},
-        "Spiral: fifteens": {"fifteens": True},
-        "Spiral: scored at the end": {"scoring": "end"},
+    """Names of games, and the options of their rules."""
+    VARIANTS: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
+        "Excuse": ("quincunx", {"excuse": True}),
+        "Pawns": ("quincunx", {"pawns": True}),
+        "Flush bonus": ("quincunx", {"flush": True}),
+        "Simpleton": ("quincunx", {"simpleton": True}),
+        "Match": ("quincunx", {"match": True}),
+        "Spiral: fifteens": ("spiral", {"fifteens": True}),
+        "Spiral: scored at the end": ("spiral", {"scoring": "end"}),
     }
+    """Options of one game or the other."""
 
     def compose(self) -> ComposeResult:
         """Lists to choose from."""
         known = ", ".join([*sorted(short_names()), PERSON])
         with VerticalScroll(can_focus=False):
             yield Label("Game")
-            games = [(name, name) for name in self.GAMES]
+            games = [(name, name) for name in self.KINDS]
             yield Select(games, value=games[0][0], allow_blank=False, id="game", compact=True)
             yield Label("Variants: Enter chooses, Tab goes on")
-            yield Variants(self.OPTIONS)
+            yield Variants(self.VARIANTS)
             yield Label(f"Opponents, one for all other seats or, with commas, one for each: {known}, module:attribute")
             yield Input(placeholder="the usual one", id="opponents", compact=True)
             yield Label("Your seat")
@@ -641,16 +635,24 @@ class Start(Screen[None]):
     def action_begin(self) -> None:
         """Play, or say what is wrong."""
         assert isinstance(self.app, Terminal)
-        options: dict[str, Any] = {}
-        for name in self.query_one(Variants).chosen:
-            options |= self.OPTIONS[name]
         opponents = [name.strip() for name in self.query_one("#opponents", Input).value.split(",") if name.strip()]
         try:
-            rules = self.GAMES[str(self.query_one("#game", Select).value)](**options)
+            rules = self._rules()
             players = seated(rules, int(str(self.query_one("#seat", Select).value)), opponents)
             self.app.play(Session(rules, players, adviser=adviser_of(rules)))
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             self.query_one("#error", Static).update(str(error))
+
+    def _rules(self) -> BaseRules:
+        kind = str(self.query_one("#game", Select).value)
+        game, options = self.KINDS[kind]
+        for name in self.query_one(Variants).chosen:
+            other, more = self.VARIANTS[name]
+            if other != game:
+                raise ValueError(f"'{name}' is no variant of '{kind}'")
+            options = options | more
+        rules: BaseRules = GAMES[game].rules(**options)
+        return rules
 
     def action_help(self) -> None:
         """Tell the keys."""
