@@ -46,10 +46,16 @@ Surface = pygame.Surface
 
 @lru_cache(maxsize=4096)
 def text(words: str, size: int, colour: Colour) -> Surface:
-    """A line of text."""
+    """A line of text. Its capitals and digits reach as far above the middle of the surface as below it."""
     if not pygame.font.get_init():  # other users of pygame may end it at any time
         pygame.font.init()
-    return pygame.font.Font(None, max(size, 6)).render(words, True, colour)
+    # Large letters are spaced evenly, by every build of the font engine alike.
+    font = pygame.font.Font(None, size * SMOOTH)
+    line, capital = font.render(words, True, colour), font.render("H", True, colour).get_bounding_rect()
+    reach = -(-max(capital.centery, line.get_height() - capital.centery) // SMOOTH) * SMOOTH
+    surface = _blank(-(-line.get_width() // SMOOTH) * SMOOTH, 2 * reach, colour)
+    surface.blit(line, (0, reach - capital.centery))
+    return _smooth(surface) if words else surface
 
 
 def _blank(width: int, height: int, colour: Colour) -> Surface:
@@ -205,7 +211,7 @@ class _Painter:
         width, height = line.get_width() + self.px(12), self.px(19)
         left = round(x - align * width)
         self._box(Rect(left, round(y - height / 2), width, height), 9, colour, INK, 1)
-        self.surface.blit(line, (left + (width - line.get_width()) // 2, round(y - line.get_height() / 2 + 1)))
+        self.surface.blit(line, (left + (width - line.get_width()) // 2, round(y - line.get_height() / 2)))
         return width
 
     def _around(self, rect: Rect, space: float, thick: float, colour: Colour) -> None:
@@ -357,7 +363,7 @@ class _Painter:
         width = self._write(seat.name, rect.x + self.px(14), line, 24, ACCENT if seat.moves else TEXT)
         note = "won" if seat.won else "to move" if seat.moves else ""
         self._write(note, rect.x + self.px(26) + width, line, 20, QUIET)
-        self._write(str(seat.score), rect.x + rect.width - self.px(14), line + self.px(2), 42, TEXT, 1.0)
+        self._write(str(seat.score), rect.x + rect.width - self.px(14), line, 42, TEXT, 1.0)
         small = self.where.small[number]
         for index, place in enumerate(small):
             size = place.width, place.height
