@@ -133,6 +133,20 @@ def best(games: Batch) -> Ints:
     return actions
 
 
+def likely(games: Batch, count: int) -> Bools:
+    """See `agents.search.Game`: what is told at a glance, with the weights of the heuristic."""
+    rules, prices = games.rules, price(games)
+    worth = _at_a_glance(games, prices, _weights(rules, prices.left))
+    n, _, places = worth.shape
+    worth = worth.reshape(n, -1)
+    chosen = np.argpartition(worth, -min(count, worth.shape[1]), axis=1)[:, -count:]
+    rows, found = np.nonzero(np.take_along_axis(worth, chosen, axis=1) > NOTHING / 2)
+    slot, place = np.divmod(chosen[rows, found], places)
+    best = np.zeros((n, rules.num_actions), np.bool_)
+    best[rows, prices.cards[rows, slot] * rules.num_cells + prices.cells[rows, place]] = True
+    return best
+
+
 def _at_a_glance(games: Batch, prices: Prices, weights: dict[str, np.float32]) -> Floats:
     """Worth of every play, without its set-ups, float32 [n, H, E]."""
     tables = _tables(games.rules)

@@ -6,6 +6,7 @@ of them is tried in twice as many others, and so on until one is left. What a ga
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,6 +45,10 @@ class Game(Protocol):
         """The play that quickly told seems best, int64 [B]; anything where a game is over. It may look at all cards."""
         ...
 
+    def likely(self, games: Any, count: int) -> Bools:
+        """The plays that at a glance seem best, ``count`` of each game or fewer, bool [B, A]."""
+        ...
+
 
 class Evaluator(Protocol):
     """Says what games are worth to a seat, looking at all their cards: they are games dealt anew."""
@@ -78,14 +83,26 @@ class Effort:
     """No further comparison begins after so many milliseconds. What is played then depends on the machine."""
 
 
-class Searcher:
-    """A `quincunx_env.core.policy.Policy` that searches one position after the other."""
+Prior = Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
+"""Says what every play seems worth before it is tried; see `Game.prior`."""
 
-    def __init__(self, rules: BaseRules, effort: Effort, evaluate: Evaluator) -> None:
+
+class Searcher:
+    """A `quincunx_env.core.policy.Policy` that searches one position after the other.
+
+    Args:
+        rules: which game.
+        effort: how much is searched.
+        evaluate: says what games are worth.
+        prior: says what plays seem worth; that of the game if None.
+    """
+
+    def __init__(self, rules: BaseRules, effort: Effort, evaluate: Evaluator, prior: Prior | None = None) -> None:
         self.observer = observer_of(rules, preview=True)
         self.effort = effort
         self.evaluate = evaluate
         self.game = game_of(rules)
+        self.prior = prior or self.game.prior
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """See `quincunx_env.core.policy.Policy`. With Simpleton it announces what the play is worth."""
@@ -99,7 +116,7 @@ class Searcher:
     def _search(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> int:
         """The play for one position, given as a batch of one."""
         start, effort = time.perf_counter(), self.effort
-        prior = self.game.prior(observation, mask)[0]
+        prior = self.prior(observation, mask)[0]
         legal = int(np.isfinite(prior).sum())
         plays = np.argsort(-prior, kind="stable")[: min(effort.shortlist, legal)]
         values, samples = np.zeros(len(plays)), effort.samples

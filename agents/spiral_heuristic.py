@@ -133,6 +133,17 @@ def best(games: Batch) -> Ints:
     return chosen
 
 
+def likely(games: Batch, count: int) -> Bools:
+    """See `agents.search.Game`: the cards that make most."""
+    mask = games.mask()
+    rows, cards = mask.nonzero()
+    table = np.full(mask.shape, NOTHING)
+    table[rows, cards] = _made(games, rows, cards)
+    best = np.zeros(mask.shape, np.bool_)
+    np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
+    return best & mask
+
+
 def _made(games: Batch, rows: Ints, cards: Ints) -> Ints:
     """What cards make for the seats to move; if the full square is scored, more than for the other player, [m]."""
     row, column = games.value(cards, rows).T

@@ -97,7 +97,7 @@ NAMED = sorted({command for page in PAGES for command in commands(page)})
 
 def test_commands_are_found() -> None:
     """Otherwise the tests below would show nothing."""
-    assert {"make train", "make test", 'make train ARGS="--resume"', "python -m train.value"} <= {*NAMED}
+    assert {"make train", "make test", 'make train ARGS="--resume"', "python -m train.selfplay"} <= {*NAMED}
     assert any(command.endswith("--eval-deals 200 --test-deals 1000") for command in NAMED)  # it has two lines
 
 

@@ -1,5 +1,6 @@
 """The searching agents: they see no more than their observation, play legally, and find what is obvious."""
 
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -31,6 +32,11 @@ TINY: dict[str, Any] = {
 }
 """Every searching agent, with next to nothing to search."""
 
+if importlib.util.find_spec("safetensors"):
+    from agents.network_search import NetworkSearch
+
+    TINY["network_search"] = NetworkSearch(shortlist=4, samples=2, stages=2, depth=3)
+
 SPIRALS: dict[str, BaseRules] = {
     "spiral": SpiralRules(),
     "spiral-end-fifteens": SpiralRules(scoring="end", fifteens=True, deals=1),
@@ -39,13 +45,22 @@ SPIRALS: dict[str, BaseRules] = {
 EVERY: dict[str, BaseRules] = {**VARIANTS, **SPIRALS}
 
 
+def can_play(agent: Any, rules: BaseRules) -> bool:
+    """Whether an agent plays these games at all."""
+    try:
+        agent.for_rules(rules)
+    except ValueError:
+        return False
+    return True
+
+
 def both(games: Mapping[str, BaseRules], **agents: Any) -> pytest.MarkDecorator:
     """Parameters ``rules`` and ``agent``: every agent with all of these games that it plays."""
     pairs = [
         pytest.param(rules, agent, id=f"{name}-{game}")
         for name, agent in agents.items()
         for game, rules in games.items()
-        if rules.num_players == 1 or not isinstance(agent, TreeSearch)
+        if can_play(agent, rules)
     ]
     return pytest.mark.parametrize(("rules", "agent"), pairs)
 
@@ -185,7 +200,26 @@ def test_the_tree_search_is_for_one() -> None:
         TreeSearch().for_rules(Rules(2))
 
 
-@pytest.mark.parametrize("agent", [MonteCarlo(lost_value=-200), TreeSearch(samples=4, lost_value=-200)], ids=TINY)
+def test_every_agent_plays_what_it_should() -> None:
+    """So that a game that is refused by mistake is not left out above."""
+    games = EVERY.values()
+    solitaires = {name for name, rules in EVERY.items() if rules.num_players == 1}
+    assert all(can_play(TINY["monte_carlo"], rules) for rules in games)
+    assert {name for name, rules in EVERY.items() if can_play(TINY["tree_search"], rules)} == solitaires
+    if "network_search" in TINY:
+        played = {name for name, rules in EVERY.items() if can_play(TINY["network_search"], rules)}
+        plain = {
+            f"{start}-{players}{match}"
+            for start in ("corners", "open")
+            for players in (2, 3, 4)
+            for match in ("", "+match")
+        }
+        assert played == {"spiral", *plain}
+
+
+@pytest.mark.parametrize(
+    "agent", [MonteCarlo(lost_value=-200), TreeSearch(samples=4, lost_value=-200)], ids=["monte_carlo", "tree_search"]
+)
 def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
     """Solitaire: the last card, 2MK, draws only beside 9LK; otherwise the round is lost, which counts little here."""
     rules = Rules()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,30 +10,37 @@ import pytest
 
 pytest.importorskip("safetensors")
 
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from agents import value as module
+from agents.plays import SEATS
+from agents.positions import MOST_CELLS, plays_of
 from agents.uniform import uniform
 from agents.value import (
+    FORMS,
     SHIPPED,
-    TOUCHING,
     WEIGHTS,
+    Network,
     ValueAgent,
     WeightsError,
     judge,
+    known_rules,
+    load,
     load_weights,
-    plays_of,
     save_weights,
+    shares,
     value,
-    worth_of,
+    worth,
 )
 from quincunx_env.arena import evaluate
+from quincunx_env.games import observer_of
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 
-GAMES = {"solitaire": Rules(), "contact": Rules(edge_contact=True), "two players": Rules(num_players=2)}
+GAMES = {form: rules for form, rules in FORMS.items() if isinstance(rules, Rules)}
 RNG = np.random.default_rng(0)
 
 
@@ -61,13 +69,22 @@ def test_describes_what_every_card_would_score(rules: Rules, plies: int) -> None
             hand = batch.hands[row, batch.mover[row]]
             held = {card for card in range(36) if int(hand) >> card & 1}
             unseen = [card for card in range(36) if card not in held and card not in board]
+            after = batch.fork(np.array([row]))
+            after.step(plays.actions[at[number]][None])
             empty = [place for place in range(rules.num_cells) if board[place] == -1]
+            if rules.start == "open":
+                empty = np.flatnonzero(after.cell_mask()[0]).tolist()
             scores = [[scoring.score(rules, board, place, other) for other in unseen] for place in empty]
             mean = [np.mean([score.points for score in of_cell]) for of_cell in scores]
             drawn = [np.mean([len(score.draws) for score in of_cell]) for of_cell in scores]
-            assert described.cells[number, :, 6] * 5 == pytest.approx(mean, abs=1e-4)
-            assert described.cells[number, :, 10] / 3 == pytest.approx(drawn, abs=1e-4)
-            assert (described.cells[number, :, TOUCHING].sum(axis=1) == 1).all()
+            told = described.sets[0][number]
+            assert told[:, 0].tolist() == [1] * len(empty) + [0] * (len(told) - len(empty))
+            assert not told[len(empty) :].any(), "what only fills up is all zeros"
+            told = told[: len(empty)]
+            assert told[:, 7] * 5 == pytest.approx(mean, abs=1e-4)
+            assert told[:, 11] / 3 == pytest.approx(drawn, abs=1e-4)
+            assert (told[:, 12:17].sum(axis=1) == 1).all()
+            assert len(empty) <= MOST_CELLS
             checked += 1
     assert checked
 
@@ -83,7 +100,7 @@ def test_what_is_known_is_not_judged() -> None:
         live = batch.fork(rows)
         mask = live.mask()
         plays = plays_of(rules, observer.observe_batch(live), mask)
-        known = ~np.isnan(plays.certain)
+        known = ~np.isnan(plays.certain[:, 0])
         assert known.sum() + sum(len(at) for at, _ in plays.judged) == len(known)
         actions = uniform({}, mask, RNG)
         chosen = plays.actions == actions[plays.rows]
@@ -91,7 +108,7 @@ def test_what_is_known_is_not_judged() -> None:
         drawn = live.drawn.copy()
         live.step(actions)
         for row in np.flatnonzero(known[chosen]):
-            certain, points = plays.certain[chosen][row], plays.points[chosen][row]
+            certain, points = plays.certain[chosen][row, 0], plays.points[chosen][row]
             if live.lost[row]:
                 assert before[row] + points + certain == 0
                 lost += 1
@@ -104,10 +121,13 @@ def test_what_is_known_is_not_judged() -> None:
     assert ended
 
 
-@pytest.mark.parametrize("players", SHIPPED)
-def test_shipped_weights_play_legally_and_repeat(players: int) -> None:
-    rules = Rules(num_players=players, match=players > 1)
-    batch, observer = Batch(rules, 8), Observer(rules, preview=True)
+@pytest.mark.parametrize("form", FORMS)
+def test_shipped_weights_play_legally_and_repeat(form: str) -> None:
+    rules = FORMS[form]
+    if isinstance(rules, Rules) and rules.num_players > 1:
+        rules = replace(rules, match=True)
+    observer = observer_of(rules, preview=True)
+    batch = observer.BATCH(rules, 8)
     batch.reset(seed=5)
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
@@ -128,23 +148,61 @@ def test_turning_the_grid_changes_no_worth() -> None:
     turned.legal[:] = 0
     for cell in range(16):
         turned.legal[:, 0] |= (turned.board[:, cell] == -1).astype(np.uint64) << np.uint64(cell)
-    _, weights = load_weights(WEIGHTS / f"{SHIPPED[1]}.safetensors")
-    worths = []
-    for each in (batch, turned):
-        plays = plays_of(Rules(), observer.observe_batch(each), each.mask())
-        table = np.zeros((each.num_games, 36, 16), np.float32)
-        table.reshape(each.num_games, -1)[plays.rows, plays.actions] = plays.points + worth_of(weights, plays)
-        worths.append(table)
-    assert worths[0][:, :, turn] == pytest.approx(worths[1], abs=1e-3)
+    network = load("solitaire-v0").network
+    worths = [
+        worth(network, Rules(), observer.observe_batch(each), each.mask()).reshape(-1, 36, 16)
+        for each in (batch, turned)
+    ]
+    legal = np.isfinite(worths[1])
+    assert (np.isfinite(worths[0][:, :, turn]) == legal).all()
+    assert worths[0][:, :, turn][legal] == pytest.approx(worths[1][legal], abs=1e-3)
 
 
 def test_refuses_other_games() -> None:
     simpleton = Rules(num_players=2, simpleton=True)
-    for rules in (Rules(pawns=True), Rules(num_players=2, start="open"), simpleton, Rules(num_players=3)):
+    for rules in (Rules(pawns=True), Rules(num_players=2, excuse=True), simpleton):
         batch = Batch(rules, 1)
         batch.reset(seed=0)
-        with pytest.raises(ValueError, match="weights"):
+        with pytest.raises(ValueError, match="has learned"):
             value(Observer(rules, preview=True).observe_batch(batch), batch.mask(), RNG)
+    with pytest.raises(ValueError, match="solitaire-v0"):
+        load("nobody")
+
+
+@pytest.mark.parametrize("form", set(FORMS) - {"contact"})
+def test_knows_the_game_by_its_observation(form: str) -> None:
+    rules = FORMS[form]
+    observer = observer_of(rules, preview=True)
+    batch = observer.BATCH(rules, 2)
+    batch.reset(seed=0)
+    assert known_rules(tuple(FORMS), observer.observe_batch(batch)) == rules
+
+
+def test_the_margin_is_shared_among_the_others() -> None:
+    assert shares(1).tolist() == [1, 0, 0, 0]
+    assert shares(2).tolist() == [1, -1, 0, 0]
+    assert shares(3).tolist() == [1, -0.5, -0.5, 0]
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_penalties_to_come_are_those_of_the_cards_one_cannot_see(players: int) -> None:
+    """After the last play: one's own cards are known, what others hold costs what unseen cards cost on average."""
+    rules = Rules(num_players=players)
+    batch = positions(rules, rules.num_plays - 1, games=40)
+    plays = plays_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    told, happened = np.zeros(players), np.zeros(players)
+    for number in range(len(plays.rows)):
+        after = batch.fork(plays.rows[number : number + 1])
+        mover, before = int(after.mover[0]), after.scores[0].copy()
+        drawn = int(after.drawn[0])
+        after.step(plays.actions[number : number + 1])
+        gains = np.roll(after.scores[0] - before, -mover)
+        gains[0] -= plays.points[number]
+        if drawn == after.drawn[0]:
+            assert gains[0] == pytest.approx(plays.certain[number, 0])
+        told += plays.certain[number, :players]
+        happened += gains
+    assert told == pytest.approx(happened, rel=0.25)
 
 
 def test_is_as_strong_as_it_should_be() -> None:
@@ -153,30 +211,48 @@ def test_is_as_strong_as_it_should_be() -> None:
     assert result.lost.mean() < 0.03
 
 
-def test_weights_come_back_as_they_were_written(tmp_path: Path) -> None:
-    rules, weights = load_weights(WEIGHTS / f"{SHIPPED[2]}.safetensors")
-    save_weights(tmp_path / "weights.safetensors", rules, weights)
-    again_rules, again = load_weights(tmp_path / "weights.safetensors")
-    assert again_rules == rules == Rules(num_players=2)
-    assert all((again[name] == weights[name]).all() for name in weights)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_weights_come_back_as_they_were_written(name: str, tmp_path: Path) -> None:
+    file = WEIGHTS / f"{name}.safetensors"
+    network = load_weights(file)
+    save_weights(tmp_path / "weights.safetensors", network)
+    again = load_weights(tmp_path / "weights.safetensors")
+    assert (again.forms, again.candidates) == (network.forms, network.candidates)
+    assert all((again.weights[name] == network.weights[name]).all() for name in network.weights)
+    assert (tmp_path / "weights.safetensors").read_bytes() == file.read_bytes()
 
 
 def test_refuses_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     with pytest.raises(WeightsError, match="missing"):
         load_weights(path)
-    good = (WEIGHTS / f"{SHIPPED[1]}.safetensors").read_bytes()
+    good = (WEIGHTS / "solitaire-v0.safetensors").read_bytes()
     for damaged in (good[: len(good) // 2], b"", good[:3] + b"\xff" + good[4:], good[:-9] + b"\x01" + good[-8:]):
         path.write_bytes(damaged)
         with pytest.raises(WeightsError, match="damaged"):
             load_weights(path)
     save_file({"some": np.zeros(3, np.float32)}, path)
-    with pytest.raises(WeightsError, match="no weights of this network"):
+    with pytest.raises(WeightsError, match="no file of weights"):
+        load_weights(path)
+    network = load_weights(WEIGHTS / "solitaire-v0.safetensors")
+    save_file(dict(network.weights), path)
+    with pytest.raises(WeightsError, match="no file of weights"):
+        load_weights(path)
+    for strange in (network._replace(forms=("whist",)), network._replace(forms=("spiral",))):
+        save_weights(path, strange)
+        with pytest.raises(WeightsError, match="another version"):
+            load_weights(path)
+    other = dict(network.weights) | {"sets.0.0.bias": network.weights["sets.0.0.bias"] + 1}
+    save_weights(path, network)
+    with safe_open(path, framework="numpy") as file:
+        about = file.metadata()
+    save_file(other, path, about)
+    with pytest.raises(WeightsError, match="checksum"):
         load_weights(path)
 
 
 def test_shipped_weights_are_small_and_have_a_card() -> None:
-    for name in SHIPPED.values():
+    for name in SHIPPED:
         assert (WEIGHTS / f"{name}.safetensors").stat().st_size < 2**20
         assert (WEIGHTS / f"{name}.json").exists()
 
@@ -189,70 +265,16 @@ def test_plays_without_torch() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(module.__file__).parents[1])
 
 
-def test_the_network_of_the_training_is_the_same() -> None:
-    torch = pytest.importorskip("torch")
-    from train.value import Network
-
-    rules = Rules()
-    network = Network(16, 24)
-    batch = positions(rules, 5)
-    plays = plays_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
-    for _, described in plays.judged:
-        padded = np.pad(described.cells, ((0, 0), (0, 2), (0, 0)))
-        with torch.no_grad():
-            expected = network(torch.from_numpy(padded), torch.from_numpy(described.whole)).numpy()
-        assert judge(network.weights(), described) == pytest.approx(expected, rel=1e-5, abs=1e-4)
-
-
-def test_an_agent_of_ones_own_weights() -> None:
-    rules, weights = load_weights(WEIGHTS / f"{SHIPPED[1]}.safetensors")
-    flat = {name: np.zeros_like(array) for name, array in weights.items()}
-    batch = positions(rules, 2)
-    observation, mask = Observer(rules, preview=True).observe_batch(batch), batch.mask()
-    plays = plays_of(rules, observation, mask)
-    chosen = ValueAgent(rules, flat)(observation, mask, RNG)
+def test_without_judgement_only_points_count() -> None:
+    network = load("solitaire-v0").network
+    flat = {name: np.zeros_like(array) for name, array in network.weights.items()}
+    batch = positions(Rules(), 2)
+    observation, mask = Observer(Rules(), preview=True).observe_batch(batch), batch.mask()
+    plays = plays_of(Rules(), observation, mask)
+    chosen = ValueAgent(Network(flat, network.forms, 0))(observation, mask, RNG)
     for row, action in enumerate(chosen):
         here = plays.rows == row
-        assert plays.points[here & (plays.actions == action)] == plays.points[here].max(), "then only points count"
-
-
-@pytest.mark.parametrize("players", [1, 2])
-def test_training_writes_weights_and_card(players: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
-    from train.value import Arguments, main
-
-    monkeypatch.chdir(tmp_path)
-    arguments = Arguments(
-        name="tiny", num_players=players, iterations=2, games=6, updates=2, batch_size=32, candidates=4, cell_width=8,
-        width=16, eval_every=1, eval_deals=2, test_deals=2, progress=False,
-    )  # fmt: skip
-    card = main(arguments)
-    rules, weights = load_weights(tmp_path / "runs/tiny/tiny.safetensors")
-    assert rules.num_players == players
-    assert weights["cell.0.weight"].shape == (8, module.CELL_FEATURES)
-    assert [record["iteration"] for record in card["validation"]] == [1, 2]
-    assert card["plays"] > 0
-    again = main(arguments)
-    assert again["benchmark"] == card["benchmark"], "the same seed learns the same"
-    assert all(
-        (load_weights(tmp_path / "runs/tiny/tiny.safetensors")[1][name] == weights[name]).all() for name in weights
-    )
-
-
-@pytest.mark.parametrize("players", [1, 2])
-def test_with_all_of_the_truth_targets_are_what_was_scored(players: int) -> None:
-    """With lambda 1 what is still to come falls from play to play by what was scored, a whole number of points."""
-    pytest.importorskip("torch")
-    from train.value import Arguments, Network, play
-
-    arguments = Arguments(num_players=players, games=1, trace=1.0, cell_width=8, width=16)
-    lesson = play(arguments, Network(8, 16).weights(), 0, np.random.default_rng(0))
-    plies, judged = arguments.rules.num_plays, len(lesson.target)
-    assert lesson.cells.shape == (judged, plies - 1, module.CELL_FEATURES)
-    assert lesson.whole.shape == (judged, module.WHOLE_FEATURES)
-    assert 0 < judged < plies
-    # Of two players one wins what the other loses.
-    still = lesson.target * (1 if players == 1 else (-1) ** np.arange(judged))
-    scored = -np.diff(still)
-    assert scored == pytest.approx(np.round(scored), abs=1e-3)
-    assert np.abs(scored).max() > 0
+        assert plays.points[here & (plays.actions == action)] == plays.points[here].max()
+    for _, described in plays.judged:
+        to_come, preferred = judge(flat, described)
+        assert to_come.shape == (len(preferred), SEATS)

@@ -1,6 +1,9 @@
 """Files of a training run: written whole or not at all, checked before use, loaded without running code."""
 
+import dataclasses
+import itertools
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +44,23 @@ def load(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise CheckpointError(f"{path} holds no checkpoint of this project: {way_out}")
     return content
+
+
+def keep_earlier(folder: Path) -> None:
+    """Move an earlier run of the same name out of the way."""
+    if not folder.exists():
+        return
+    spare = next(
+        path for number in itertools.count(1) if not (path := folder.with_name(f"{folder.name}-{number}")).exists()
+    )
+    folder.rename(spare)
+    print(f"the earlier run {folder} is kept as {spare}")
+
+
+def refuse_other_arguments(arguments: Any, saved: dict[str, Any], may_change: Collection[str]) -> None:
+    """A run goes on as it began; both are dataclasses of arguments, the saved ones as a dictionary."""
+    own = dataclasses.asdict(arguments)
+    different = [name for name in own if name not in may_change and saved.get(name) != own[name]]
+    if different:
+        flags = ", ".join(f"{name}={saved.get(name)!r} (now {own[name]!r})" for name in different)
+        raise SystemExit(f"the run was started with {flags}: resume it with the same")

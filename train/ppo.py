@@ -13,7 +13,6 @@ A run lives in ``runs/<name>``: ``checkpoint.pt`` (everything needed to go on as
 """
 
 import dataclasses
-import itertools
 import json
 import os
 from dataclasses import dataclass
@@ -120,9 +119,9 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
     folder = Path("runs") / arguments.name
     content = checkpoint.load(folder / "checkpoint.pt") if arguments.resume else None
     if content is None:
-        keep_earlier(folder)
+        checkpoint.keep_earlier(folder)
     else:
-        refuse_other_arguments(arguments, content["arguments"])
+        checkpoint.refuse_other_arguments(arguments, content["arguments"], MAY_CHANGE)
 
     torch.set_num_threads(arguments.threads)
     env = SolitaireVecEnv(
@@ -264,26 +263,6 @@ def restore(model: MaskablePPO, env: SolitaireVecEnv, recorder: Recorder, conten
 
 
 # --- Before and after ------------------------------------------------------------------------------------------------
-
-
-def keep_earlier(folder: Path) -> None:
-    """Move an earlier run of the same name out of the way."""
-    if not folder.exists():
-        return
-    spare = next(
-        path for number in itertools.count(1) if not (path := folder.with_name(f"{folder.name}-{number}")).exists()
-    )
-    folder.rename(spare)
-    print(f"the earlier run {folder} is kept as {spare}")
-
-
-def refuse_other_arguments(arguments: Arguments, saved: dict[str, Any]) -> None:
-    """A run goes on as it began."""
-    own = dataclasses.asdict(arguments)
-    different = [name for name in own if name not in MAY_CHANGE and saved.get(name) != own[name]]
-    if different:
-        flags = ", ".join(f"{name}={saved.get(name)!r} (now {own[name]!r})" for name in different)
-        raise SystemExit(f"the run was started with {flags}: resume it with the same")
 
 
 def play_deals(arguments: Arguments, policy: Policy, deals: int, domain: Domain) -> Evaluation:

@@ -1,0 +1,700 @@
+r"""Train the networks of `agents.value` by self-play: one for several forms of Quincunx, one for the spiral game.
+
+    python -m train.selfplay                                          # two to four players, both starts
+    python -m train.selfplay --forms solitaire --name solitaire-v0 --candidates 0 --temperature 2 --trace 0.7 \
+        --updates 24 --iterations 300                                 # the solitaire
+    python -m train.selfplay --forms spiral --name spiral-v0 --candidates 0 --trace 0.95 --games 256 \
+        --iterations 300 --against spiral-heuristic-v0                # the spiral game
+    python -m train.selfplay --resume                                 # go on after an interruption
+    python -m train.selfplay --help                                   # every flag
+
+In an iteration the network plays whole rounds of every form, all seats by itself, except for some games in which one
+seat is its own and a member of a pool has the others: an earlier self, or a fixed agent. A play is drawn with a
+probability that grows with its worth. Then the network learns from the latest iterations what came after the plays,
+TD(lambda), for every seat; and with ``--policy-weight`` from the last iteration which plays came off better than was
+thought, by PPO's clipped objective, among the plays that were looked at: others have no probability at all.
+
+Everything random in an iteration follows from the seed and the number of the iteration, and rounds are played whole. So
+weights, optimiser, the latest lessons and the pool are all that a run needs to go on exactly where it stopped.
+
+A run lives in ``runs/<name>``: ``checkpoint.pt``, ``tensorboard/``, ``<name>.safetensors`` with the latest weights, and
+at the end ``<name>.json``, a card of what made them and how strong they are, and ``learning_curve.png``. While it
+learns, the network is measured on ``validation`` deals, in the card on ``benchmark`` deals.
+"""
+
+import dataclasses
+import json
+import platform
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+import torch
+import tyro
+from torch import Tensor, nn
+from torch.utils.tensorboard import SummaryWriter
+from tqdm.auto import tqdm
+
+from agents import value
+from agents.plays import SEATS, Bools, Floats, Ints, Layout
+from agents.value import FORMS, VALUE_SCALE, ValueAgent, judge_plays, positions_of, save_weights
+from quincunx_env.arena import compare, evaluate, resolve
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.common import end_rewards
+from quincunx_env.games import observer_of
+from quincunx_env.quincunx.rules import Rules
+from train import checkpoint
+
+matplotlib.use("Agg")  # pictures go to files; no display is needed
+import matplotlib.pyplot as plt
+
+
+@dataclass
+class Arguments:
+    """Every option of a run."""
+
+    name: str = "players-v0"
+    """the run's folder below ``runs``, and the name of the weights"""
+    resume: bool = False
+    """go on from the last checkpoint of the run"""
+    forms: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
+    """what is played, names of `agents.value.FORMS`, all of one game"""
+    reward: Literal["margin", "outcome"] = "margin"
+    """what the network learns to make: points more than the others, or wins"""
+    seed: int = 0
+    """of the deals, the first weights and the exploration"""
+
+    iterations: int = 700
+    """each plays games and learns from them"""
+    games: int = 192
+    """games in an iteration, of all forms together"""
+    candidates: int = 12
+    """plays of a position that are looked at, the heuristic's best; 0: all"""
+    temperature: float = 1.0
+    """points that make a play e times as likely while learning"""
+    pool_share: float = 0.25
+    """share of the games in which a member of the pool has all seats but one"""
+    sampling: Literal["latest", "uniform", "prioritised"] = "prioritised"
+    """which member: the latest, any, or rather those that win"""
+    baselines: tuple[str, ...] = ()
+    """agents that are in the pool from the start, names of the arena"""
+    snapshot_every: int = 50
+    """iterations after which the network joins the pool"""
+
+    replay: int = 8
+    """iterations whose games are learned from"""
+    updates: int = 32
+    """gradient steps in an iteration"""
+    batch_size: int = 1024
+    """plays in a gradient step"""
+    learning_rate: float = 3e-3
+    """of Adam at the start; it falls linearly to 0"""
+    trace: float = 0.9
+    """lambda: the share of what happened in truth"""
+    policy_weight: float = 0.0
+    """of PPO's objective beside the loss of the values; 0 learns the values alone, in half the time"""
+    policy_batch: int = 256
+    """positions in a gradient step of PPO"""
+    clip_range: float = 0.2
+    """of PPO's objective"""
+    entropy: float = 0.01
+    """weight of the entropy bonus"""
+    set_width: int = 48
+    """of what is read of a cell, or of a card"""
+    width: int = 128
+    """of the first hidden layer for the whole; the second is half as wide"""
+
+    against: str = "heuristic-v0"
+    """agent to be measured against while learning, a name of the arena"""
+    eval_every: int = 100
+    """iterations between evaluations"""
+    eval_deals: int = 100
+    """validation deals of an evaluation, for each form; several players play each from every seat"""
+    test_deals: int = 500
+    """benchmark deals of the card, for each form"""
+    checkpoint_every: int = 50
+    """iterations between checkpoints"""
+    threads: int = 1
+    """of PyTorch"""
+    device: str = "cpu"
+    """where the network learns, as PyTorch calls it; it plays on the CPU"""
+    progress: bool = True
+    """show a progress bar"""
+
+
+MAY_CHANGE = ("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_every", "progress", "device", "threads")
+"""Arguments that a resumed run may set anew."""
+
+
+# --- The network -----------------------------------------------------------------------------------------------------
+
+
+class Network(nn.Module):
+    """What `agents.value.judge` computes, for learning.
+
+    Args:
+        layout: what is told of a position.
+        set_width, width: see `Arguments`.
+    """
+
+    def __init__(self, layout: Layout, set_width: int, width: int) -> None:
+        super().__init__()
+        self.layout = layout
+        self.sets = nn.ModuleList(
+            nn.Sequential(nn.Linear(numbers, set_width), nn.ReLU(), nn.Linear(set_width, set_width), nn.ReLU())
+            for _, numbers in layout.sets
+        )
+        self.whole = nn.Sequential(
+            nn.Linear(len(layout.sets) * set_width + layout.whole, width),
+            nn.ReLU(),
+            nn.Linear(width, width // 2),
+            nn.ReLU(),
+            nn.Linear(width // 2, SEATS + 1),
+        )
+        for part in self.whole[-1].parameters():  # at first no play is preferred beyond what it is worth
+            nn.init.zeros_(part[SEATS:])
+
+    def forward(self, told: Tensor) -> Tensor:
+        """Float32 [..., layout.size] -> points [..., SEATS + 1]: to come for each seat; beyond that preferred."""
+        sizes = [most * numbers for most, numbers in self.layout.sets]
+        *sets, whole = told.split([*sizes, self.layout.whole], dim=-1)
+        read = []
+        for things, shape, reader in zip(sets, self.layout.sets, self.sets, strict=True):
+            things = things.unflatten(-1, shape)
+            read.append((things[..., None, :, 0] @ reader(things))[..., 0, :])
+        said: Tensor = VALUE_SCALE * self.whole(torch.cat([*read, whole], dim=-1))
+        return said
+
+    def weights(self) -> dict[str, Floats]:
+        """By name, as `agents.value.judge` takes them."""
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
+
+
+# --- Games -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Member:
+    """Somebody in the pool."""
+
+    name: str
+    player: Agent | dict[str, Floats]
+    """A fixed agent, or the weights of an earlier self."""
+    won: float = 0.0
+    """Games that the learner won against it, shared wins counting their share; weighed so that half would be even."""
+    games: int = 0
+
+
+class Lessons(NamedTuple):
+    """Positions after B plays, and what came of them. Half precision: there are many."""
+
+    told: npt.NDArray[np.float16]
+    """[B, size], see `agents.plays.Layout`."""
+    target: Floats
+    """[B, SEATS]: points for each seat from the mover on."""
+    seats: Ints
+    """[B]: how many play."""
+
+
+class Decisions(NamedTuple):
+    """B positions of the learner with M plays each, for PPO."""
+
+    told: npt.NDArray[np.float16]
+    """[B, M, size], see `agents.plays.Layout`."""
+    known: Floats
+    """[B, M]: what is known of each play in points, minus infinity where there is none."""
+    judged: Bools
+    """[B, M]: where the network has its say."""
+    shares: Floats
+    """[B, SEATS]: see `agents.value.shares`."""
+    chosen: Ints
+    """[B]: which play was made."""
+    chance: Floats
+    """[B]: logarithm of its probability."""
+    advantage: Floats
+    """[B]: how much better than expected it was."""
+
+
+class Clock:
+    """Seconds of the processor, by what they were spent on."""
+
+    def __init__(self) -> None:
+        self.seconds = {"environment": 0.0, "playing": 0.0, "learning": 0.0}
+        self._now = time.process_time()
+
+    def skip(self) -> None:
+        """What passed since the last tick does not count."""
+        self._now = time.process_time()
+
+    def tick(self, what: str) -> None:
+        """Everything since the last tick was spent on this."""
+        now = time.process_time()
+        self.seconds[what] += now - self._now
+        self._now = now
+
+
+def play(
+    arguments: Arguments,
+    rules: BaseRules,
+    games: int,
+    weights: dict[str, Floats],
+    pool: list[Member],
+    seed: int,
+    rng: np.random.Generator,
+    clock: Clock,
+) -> tuple[Lessons, Decisions | None]:
+    """Play a round of each of the deals seeded ``seed`` on, and say what came of it."""
+    game, observer = positions_of(rules), observer_of(rules, preview=True)
+    batch: Any = observer.BATCH(rules, games)
+    batch.reset(seed=seed)
+    players, by_margin = rules.num_players, arguments.reward == "margin"
+    shares = value.shares(players) if by_margin else value.shares(1)
+    who = draw_players(arguments, pool, games, players, rng)
+    history: list[dict[str, Any]] = []
+    while not batch.over.all():
+        live = np.flatnonzero(~batch.over)
+        now = batch.fork(live)
+        observation, mask, mover = observer.observe_batch(now), now.mask(), now.mover
+        clock.tick("environment")
+        few = game.shortlist(rules, observation, mask, arguments.candidates)
+        player = who[live, mover]
+        fixed = np.full(len(live), -1)
+        for number in np.unique(player[player >= 0]):
+            member, rows = pool[number], np.flatnonzero(player == number)
+            if not isinstance(member.player, dict):
+                theirs = {name: piece[rows] for name, piece in observation.items()}
+                fixed[rows] = policy_for(member.player, rules)(theirs, mask[rows], rng)
+                few[rows, fixed[rows]] = True
+        plays = game.plays_of(rules, observation, few, certain=by_margin)
+        if not by_margin:
+            plays = plays._replace(points=np.zeros_like(plays.points))
+        first = np.searchsorted(plays.rows, np.arange(len(live)))
+        slots = np.arange(len(plays.rows)) - first[plays.rows]
+
+        dense = partial(in_slots, plays.rows, slots)
+        to_come, preferred = judge_plays(weights, plays)
+        expected = plays.points + to_come @ shares
+        logits = dense((expected + preferred) / np.float32(arguments.temperature))
+        chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        for number in np.unique(player[player >= 0]):
+            member, rows = pool[number], np.flatnonzero(player == number)
+            if isinstance(member.player, dict):
+                earlier, liked = judge_plays(member.player, plays)
+                logits[rows] = dense((plays.points + earlier @ shares + liked) / np.float32(arguments.temperature))[
+                    rows
+                ]
+        logits[fixed >= 0] = np.where(dense(plays.actions, -2) == fixed[:, None], 0, -np.inf)[fixed >= 0]
+        slot = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        made = first + slot
+        clock.tick("playing")
+        gains = batch.step(plays.actions[made], live).astype(np.float32)
+        rewards = gains if by_margin else VALUE_SCALE * ended_rewards(batch, live)
+        if players == 1:
+            rewards[batch.lost[live]] -= batch.totals[live[batch.lost[live]]]
+        clock.tick("environment")
+
+        # What was known when the play was made is told apart from what came with it: penalties, the end.
+        seats = (mover[:, None] + np.arange(players)) % players
+        each = np.arange(len(live))
+        points = np.zeros((len(live), players), np.float32)
+        points[each, mover] = plays.points[made]
+        thought = np.zeros((len(live), players), np.float32)
+        thought[each[:, None], seats] = to_come[made, :players]
+        told = plays.told(game.LAYOUT)
+        unknown = np.isnan(plays.certain[:, 0])
+        ply = {
+            "live": live, "seats": seats, "points": points, "rest": rewards - points, "thought": thought,
+            "judged": unknown[made], "told": told[made],
+        }  # fmt: skip
+        if arguments.policy_weight:
+            mine = np.flatnonzero(player < 0)
+            index = dense(np.arange(len(plays.rows)), -1)[mine]
+            known = plays.points + np.where(unknown, 0, to_come @ shares)
+            ply |= {
+                "mine": mine,
+                "decisions": {
+                    "told": told[index], "known": dense(known)[mine],
+                    "judged": (index >= 0) & unknown[index], "shares": np.tile(shares, (len(mine), 1)),
+                    "chosen": slot[mine], "chance": np.log(chances[mine, slot[mine]]),
+                    "advantage": -(chances * dense(expected, 0)).sum(axis=1)[mine],
+                },
+            }  # fmt: skip
+        history.append(ply)
+        clock.tick("playing")
+    settle(pool, who, batch)
+    return look_back(history, games, players, arguments.trace, shares)
+
+
+def in_slots(rows: Ints, slots: Ints, values: npt.NDArray[Any], nothing: float = -np.inf) -> npt.NDArray[Any]:
+    """Values of plays, [m], as a table [n, M]: each in the slot of its position."""
+    table = np.full((rows[-1] + 1, slots.max() + 1), nothing, values.dtype)
+    table[rows, slots] = values
+    return table
+
+
+def draw_players(arguments: Arguments, pool: list[Member], games: int, players: int, rng: np.random.Generator) -> Ints:
+    """Who plays each seat, int64 [games, players]: -1 the learner, otherwise the number of a member of the pool."""
+    who = np.full((games, players), -1)
+    if not pool or players == 1:
+        return who
+    weights = {
+        "latest": [*([0.0] * (len(pool) - 1)), 1.0],
+        "uniform": [1.0] * len(pool),
+        "prioritised": [(1 - (member.won + 1) / (member.games + 2)) ** 2 for member in pool],
+    }[arguments.sampling]
+    some = np.flatnonzero(rng.random(games) < arguments.pool_share)
+    who[some] = rng.choice(len(pool), len(some), p=np.array(weights) / sum(weights))[:, None]
+    who[some, rng.integers(players, size=len(some))] = -1
+    return who
+
+
+def settle(pool: list[Member], who: Ints, batch: Any) -> None:
+    """Count who won the games against members of the pool."""
+    best = batch.totals == batch.totals.max(axis=1, keepdims=True)
+    wins = best / best.sum(axis=1, keepdims=True)
+    for game in np.flatnonzero((who >= 0).any(axis=1)):
+        member, share = pool[who[game].max()], float(wins[game, who[game] < 0].sum())
+        others = (1 - share) / (who.shape[1] - 1)
+        member.won += share / (share + others)
+        member.games += 1
+
+
+def ended_rewards(batch: Any, live: Ints) -> Floats:
+    """Rewards ``outcome`` of the games among these that have just ended, float32 [n, P]."""
+    rewards = np.zeros((len(live), batch.rules.num_players), np.float32)
+    over = batch.over[live]
+    rewards[over] = end_rewards(batch.totals[live[over]])
+    return rewards
+
+
+def look_back(
+    history: list[dict[str, Any]], games: int, players: int, trace: float, shares: Floats
+) -> tuple[Lessons, Decisions | None]:
+    """What came after each play, from the last to the first: TD(lambda) over all seats' plays."""
+    lessons, decisions = [], []
+    following = np.zeros((games, players), np.float32)  # points from the next play on, by seat
+    for ply in reversed(history):
+        live, each = ply["live"], np.arange(len(ply["live"]))[:, None]
+        target = ply["rest"] + following[live]
+        following[live] = ply["points"] + trace * target + (1 - trace) * ply["thought"]
+        seen = np.zeros((len(live), SEATS), np.float32)
+        seen[:, :players] = target[each, ply["seats"]]
+        at = ply["judged"]
+        lessons.append(Lessons(ply["told"][at], seen[at], np.full(at.sum(), players)))
+        if "mine" in ply:
+            mine, made = ply["mine"], ply["decisions"]
+            points = ply["points"][each, ply["seats"]][mine, 0]
+            made["advantage"] += points + seen[mine] @ shares
+            decisions.append(Decisions(**made))
+    return joined(lessons), joined(decisions) if decisions else None
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Tuples of arrays as one of the same kind; slots of plays are filled up to the most."""
+    most = max(part.told.shape[1] for part in parts)
+
+    def fill(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+        if array.ndim < 2 or not isinstance(parts[0], Decisions) or name == "shares":
+            return array
+        width = [(0, 0), (0, most - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
+        return np.pad(array, width, constant_values=-np.inf if name == "known" else 0)
+
+    kind = type(parts[0])
+    return kind(*(np.concatenate([fill(getattr(part, name), name) for part in parts]) for name in kind._fields))
+
+
+# --- Learning --------------------------------------------------------------------------------------------------------
+
+
+def learn(
+    arguments: Arguments,
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    lessons: Lessons,
+    decisions: Decisions | None,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """Take the gradient steps of an iteration; returns means of what was made smaller or watched."""
+    sums: dict[str, float] = {}
+    device = torch.device(arguments.device)
+
+    def some(parts: Any, count: int) -> list[Tensor]:
+        rows = rng.integers(len(parts[0]), size=count)
+        taken = (torch.from_numpy(part[rows]).to(device) for part in parts)
+        return [part.float() if part.dtype == torch.float16 else part for part in taken]
+
+    for _ in range(arguments.updates):
+        told, target, seats = some(lessons, arguments.batch_size)
+        there = torch.arange(SEATS, device=device) < seats[:, None]
+        error = nn.functional.smooth_l1_loss(
+            network(told)[:, :SEATS] / VALUE_SCALE, target / VALUE_SCALE, reduction="none"
+        )
+        terms = {"value": error[there].mean()}
+        loss = terms["value"]
+        if decisions is not None:
+            terms |= ppo(arguments, network, some(decisions, arguments.policy_batch))
+            loss = loss + arguments.policy_weight * (terms["policy"] - arguments.entropy * terms["entropy"])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        for name, term in terms.items():
+            sums[name] = sums.get(name, 0.0) + term.item() / arguments.updates
+    return sums
+
+
+def ppo(arguments: Arguments, network: Network, decisions: list[Tensor]) -> dict[str, Tensor]:
+    """PPO's clipped objective, to be made small, and the entropy. Plays that were not looked at are masked out."""
+    told, known, judged, shares, chosen, chance, advantage = decisions
+    said = network(told)
+    # The values are learned from what happened; the policy learns by preferences alone.
+    expected = (said[..., :SEATS].detach() * shares[:, None]).sum(dim=-1)
+    logits = (known + judged * (expected + said[..., SEATS])) / arguments.temperature
+    chances = torch.log_softmax(logits, dim=1)
+    ratio = (chances.gather(1, chosen[:, None])[:, 0] - chance).exp()
+    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-6)
+    clipped = ratio.clamp(1 - arguments.clip_range, 1 + arguments.clip_range)
+    entropy = -(chances.exp() * chances.clamp(min=-1e6)).sum(dim=1).mean()
+    return {"policy": -torch.min(ratio * advantage, clipped * advantage).mean(), "entropy": entropy}
+
+
+# --- Measuring -------------------------------------------------------------------------------------------------------
+
+
+def measure(
+    arguments: Arguments, weights: dict[str, Floats], deals: int, domain: Domain
+) -> dict[str, dict[str, float]]:
+    """How strong the network is in each form: alone in the solitaire, else in one seat against an agent."""
+    agent = ValueAgent(value.Network(weights, arguments.forms, arguments.candidates))
+    results = {}
+    for form in arguments.forms:
+        rules = FORMS[form]
+        if isinstance(rules, Rules) and rules.num_players == 1:
+            score = evaluate(agent, deals, rules=rules, domain=domain)
+            low, high = score.ci95
+            good = float((score.scores >= 150).mean())
+            found = {"mean": score.mean, "low": low, "high": high, "lost": float(score.lost.mean()), "150": good}
+        else:
+            game = compare([agent, arguments.against], deals, rules=rules, domain=domain, names=["network", "other"])
+            won, margin = game.win_rate(), game.margin()
+            found = {"won": won.value, "low": won.low, "high": won.high, "even": float(game.even[0])}
+            found |= {"margin": margin.value, "margin_low": margin.low, "margin_high": margin.high}
+        results[form] = {name: round(float(number), 4) for name, number in found.items()} | {"deals": deals}
+    return results
+
+
+def main(arguments: Arguments) -> dict[str, Any]:
+    """Train, measure, and write everything to ``runs/<name>``; returns the card."""
+    games = {type(FORMS[form]) for form in arguments.forms}
+    if len(games) != 1:
+        raise SystemExit("--forms: a network plays forms of one game")
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(arguments.seed)
+    network = Network(positions_of(FORMS[arguments.forms[0]]).LAYOUT, arguments.set_width, arguments.width)
+    network.to(arguments.device)
+    optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
+    folder = Path("runs") / arguments.name
+    state = State([Member(name, resolve(name)) for name in arguments.baselines], deque(maxlen=arguments.replay))
+    if arguments.resume:
+        restore(arguments, folder, network, optimizer, state)
+    else:
+        checkpoint.keep_earlier(folder)
+    writer = SummaryWriter(folder / "tensorboard", purge_step=state.iteration + 1)
+    bar = tqdm(total=arguments.iterations, initial=state.iteration, disable=not arguments.progress)
+    clock = Clock()
+    while state.iteration < arguments.iterations:
+        state.iteration += 1
+        rng = np.random.default_rng([arguments.seed, state.iteration])
+        weights = network.weights()
+        each = -(-arguments.games // len(arguments.forms))
+        # Deals of different runs lie far apart.
+        seed = 10**12 * (arguments.seed + 1) + state.iteration * each
+        played = [play(arguments, FORMS[form], each, weights, state.pool, seed, rng, clock) for form in arguments.forms]
+        state.lessons.append(joined([lessons for lessons, _ in played]))
+        state.plays += len(state.lessons[-1].seats)
+        decisions = [made for _, made in played if made is not None]
+        for group in optimizer.param_groups:
+            group["lr"] = arguments.learning_rate * (1 - (state.iteration - 1) / arguments.iterations)
+        made = joined(decisions) if decisions else None
+        losses = learn(arguments, network, optimizer, joined(list(state.lessons)), made, rng)
+        clock.tick("learning")
+        for name, loss in losses.items():
+            writer.add_scalar(f"loss/{name}", loss, state.iteration)
+        if state.iteration % arguments.snapshot_every == 0:
+            state.pool.append(Member(f"iteration {state.iteration}", network.weights()))
+        if state.iteration % arguments.eval_every == 0 or state.iteration == arguments.iterations:
+            record(arguments, folder, network, state, clock, writer, bar)
+        if state.iteration % arguments.checkpoint_every == 0 or state.iteration == arguments.iterations:
+            keep(arguments, folder, network, optimizer, state, clock)
+        bar.update()
+    bar.close()
+    writer.close()
+    return report(arguments, folder, network, state, total(state, clock))
+
+
+# --- Files -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class State:
+    """What changes in the course of a run, beside the network and its optimiser."""
+
+    pool: list[Member]
+    lessons: deque[Lessons]
+    iteration: int = 0
+    plays: int = 0
+    spent: dict[str, float] = dataclasses.field(default_factory=dict)
+    """Seconds of the processor before the run was resumed."""
+    history: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    """What was measured on the way."""
+
+
+def keep(
+    arguments: Arguments,
+    folder: Path,
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    state: State,
+    clock: Clock,
+) -> None:
+    """Write the checkpoint and the weights."""
+    content = {
+        "arguments": dataclasses.asdict(arguments),
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "lessons": [[torch.from_numpy(part) for part in lessons] for lessons in state.lessons],
+        "pool": [
+            [member.name, member.won, member.games]
+            + (
+                [{name: torch.from_numpy(w) for name, w in member.player.items()}]
+                if isinstance(member.player, dict)
+                else []
+            )
+            for member in state.pool
+        ],
+        "iteration": state.iteration,
+        "plays": state.plays,
+        "spent": total(state, clock),
+        "history": json.dumps(state.history),
+    }
+    checkpoint.save(folder / "checkpoint.pt", content)
+    shipped = value.Network(network.weights(), arguments.forms, arguments.candidates)
+    checkpoint.write_atomically(folder / f"{arguments.name}.safetensors", lambda path: save_weights(path, shipped))
+
+
+def restore(
+    arguments: Arguments, folder: Path, network: Network, optimizer: torch.optim.Optimizer, state: State
+) -> None:
+    """Bring everything to where `keep` found it."""
+    content = checkpoint.load(folder / "checkpoint.pt")
+    try:
+        checkpoint.refuse_other_arguments(arguments, content["arguments"], MAY_CHANGE)
+        network.load_state_dict(content["network"])
+        optimizer.load_state_dict(content["optimizer"])
+        state.lessons.extend(Lessons(*(part.numpy() for part in parts)) for parts in content["lessons"])
+        state.pool[:] = [
+            Member(name, {key: w.numpy() for key, w in player[0].items()} if player else resolve(name), won, games)
+            for name, won, games, *player in content["pool"]
+        ]
+        state.iteration, state.plays, state.spent = content["iteration"], content["plays"], content["spent"]
+        state.history = json.loads(content["history"])
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise checkpoint.CheckpointError(f"this checkpoint does not fit this version: {error}") from error
+
+
+def total(state: State, clock: Clock) -> dict[str, float]:
+    """Seconds of the processor since the run began, by what they were spent on."""
+    return {name: seconds + state.spent.get(name, 0.0) for name, seconds in clock.seconds.items()}
+
+
+def record(
+    arguments: Arguments,
+    folder: Path,
+    network: Network,
+    state: State,
+    clock: Clock,
+    writer: SummaryWriter,
+    bar: Any,
+) -> None:
+    """Measure on validation deals, and draw the curve."""
+    clock.tick("learning")
+    found = measure(arguments, network.weights(), arguments.eval_deals, "validation")
+    clock.skip()
+    spent = {name: round(seconds, 1) for name, seconds in total(state, clock).items()}
+    state.history.append({"iteration": state.iteration, "plays": state.plays, "seconds": spent, "forms": found})
+    for form, numbers in found.items():
+        for name, number in numbers.items():
+            writer.add_scalar(f"{form}/{name}", number, state.iteration)
+    bar.set_postfix({form: f"{numbers.get('won', numbers.get('mean')):.3g}" for form, numbers in found.items()})
+    checkpoint.write_atomically(folder / "learning_curve.png", lambda path: draw(arguments, state.history, path))
+
+
+def draw(arguments: Arguments, history: list[dict[str, Any]], path: Path) -> None:
+    """The learning curves of all forms on the validation deals."""
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    plays = [entry["plays"] for entry in history]
+    for form in arguments.forms:
+        numbers = [entry["forms"][form] for entry in history]
+        solitaire = "mean" in numbers[0]
+        # Wins are shown against what even players would win: 1 is even.
+        unit = 1.0 if solitaire else numbers[0]["even"]
+        middle, low, high = (
+            [n[key] / unit for n in numbers] for key in ("mean" if solitaire else "won", "low", "high")
+        )
+        (line,) = axes.plot(plays, middle, marker="o", label=form)
+        axes.fill_between(plays, low, high, color=line.get_color(), alpha=0.15)
+    what = (
+        "mean score"
+        if "mean" in history[0]["forms"][arguments.forms[0]]
+        else f"wins against {arguments.against}, 1 is even"
+    )
+    axes.set(
+        xlabel="plays learned from", ylabel=f"{what} ({arguments.eval_deals} validation deals)", title=arguments.name
+    )
+    axes.legend()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def report(
+    arguments: Arguments, folder: Path, network: Network, state: State, spent: dict[str, float]
+) -> dict[str, Any]:
+    """Write the card of the finished run, and return it."""
+    card = {
+        "command": " ".join(["python -m train.selfplay", *(a for a in sys.argv[1:] if a != "--resume")]),
+        "arguments": dataclasses.asdict(arguments),
+        "plays": state.plays,
+        "seconds": {name: round(seconds) for name, seconds in spent.items()},
+        "plays per second": round(state.plays / sum(spent.values())),
+        "machine": f"{platform.machine()}, {arguments.threads} thread(s)",
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, "torch": torch.__version__},
+        "pool": {member.name: round(member.won / member.games, 3) for member in state.pool if member.games},
+        "validation": state.history,
+        "benchmark": measure(arguments, network.weights(), arguments.test_deals, "benchmark"),
+    }
+    text = json.dumps(card, indent=1) + "\n"
+    checkpoint.write_atomically(folder / f"{arguments.name}.json", lambda path: path.write_text(text, encoding="utf-8"))
+    print(json.dumps(card["benchmark"], indent=1))
+    print(
+        f"\nWritten to {folder}: {arguments.name}.safetensors, {arguments.name}.json, learning_curve.png, tensorboard/"
+    )
+    return card
+
+
+if __name__ == "__main__":
+    try:
+        main(tyro.cli(Arguments, description=__doc__))
+    except checkpoint.CheckpointError as error:
+        raise SystemExit(str(error)) from None
+    except KeyboardInterrupt:
+        raise SystemExit("\ninterrupted: --resume goes on from the last checkpoint") from None
