@@ -199,6 +199,19 @@ def test_a_run_that_goes_on_is_the_run_it_was(tmp_path: Path, monkeypatch: pytes
         main(replace(stopped, resume=True, candidates=5))
 
 
+def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
+    monkeypatch.chdir(tmp_path)
+    response = replace(
+        TINY, start="players-v0", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
+        iterations=1, learning_rate=0.0, set_width=48, width=128, candidates=12, eval_deals=4, policy_weight=0.0,
+    )  # fmt: skip
+    card = main(response)
+    assert {*card["pool"]} == {"value"}
+    won = [numbers["won"] / numbers["even"] for numbers in card["validation"][-1]["forms"].values()]
+    assert won == [1.0, 1.0], "against itself it is even"
+
+
 def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="one game"):

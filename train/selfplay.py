@@ -5,6 +5,8 @@ r"""Train the networks of `agents.value` by self-play: one for several forms of 
         --updates 24 --iterations 300                                 # the solitaire
     python -m train.selfplay --forms spiral --name spiral-v0 --candidates 0 --trace 0.95 --games 256 \
         --iterations 300 --against spiral-heuristic-v0                # the spiral game
+    python -m train.selfplay --name response --forms 2-corners --start players-v0 --baselines value --pool-share 1 \
+        --snapshot-every 1000 --against value --iterations 100        # a best response to a shipped network
     python -m train.selfplay --resume                                 # go on after an interruption
     python -m train.selfplay --help                                   # every flag
 
@@ -74,6 +76,8 @@ class Arguments:
     seed: int = 0
     """of the deals, the first weights and the exploration"""
 
+    start: str | None = None
+    """a shipped network whose weights are the first ones; None: random ones"""
     iterations: int = 700
     """each plays games and learns from them"""
     games: int = 192
@@ -505,6 +509,9 @@ def main(arguments: Arguments) -> dict[str, Any]:
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     folder = Path("runs") / arguments.name
     state = State([Member(name, resolve(name)) for name in arguments.baselines], deque(maxlen=arguments.replay))
+    if arguments.start:
+        first = value.load(arguments.start).network.weights
+        network.load_state_dict({name: torch.from_numpy(array) for name, array in first.items()})
     if arguments.resume:
         restore(arguments, folder, network, optimizer, state)
     else:
