@@ -113,7 +113,9 @@ class ValueAgent:
         self.network = network
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose the play with most points and worth behind it together, ties by the lowest action.
+        """Choose the play with most points and worth behind it together.
+
+        Mirrored plays are worth the same up to rounding, which then decides.
 
         Raises:
             ValueError: for a game that the network has not learned.

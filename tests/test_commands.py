@@ -95,10 +95,12 @@ def stop_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
 NAMED = sorted({command for page in PAGES for command in commands(page)})
 
 
-def test_commands_are_found() -> None:
+def test_commands_are_found(tmp_path: Path) -> None:
     """Otherwise the tests below would show nothing."""
     assert {"make train", "make test", 'make train ARGS="--resume"', "python -m train.selfplay"} <= {*NAMED}
-    assert any(command.endswith("--eval-deals 200 --test-deals 1000") for command in NAMED)  # it has two lines
+    page = tmp_path / "page.md"
+    page.write_text("Run\n\n    python -m some.module --one \\\n        --two  # says why\n\nor `make test`.\n")
+    assert [*commands(page)] == ["python -m some.module --one --two", "make test"]
 
 
 @pytest.mark.filterwarnings("ignore:.*WeightUpdaterBase is deprecated:DeprecationWarning")  # TorchRL's own

@@ -416,7 +416,7 @@ class Console:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Read what the program writes until something holds."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240  # a guard against waiting for ever; a busy machine is slow
         while not condition():
             assert time.monotonic() < deadline, self.output[-2000:]
             if select.select([self.leader], [], [], 0.02)[0]:
