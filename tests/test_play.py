@@ -21,12 +21,14 @@ import numpy.typing as npt
 import pytest
 from textual.pilot import Pilot
 
+from agents.uniform import uniform
 from quincunx_env import spiral
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.play.__main__ import main
 from quincunx_env.play.session import Session, seated, seated_again
 from quincunx_env.play.terminal import CELL, LABELS, NEEDED, Announce, Board, Hand, Help, Play, Replay, Start, Terminal
+from quincunx_env.play.viewer import Viewer
 from quincunx_env.quincunx import Rules
 from quincunx_env.record import Record, Seeded
 from quincunx_env.text import worth
@@ -355,6 +357,39 @@ def test_replay(tmp_path: Path) -> None:
         assert "After 0 of 24" in shown(pilot)
 
     drive(Terminal(record, tmp_path), script)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(2, match=True), Rules(3, "open", match=True, simpleton=True), spiral.Rules(deals=2, scoring="end")],
+    ids=str,
+)
+def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
+    """On the full grid, with what it brought; nobody has won before the last round."""
+    session = Session(rules, [uniform] * rules.num_players, Seeded(3))
+    while not session.game.over:
+        session.play(session.choose())
+    record = session.record
+    ends = {turn.round: turn for turn in session.turns}
+    assert len(ends) == rules.num_rounds
+    for round, turn in ends.items():
+        viewer = Viewer(record)
+        viewer.go(turn.number)
+        scene, totals, last = viewer.scene, record.game(turn.number).totals, round + 1 == rules.num_rounds
+        assert scene.last is not None
+        assert scene.last.title.startswith(f"seat {turn.seat} played")
+        assert [seat.score for seat in scene.seats] == totals
+        assert not any(seat.moves for seat in scene.seats)
+        assert [seat.won for seat in scene.seats] == [last and total == max(totals) for total in totals]
+        assert any(note.startswith("over") for note in scene.notes) == last
+        assert scene.notes[0].endswith(f"{round + 1} of {rules.num_rounds}")
+        if isinstance(rules, spiral.Rules):
+            assert len(scene.rows_score) == len(scene.columns_score) == 5
+        else:
+            assert scene.notes[1].startswith("left in hand")
+        viewer.go(1)
+        assert viewer.scene.title == scene.title
+        assert last or len(viewer.scene.board) < len(scene.board)
 
 
 @pytest.mark.parametrize(

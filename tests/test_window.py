@@ -13,8 +13,10 @@ from quincunx_env import Rules, spiral
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.play.__main__ import main
 from quincunx_env.play.session import Session
-from quincunx_env.play.window import Table
+from quincunx_env.play.window import Frame, Replay, Table
 from quincunx_env.record import Record, Seeded
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -32,27 +34,27 @@ def table(folder: Path, rules: BaseRules, *players: Any, **options: Any) -> Tabl
     return window
 
 
-def mouse(window: Table, kind: int, x: float, y: float) -> None:
+def mouse(window: Frame, kind: int, x: float, y: float) -> None:
     """Something that the mouse does at a pixel of the window."""
     more: dict[str, Any] = {} if kind == pygame.MOUSEMOTION else {"button": 1}
     pygame.event.post(pygame.event.Event(kind, pos=(round(x), round(y)), **more))
 
 
-def click(window: Table, x: float, y: float) -> None:
+def click(window: Frame, x: float, y: float) -> None:
     """Move there, press and release."""
     for kind in (pygame.MOUSEMOTION, pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
         mouse(window, kind, x, y)
         assert window.step()
 
 
-def press(window: Table, label: str) -> None:
+def press(window: Frame, label: str) -> None:
     """Click a button."""
     click(
         window, *next(rect.centre for button, rect in window.bar() if label in (button.label, button.label.split()[0]))
     )
 
 
-def key(window: Table, *written: str) -> None:
+def key(window: Frame, *written: str) -> None:
     """Type."""
     for letter in written:
         code = {"\r": pygame.K_RETURN, "\b": pygame.K_BACKSPACE}.get(letter, 0)
@@ -219,6 +221,46 @@ def test_a_game_that_cannot_be_saved_goes_on(folder: Path) -> None:
     assert "cannot be saved" in window.message
 
 
+def strike(window: Frame, code: int) -> None:
+    """Type a key that writes nothing."""
+    pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=code, unicode=""))
+    assert window.step()
+
+
+def test_a_record_is_stepped_through(folder: Path) -> None:
+    """By keys and by buttons, no further than it reaches; every action with its number and what it scored."""
+    record = Record.read(ROOT / "tests" / "golden" / "records" / "open.txt")
+    window, count = Replay(record), len(record.actions)
+    assert window.step()
+    assert window.message == f"After 0 of {count}; all hands"
+    for number, (turn, game) in enumerate(record.replay(), 1):
+        strike(window, pygame.K_RIGHT)
+        assert window.message.startswith(f"After {number} of {count}; all hands. seat {turn.seat}: {turn.text}")
+        assert [seat.score for seat in window.scene.seats] == game.totals
+        assert window.scene.last is not None
+        assert turn.worth is not None
+        assert (window.scene.last.points, window.scene.last.draws) == (turn.worth.points, turn.worth.draws)
+    assert window.scene.notes[-1].startswith("over")
+    assert window.scene.seats[0].name.endswith(f": {record.seats[0]}")
+    end = window.scene
+    strike(window, pygame.K_RIGHT)
+    assert window.scene == end
+    for code, number in ((pygame.K_HOME, 0), (pygame.K_LEFT, 0), (pygame.K_END, count), (pygame.K_LEFT, count - 1)):
+        strike(window, code)
+        assert window.viewer.number == number
+    for label, number in (("Start", 0), ("Next", 1), ("Next", 2), ("Back", 1), ("End", count)):
+        press(window, label)
+        assert window.viewer.number == number
+    before = pygame.image.tobytes(window._surface, "RGB")
+    press(window, "Back")
+    assert pygame.image.tobytes(window._surface, "RGB") != before
+    key(window, "v")
+    assert "; seat 0. " in window.message
+    key(window, "q")
+    assert not window.step()
+    assert not pygame.display.get_init()
+
+
 def test_the_program_plays_in_a_window(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,8 +281,20 @@ def test_the_program_plays_in_a_window(
     main(["--window", "--resume", str(path)])
     assert plays == [1, 2]
     assert Record.read(path).dealt == Seeded(3)
-    with pytest.raises(SystemExit, match="a record is looked at in the terminal"):
-        main(["--window", "--replay", str(path)])
+    looked = []
+
+    def one_look(window: Replay) -> None:
+        press(window, "End")
+        looked.append(window.viewer.number)
+        pygame.display.quit()
+
+    capsys.readouterr()
+    monkeypatch.setattr(Replay, "run", one_look)
+    main(["--window", "--replay", str(path)])
+    assert looked == [2]
+    assert not capsys.readouterr().out
     monkeypatch.setenv("SDL_VIDEODRIVER", "nothing")
+    with pytest.raises(SystemExit, match=r"no window can be opened here .*: without --window"):
+        main(["--window", "--replay", str(path)])
     with pytest.raises(SystemExit, match=r"no window can be opened here .*: without --window"):
         main(["--window", "--out", str(folder)])

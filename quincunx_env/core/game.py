@@ -131,10 +131,15 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
             self.totals[seat] += gain
 
     def _end_round(self) -> None:
-        if self.round + 1 < self.rules.num_rounds:
+        if self.round + 1 < len(self.deals):  # without a next deal, as in a replay, the end of a round can be looked at
             self._set_up(self.round + 1)
         else:
             self.over = True
+
+    @property
+    def decided(self) -> bool:
+        """Whether all rounds are over, and with them the winners known."""
+        return self.over and self.round + 1 == self.rules.num_rounds
 
     @property
     def winners(self) -> tuple[int, ...]:

@@ -6,6 +6,7 @@
     python -m quincunx_env.play --game spiral --spiral.deals 1
     python -m quincunx_env.play --resume runs/play/20260101-120000.txt
     python -m quincunx_env.play --replay runs/play/20260101-120000.txt
+    python -m quincunx_env.play --window --replay runs/play/20260101-120000.txt
 
 Every play is saved at once: after an interruption the game is resumed from its file.
 """
@@ -51,7 +52,7 @@ class Arguments:
     replay: Path | None = None
     """look at a game from its file"""
     window: bool = False
-    """play with the mouse, in a window"""
+    """play, or look, with the mouse, in a window"""
     out: Path = Path("runs/play")
     """directory of the games"""
 
@@ -94,15 +95,17 @@ def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | No
     return terminal.path
 
 
-def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path:
-    """Play, and return the file of the last game."""
+def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path | None:
+    """Show it, and return the file of the last game."""
     try:
-        from quincunx_env.play.window import Table
+        from quincunx_env.play.window import Replay, Table
     except ModuleNotFoundError as error:
         sys.exit(f'error: playing in a window needs {error.name}: pip install "quincunx_env[play,render]"')
-    if not isinstance(begin, Session):
-        sys.exit("error: a record is looked at in the terminal: leave out --window")
+    assert begin is not None  # --window is an argument, and with arguments there is nothing left to ask
     try:
+        if isinstance(begin, Record):
+            Replay(begin).run()
+            return None
         table = Table(begin, chosen.resume or free_path(chosen.out), lambda: free_path(chosen.out))
     except RuntimeError as error:
         sys.exit(f"error: {error}")

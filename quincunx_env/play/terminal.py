@@ -31,6 +31,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, Scene
 from quincunx_env.games import GAMES, kind_of
 from quincunx_env.play.session import PERSON, Candidate, Session, adviser_of, free_path, seated
+from quincunx_env.play.viewer import KEYS, Viewer, told
 from quincunx_env.record import Record, Turn
 
 LABELS = "abcdefgijklmortvwxyz1234567890"
@@ -242,15 +243,6 @@ def _seats(scene: Scene, names: Sequence[str]) -> Text:
     for note in scene.notes:
         text.append(f"\n  {note}")
     return text
-
-
-def told(turn: Turn) -> str:
-    """A turn as people read it: what it was worth, and what each seat got of it where that is not the same."""
-    worth = "" if turn.worth is None else f": {turn.worth}"
-    others = any(gain for seat, gain in enumerate(turn.gains) if seat != turn.seat)
-    differs = turn.worth is None or turn.gains[turn.seat] != turn.worth.points
-    gains = f", gains {' '.join(f'{gain:+}' for gain in turn.gains)}" if any(turn.gains) and (others or differs) else ""
-    return f"{turn.number}. seat {turn.seat} {turn.text}{worth}{gains}"
 
 
 def _weighed(play: Candidate) -> str:
@@ -528,10 +520,10 @@ class Replay(Table):
     """A record, step by step."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right", "step(1)", "Next"),
-        Binding("left", "step(-1)", "Back"),
-        Binding("home", "step(-9999)", "Start"),
-        Binding("end", "step(9999)", "End"),
+        Binding("right", "step('right')", "Next"),
+        Binding("left", "step('left')", "Back"),
+        Binding("home", "step('home')", "Start"),
+        Binding("end", "step('end')", "End"),
         Binding("v", "view", "Other seat"),
         Binding("q", "app.quit", "Quit"),
         Binding("question_mark", "help", "Help"),
@@ -539,28 +531,27 @@ class Replay(Table):
 
     def __init__(self, record: Record) -> None:
         super().__init__()
-        self.record = record
-        self.number = 0
-        self.seat: int | None = None
+        self.viewer = Viewer(record)
 
     def on_mount(self) -> None:
         """Begin."""
-        self.action_step(0)
+        self.refresh_table()
 
-    def action_step(self, steps: int) -> None:
+    def refresh_table(self) -> None:
+        """Show the place in the record."""
+        viewer = self.viewer
+        self.show(viewer.scene, viewer.record.seats, viewer.turns)
+        self.say(f"{viewer.place}. Right and left arrow step, v looks from another seat")
+
+    def action_step(self, key: str) -> None:
         """Go on, or back."""
-        count = len(self.record.actions)
-        self.number = min(max(self.number + steps, 0), count)
-        scene = kind_of(self.record.rules).scene(self.record.game(self.number), self.seat)
-        self.show(scene, self.record.seats, self.record.turns[: self.number])
-        looks = "all hands" if self.seat is None else f"seat {self.seat}"
-        self.say(f"After {self.number} of {count}; {looks}. Right and left arrow step, v looks from another seat")
+        self.viewer.go(KEYS[key])
+        self.refresh_table()
 
     def action_view(self) -> None:
         """Look from the next seat, then from all."""
-        seats = [None, *range(self.record.rules.num_players)]
-        self.seat = seats[(seats.index(self.seat) + 1) % len(seats)]
-        self.action_step(0)
+        self.viewer.look()
+        self.refresh_table()
 
 
 class Variants(OptionList):

@@ -1,12 +1,13 @@
-"""Play in a window, with the mouse: click a card, then a cell, or drag the card there.
+"""Play in a window, with the mouse: click a card, then a cell, or drag the card there. Or step through a record.
 
-What is shown is painted by `quincunx_env.render`, what happens comes from `quincunx_env.play.session`. Agents think in
-a thread of their own, so that the window always answers.
+What is shown is painted by `quincunx_env.render`, what happens comes from `quincunx_env.play.session` and
+`quincunx_env.play.viewer`. Agents think in a thread of their own, so that the window always answers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,10 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.scene import Play, Scene
 from quincunx_env.games import kind_of
 from quincunx_env.play.session import Session
+from quincunx_env.play.viewer import KEYS, Viewer
+from quincunx_env.record import Record, Turn
 from quincunx_env.render.layout import HEIGHT, WIDTH, Layout, Rect, layout
-from quincunx_env.render.paint import ACCENT, BOX, INK, QUIET, TABLE, TEXT, Colour, box, paint, text
+from quincunx_env.render.paint import ACCENT, BOX, INK, QUIET, TABLE, TEXT, box, paint, text
 from quincunx_env.render.window import open_display
 from quincunx_env.text import print_action, worth
 
@@ -32,9 +35,160 @@ class Button(NamedTuple):
     key: str
     label: str
     act: Callable[[], None]
+    strong: bool = False
+    """Whether it stands out."""
 
 
-class Table:
+class Frame:
+    """A window with the picture of a scene; below it a line that speaks, and buttons."""
+
+    scene: Scene
+
+    def __init__(self) -> None:
+        self.message = ""
+        self._shown: tuple[object, ...] = ()
+        instead = "without --window the terminal is used"
+        self._surface = open_display("Quincunx", WIDTH, HEIGHT + BAR, instead)
+        self._clock = pygame.time.Clock()
+
+    # --- The loop ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Go on until the window is closed."""
+        while self.step():
+            self._clock.tick(FPS)
+
+    def step(self) -> bool:
+        """Answer what has happened since the last step, and show it; False when the window has been closed."""
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                self._close()
+                return False
+            if event.type == pygame.MOUSEMOTION:
+                self._point_at(*event.pos)
+            elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
+                button = next((button for button, rect in self.bar() if rect.holds(*event.pos)), None)
+                if button:
+                    button.act()
+                else:
+                    self._press(*event.pos)
+            elif event.type == pygame.MOUSEBUTTONUP and event.button == 1:
+                self._release(*event.pos)
+            elif event.type == pygame.KEYDOWN:
+                self._key(event.key, event.unicode)
+        self._go_on()
+        self._show()
+        return True
+
+    def _close(self) -> None:
+        pygame.display.quit()
+
+    def _go_on(self) -> None:
+        """Do what is to be done without anybody's asking."""
+
+    # --- What people do ----------------------------------------------------------------------------------------------
+
+    def buttons(self) -> list[Button]:
+        """What can be clicked in the line below the picture."""
+        raise NotImplementedError
+
+    def _press(self, x: float, y: float) -> None:
+        """The mouse button has been pressed where there is nothing to click in the line."""
+
+    def _release(self, x: float, y: float) -> None:
+        """The mouse button has been let go."""
+
+    def _point_at(self, x: float, y: float) -> None:
+        """The mouse has been moved."""
+
+    def _key(self, key: int, written: str) -> None:
+        for button in self.buttons():
+            if written and written == button.key:
+                button.act()
+
+    # --- What is shown -----------------------------------------------------------------------------------------------
+
+    @property
+    def scale(self) -> float:
+        """Of the picture, as the window is large."""
+        width, height = self._surface.get_size()
+        return min(width / WIDTH, height / (HEIGHT + BAR))
+
+    @property
+    def where(self) -> Layout:
+        """Where everything lies in the picture, which lies at `_origin` in the window."""
+        return layout(self.scene, self.scale)
+
+    @property
+    def _origin(self) -> tuple[int, int]:
+        width, height = self._surface.get_size()
+        return round((width - WIDTH * self.scale) / 2), round((height - (HEIGHT + BAR) * self.scale) / 2)
+
+    def _inside(self, x: float, y: float) -> tuple[float, float]:
+        return x - self._origin[0], y - self._origin[1]
+
+    def bar(self) -> list[tuple[Button, Rect]]:
+        """The buttons and where they lie in the window, from the right."""
+        left, top = self._origin
+        where, placed = self.where, []
+        x, y = left + where.px(1056), top + where.px(HEIGHT) + where.px(4)
+        for button in reversed(self.buttons()):
+            width = text(button.label, where.px(22), TEXT).get_width() + where.px(24)
+            x -= width
+            placed.append((button, Rect(x, y, width, where.px(30))))
+            x -= where.px(8)
+        return placed[::-1]
+
+    def _picture(self) -> pygame.Surface:
+        return paint(self.scene, self.where)
+
+    def _line(self) -> str:
+        """What is said below the picture."""
+        return self.message
+
+    def _state(self) -> tuple[object, ...]:
+        """What else the picture depends on."""
+        return ()
+
+    def _show(self) -> None:
+        surface = pygame.display.get_surface()
+        assert surface is not None
+        if self._shown == (shown := (surface.get_size(), self.scene, self._line(), *self._state())):
+            return
+        self._shown, self._surface = shown, surface
+        where = self.where
+        surface.fill(TABLE)
+        surface.blit(self._picture(), self._origin)
+        for button, rect in self.bar():
+            self._button(button, rect, where)
+        line = text(self._line(), where.px(22), QUIET)
+        left, top = self._origin
+        surface.blit(line, (left + where.px(48), top + where.px(HEIGHT) + where.px(19) - line.get_height() // 2))
+        pygame.display.flip()
+
+    def _button(self, button: Button, rect: Rect, where: Layout) -> None:
+        fill, ink = (ACCENT, INK) if button.strong else (BOX, TEXT)
+        self._surface.blit(box(rect.width, rect.height, where.px(8), fill), rect[:2])
+        words = text(button.label, where.px(22), ink)
+        x, y = rect.centre
+        self._surface.blit(words, (round(x - words.get_width() / 2), round(y - words.get_height() / 2)))
+
+
+def named(scene: Scene, names: Sequence[str]) -> Scene:
+    """A scene with the names of the players, where they have names."""
+    if not names:
+        return scene
+    seats = [seat._replace(name=f"{seat.name}: {name}") for seat, name in zip(scene.seats, names, strict=True)]
+    return replace(scene, seats=seats)
+
+
+def short(turn: Turn) -> str:
+    """A turn in one short line: the picture has the parts of its score."""
+    gains = " ".join(f"{gain:+}" for gain in turn.gains)
+    return f"seat {turn.seat}: {turn.text}" + (f", gains {gains}" if any(turn.gains) else "")
+
+
+class Table(Frame):
     """A window in which a session is played.
 
     Args:
@@ -45,6 +199,7 @@ class Table:
     """
 
     def __init__(self, session: Session, path: Path, free: Callable[[], Path], pause: float = 0.8) -> None:
+        super().__init__()
         self.session = session
         self.path = path
         self.free = free
@@ -57,54 +212,25 @@ class Table:
         """Whether all cells show what the chosen card would score."""
         self.announced = 0
         """Simpleton: the points about to be announced."""
-        self.message = ""
         self._thinker = ThreadPoolExecutor(max_workers=1)
         self._thought: tuple[int, bool, Future[int | None]] | None = None
         self._wait_until = 0
-        self._shown: tuple[object, ...] = ()
-        instead = "without --window the game is played in the terminal"
-        self._surface = open_display("Quincunx", WIDTH, HEIGHT + BAR, instead)
-        self._clock = pygame.time.Clock()
         self._changed()
 
-    # --- The loop ----------------------------------------------------------------------------------------------------
+    # --- The course of the game --------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Play until the window is closed."""
-        while self.step():
-            self._clock.tick(FPS)
-
-    def step(self) -> bool:
-        """Answer what has happened since the last step, and show it; False when the window has been closed."""
-        for event in pygame.event.get():
-            if event.type == pygame.QUIT:
-                self._thinker.shutdown(wait=False, cancel_futures=True)
-                pygame.display.quit()
-                return False
-            if event.type == pygame.MOUSEMOTION:
-                self._point_at(*event.pos)
-            elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
-                self._press(*event.pos)
-            elif event.type == pygame.MOUSEBUTTONUP and event.button == 1:
-                self._release(*event.pos)
-            elif event.type == pygame.KEYDOWN:
-                self._key(event.key, event.unicode)
-        self._ask_agents()
-        self._show()
-        return True
+    def _close(self) -> None:
+        self._thinker.shutdown(wait=False, cancel_futures=True)
+        super()._close()
 
     def _changed(self) -> None:
         """Look at the game again after a play, an undo or a new game."""
         game = self.session.game
-        kind = kind_of(game.rules)
-        scene = kind.scene(game, self.session.seat)
-        names = self.session.names
-        seats = [seat._replace(name=f"{seat.name}: {names[number]}") for number, seat in enumerate(scene.seats)]
-        self.scene: Scene = replace(scene, seats=seats)
+        self.scene = named(kind_of(game.rules).scene(game, self.session.seat), self.session.names)
         self.card = self.cell = None
         self.announced = 0
 
-    def _ask_agents(self) -> None:
+    def _go_on(self) -> None:
         """Let the agent to move think, and do what it says."""
         session, number = self.session, len(self.session.turns)
         if self._thought and self._thought[2].done():
@@ -140,11 +266,15 @@ class Table:
     def buttons(self) -> list[Button]:
         """What can be clicked in the line below the picture."""
         if self.announcing:
-            steps = [Button("", f"{step:+}", lambda step=step: self._count(step)) for step in (-10, -1, 1, 10)]  # type: ignore[misc]
-            return [*steps, Button("return", f"announce {self.announced}", self._announce), self._undo_button]
+            steps = [Button("", f"{step:+}", partial(self._count, step)) for step in (-10, -1, 1, 10)]
+            return [
+                *steps,
+                Button("return", f"announce {self.announced}", self._announce, strong=True),
+                self._undo_button,
+            ]
         return [
             Button("h", "Hint", self._ask_hint),
-            Button("p", "Points", self._toggle_points),
+            Button("p", "Points", self._toggle_points, strong=self.points),
             self._undo_button,
             Button("s", "Save", self._save_aloud),
             Button("n", "New game", self._new),
@@ -156,10 +286,6 @@ class Table:
 
     def _press(self, x: float, y: float) -> None:
         """Choose a card; where there is one cell only, clicking it again plays it."""
-        for button, rect in self.bar():
-            if rect.holds(x, y):
-                button.act()
-                return
         card = self.where.card_at(*self._inside(x, y))
         if card is None or not self.session.person_to_move or self.announcing:
             return
@@ -191,9 +317,7 @@ class Table:
             self.announced = -self.announced
         elif self.announcing and key == pygame.K_BACKSPACE:
             self.announced = int(self.announced / 10)
-        for button in self.buttons():
-            if written and written == button.key:
-                button.act()
+        super()._key(key, written)
 
     def _play(self, card: int, cell: int) -> None:
         rules = self.session.rules
@@ -216,8 +340,7 @@ class Table:
         except IllegalAction as error:
             self.message = str(error)
             return
-        gains = " ".join(f"{gain:+}" for gain in turn.gains)
-        self.message = f"seat {turn.seat}: {turn.text}" + (f", gains {gains}" if any(turn.gains) else "")
+        self.message = short(turn)
         self._save()
         self._changed()
 
@@ -280,37 +403,6 @@ class Table:
 
     # --- What is shown -----------------------------------------------------------------------------------------------
 
-    @property
-    def scale(self) -> float:
-        """Of the picture, as the window is large."""
-        width, height = self._surface.get_size()
-        return min(width / WIDTH, height / (HEIGHT + BAR))
-
-    @property
-    def where(self) -> Layout:
-        """Where everything lies in the picture, which lies at `_origin` in the window."""
-        return layout(self.scene, self.scale)
-
-    @property
-    def _origin(self) -> tuple[int, int]:
-        width, height = self._surface.get_size()
-        return round((width - WIDTH * self.scale) / 2), round((height - (HEIGHT + BAR) * self.scale) / 2)
-
-    def _inside(self, x: float, y: float) -> tuple[float, float]:
-        return x - self._origin[0], y - self._origin[1]
-
-    def bar(self) -> list[tuple[Button, Rect]]:
-        """The buttons and where they lie in the window, from the right."""
-        left, top = self._origin
-        where, placed = self.where, []
-        x, y = left + where.px(1056), top + where.px(HEIGHT) + where.px(4)
-        for button in reversed(self.buttons()):
-            width = text(button.label, where.px(22), TEXT).get_width() + where.px(24)
-            x -= width
-            placed.append((button, Rect(x, y, width, where.px(30))))
-            x -= where.px(8)
-        return placed[::-1]
-
     def _candidate(self) -> Play | None:
         """The chosen card in the cell under the mouse."""
         card, cell, game = self.card, self.cell, self.session.game
@@ -329,30 +421,16 @@ class Table:
         plays = (kind_of(game.rules).candidate(game, self.card, cell) for cell in self.scene.legal)
         return {play.cell: play.points for play in plays if play.scored}
 
-    def _show(self) -> None:
-        surface = pygame.display.get_surface()
-        assert surface is not None
-        said = self.card, self.cell, self.points, self.announced, self.message
-        if self._shown == (shown := (surface.get_size(), self.scene, *said)):
-            return
-        self._shown, self._surface = shown, surface
-        where, candidate = self.where, self._candidate()
+    def _picture(self) -> pygame.Surface:
+        candidate = self._candidate()
         values = {cell: value for cell, value in self._values().items() if candidate is None or cell != candidate.cell}
-        surface.fill(TABLE)
-        surface.blit(paint(self.scene, where, candidate, values), self._origin)
-        for button, rect in self.bar():
-            strong = button.label.startswith("announce") or (button.key == "p" and self.points)
-            self._button(button.label, rect, where, ACCENT if strong else BOX, INK if strong else TEXT)
-        line = text(self.message or self._advice(), where.px(22), QUIET)
-        left, top = self._origin
-        surface.blit(line, (left + where.px(48), top + where.px(HEIGHT) + where.px(19) - line.get_height() // 2))
-        pygame.display.flip()
+        return paint(self.scene, self.where, candidate, values)
 
-    def _button(self, label: str, rect: Rect, where: Layout, fill: Colour, ink: Colour) -> None:
-        self._surface.blit(box(rect.width, rect.height, where.px(8), fill), rect[:2])
-        words = text(label, where.px(22), ink)
-        x, y = rect.centre
-        self._surface.blit(words, (round(x - words.get_width() / 2), round(y - words.get_height() / 2)))
+    def _state(self) -> tuple[object, ...]:
+        return self.card, self.cell, self.points, self.announced
+
+    def _line(self) -> str:
+        return self.message or self._advice()
 
     def _advice(self) -> str:
         """What to do now."""
@@ -361,3 +439,47 @@ class Table:
         if self.announcing:
             return "announce the points of your play"
         return "click a card, then a cell" if self.card is None else "click a cell"
+
+
+class Replay(Frame):
+    """A window in which one steps through a record.
+
+    Args:
+        record: of which game.
+    """
+
+    def __init__(self, record: Record) -> None:
+        super().__init__()
+        self.viewer = Viewer(record)
+        self._changed()
+
+    def buttons(self) -> list[Button]:
+        """Where to go; the arrow keys, Home and End do the same."""
+        labels = {"home": "Start", "left": "Back", "right": "Next", "end": "End"}
+        return [
+            *(Button("", label, partial(self._go, key)) for key, label in labels.items()),
+            Button("v", "Other seat", self._look),
+            Button("q", "Quit", self._quit),
+        ]
+
+    def _key(self, key: int, written: str) -> None:
+        name = pygame.key.name(key)
+        if name in KEYS:
+            self._go(name)
+        super()._key(key, written)
+
+    def _go(self, key: str) -> None:
+        self.viewer.go(KEYS[key])
+        self._changed()
+
+    def _look(self) -> None:
+        self.viewer.look()
+        self._changed()
+
+    def _quit(self) -> None:
+        pygame.event.post(pygame.event.Event(pygame.QUIT))
+
+    def _changed(self) -> None:
+        viewer = self.viewer
+        self.scene = named(viewer.scene, viewer.record.seats)
+        self.message = viewer.place + (f". {short(viewer.turns[-1])}" if viewer.turns else "")

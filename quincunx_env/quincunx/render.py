@@ -30,7 +30,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
         shown = (cell for cell in cells if game.board[cell] != EMPTY or game.legal[cell])
         places = zip(*map(grid.place, shown), strict=True)
         rows, columns = (range(min(axis), max(axis) + 1) for axis in places)
-    winners = game.winners if game.over and rules.num_players > 1 else ()
+    winners = game.winners if game.decided and rules.num_players > 1 else ()
     seats = [
         Seat(
             name=f"seat {player}",
@@ -107,7 +107,7 @@ def _notes(game: Game) -> tuple[str, ...]:
         notes.append(f"left in hand: {', '.join(costs)}")
     if game.over and rules.num_players == 1:
         notes.append(f"over: {RATINGS[rating(game.totals[0], game.lost)]}")
-    elif game.over:
+    elif game.decided:
         notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
     return tuple(notes)
 

@@ -32,7 +32,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
             held=sum(game.hands[player]),
             cards=game.hand(player) if seat in (None, player) else None,
             moves=player == game.mover and not game.over,
-            won=game.over and player in game.winners,
+            won=game.decided and player in game.winners,
         )
         for player in range(2)
     ]
@@ -91,7 +91,7 @@ def _notes(game: Game) -> tuple[str, ...]:
     notes = []
     if game.rules.deals > 1:
         notes.append(f"deal {game.round + 1} of {game.rules.deals}")
-    if game.over:
+    if game.decided:
         notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
     return tuple(notes)
 
