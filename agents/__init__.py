@@ -10,6 +10,7 @@ NAMES = {
     "network-search": "agents.network_search:STRONG",
     "network-search-fast": "agents.network_search:FAST",
     "spiral-heuristic-v0": "agents.spiral_heuristic:spiral_heuristic",
+    "spiral-search": "agents.network_search:SPIRAL",
     "tree-search": "agents.tree_search:STRONG",
     "tree-search-fast": "agents.tree_search:FAST",
     "uniform": "agents.uniform:uniform",
