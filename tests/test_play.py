@@ -13,6 +13,7 @@ import termios
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -449,27 +450,27 @@ class Console:
         """Send what these keys send."""
         os.write(self.leader, keys.encode())
 
-    def until(self, condition: Callable[[], object], keys: str = "") -> None:
+    def until(self, condition: Callable[[], object], again: Callable[[], object] = lambda: None) -> None:
         """Read what the program writes until something holds.
 
         Args:
             condition: what to wait for.
-            keys: pressed now and again, every five seconds: while others think, keys do nothing.
+            again: done now, and every five seconds: keys do nothing while others think, and a signal may wait for the
+                program's main thread to wake up.
         """
-        start = time.monotonic()
-        presses = 0
+        start, done = time.monotonic(), 0
         while not condition():
             waited = time.monotonic() - start
             assert waited < 240, self.output[-2000:]
-            if keys and waited >= 5 * presses:
-                self.press(keys)
-                presses += 1
+            if waited >= 5 * done:
+                again()
+                done += 1
             if select.select([self.leader], [], [], 0.02)[0]:
                 self.output += os.read(self.leader, 65536).decode(errors="replace")
 
-    def left_in_order(self) -> bool:
+    def left_in_order(self, again: Callable[[], object]) -> bool:
         """Whether the program ended, and the terminal is as it was."""
-        self.until(lambda: self.process.poll() is not None)
+        self.until(lambda: self.process.poll() is not None, again)
         self.until(lambda: not select.select([self.leader], [], [], 0.05)[0])
         return termios.tcgetattr(self.follower) == self.before and "\x1b[?1049l" in self.output
 
@@ -493,9 +494,8 @@ def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
     try:
         console.until(lambda: "choose a card" in console.output)
         for plays in (2, 4):
-            console.until(lambda plays=plays: actions() >= plays, "b\r")  # type: ignore[misc]
-        console.press("\x03")
-        assert console.left_in_order()
+            console.until(lambda plays=plays: actions() >= plays, lambda: console.press("b\r"))  # type: ignore[misc]
+        assert console.left_in_order(lambda: console.press("\x03"))
         assert console.process.returncode == 0
         [path] = tmp_path.iterdir()
         assert f"--resume {path}" in console.output
@@ -506,18 +506,16 @@ def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
     try:
         console.until(lambda: "choose a card" in console.output)
         console.resize(40, 10)
-        console.process.send_signal(signal.SIGWINCH)
-        console.until(lambda: "The table needs 80 columns" in console.output)
+        resized = partial(console.process.send_signal, signal.SIGWINCH)
+        console.until(lambda: "The table needs 80 columns" in console.output, resized)
         console.output = ""
         console.resize(90, 28)
-        console.process.send_signal(signal.SIGWINCH)
-        console.until(lambda: "choose a card" in console.output)
+        console.until(lambda: "choose a card" in console.output, resized)
         console.press("\x00\x7f\x1bOP~")
         for plays in range(6, 22, 2):
-            console.until(lambda plays=plays: actions() >= plays, "\r")  # type: ignore[misc]
+            console.until(lambda plays=plays: actions() >= plays, lambda: console.press("\r"))  # type: ignore[misc]
         assert Record.read(path).game().over
-        console.process.send_signal(signal.SIGTERM)
-        assert console.left_in_order()
+        assert console.left_in_order(console.process.terminate)
         assert [*tmp_path.iterdir()] == [path]
     finally:
         console.close()
