@@ -437,7 +437,9 @@ class Console:
             stdout=self.follower,
             stderr=self.follower,
             cwd=ROOT,
-            env=os.environ | {"TERM": "xterm-256color"},
+            # Where these are set, as pytest-xdist sets them, they hold instead of the terminal's own size.
+            env={name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+            | {"TERM": "xterm-256color"},
             start_new_session=True,
         )
         self.output = ""
@@ -461,7 +463,7 @@ class Console:
         start, done = time.monotonic(), 0
         while not condition():
             waited = time.monotonic() - start
-            assert waited < 240, self.output[-2000:]
+            assert waited < 120, self.output[-2000:]
             if waited >= 5 * done:
                 again()
                 done += 1
