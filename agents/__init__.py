@@ -9,6 +9,7 @@ NAMES = {
     "monte-carlo-fast": "agents.monte_carlo:FAST",
     "network-search": "agents.network_search:STRONG",
     "network-search-fast": "agents.network_search:FAST",
+    "solitaire-search": "agents.network_search:SOLITAIRE",
     "spiral-heuristic-v0": "agents.spiral_heuristic:spiral_heuristic",
     "spiral-search": "agents.network_search:SPIRAL",
     "tree-search": "agents.tree_search:STRONG",

@@ -198,6 +198,9 @@ def test_the_last_play_of_several_players_is_the_best_one() -> None:
 def test_the_tree_search_is_for_one() -> None:
     with pytest.raises(ValueError, match="got rules for 2 players"):
         TreeSearch().for_rules(Rules(2))
+    if "network_search" in TINY:
+        with pytest.raises(ValueError, match="foresight is for the solitaire, got rules for 2 players"):
+            NetworkSearch(foresight=0.5).for_rules(Rules(2))
 
 
 def test_every_agent_plays_what_it_should() -> None:
@@ -214,11 +217,16 @@ def test_every_agent_plays_what_it_should() -> None:
             for players in (2, 3, 4)
             for match in ("", "+match")
         }
-        assert played == {"spiral", *plain}
+        assert played == {"solitaire", "solitaire-contact", "spiral", *plain}
 
 
 @pytest.mark.parametrize(
-    "agent", [MonteCarlo(lost_value=-200), TreeSearch(samples=4, lost_value=-200)], ids=["monte_carlo", "tree_search"]
+    "agent",
+    [
+        pytest.param(MonteCarlo(lost_value=-200), id="monte_carlo"),
+        pytest.param(TreeSearch(samples=4, lost_value=-200), id="tree_search"),
+        *([pytest.param(NetworkSearch(foresight=0.5, lost_value=-400), id="network_search")] if "network_search" in TINY else []),
+    ],
 )
 def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
     """Solitaire: the last card, 2MK, draws only beside 9LK; otherwise the round is lost, which counts little here."""
