@@ -106,8 +106,8 @@ def test_decisions_are_the_learners_own() -> None:
 
 @pytest.mark.parametrize(("sampling", "expected"), [("latest", 2), ("prioritised", 1)])
 def test_the_pool_is_drawn_from(sampling: Any, expected: int) -> None:
-    members = (Member("beaten", {}, 99, 100), Member("strong", {}, 1, 100), Member("latest", {}, 95, 100))
-    who = selfplay.draw_players(Pool(sampling, members), 400, 3, 1.0, np.random.default_rng(0))
+    pool: Opponents = Pool(sampling, [Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
+    who = selfplay.draw_players(pool, 400, 3, 1.0, np.random.default_rng(0))
     assert ((who == -1).sum(axis=1) == 1).all()
     drawn = np.bincount(who.max(axis=1), minlength=3)
     assert drawn.argmax() == expected
