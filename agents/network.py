@@ -36,10 +36,15 @@ def card_features(num_cards: int) -> Tensor:
 class PlayNetwork(nn.Module):
     """Logits of all plays and the value of the position, from flat observations with the preview.
 
+    Observations of fixed width work as well, and then one network plays all forms of the game but Simpleton.
+
     Args:
         observer: describes the observations.
         width: of the two hidden layers.
         depth: length of the vectors of cards and cells.
+
+    Raises:
+        ValueError: for games in which an action is no card and cell.
     """
 
     features: Tensor
@@ -47,16 +52,18 @@ class PlayNetwork(nn.Module):
 
     def __init__(self, observer: Observer, width: int = 256, depth: int = 32) -> None:
         super().__init__()
-        rules = observer.rules
+        if observer.factors is None:
+            raise ValueError("this network gives a logit to every card and cell: there is none for an announcement")
         self.slices = {name: slice(piece.start, piece.stop) for name, piece in observer.slices.items()}
-        self.cards, self.cells, self.depth = rules.num_cards, rules.num_cells, depth
-        self.register_buffer("features", card_features(rules.num_cards), persistent=False)
+        (self.cards, self.cells), self.depth = observer.factors, depth
+        self.register_buffer("features", card_features(self.cards), persistent=False)
         counts = [min(high, 100.0) for _, _, high in observer.counts.values()]
         self.register_buffer("count_scale", torch.tensor(counts), persistent=False)
         num_features = self.features.shape[1]
         self.on_grid = nn.Linear(num_features, depth)
+        form = self.slices.setdefault("form", slice(0, 0))  # observations of fixed width tell it
         self.trunk = nn.Sequential(
-            nn.Linear(self.cells * depth + self.cards + len(counts), width),
+            nn.Linear(self.cells * depth + self.cards + len(counts) + form.stop - form.start, width),
             nn.ReLU(),
             nn.Linear(width, width),
             nn.ReLU(),
@@ -70,31 +77,33 @@ class PlayNetwork(nn.Module):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
         # Names by which stable-baselines3 asks for the lengths of the two outputs of `forward`.
-        self.latent_dim_pi = self.cards * self.cells
+        self.latent_dim_pi = observer.num_actions
         self.latent_dim_vf = 1
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """float32 [B, size] -> logits [B, cards * cells], value [B, 1]."""
+        """float32 [B, size] -> logits [B, actions], value [B, 1]."""
         hidden = self.read(observation)
         return self.logits(observation, hidden), self.judge(hidden)
 
     def read(self, observation: Tensor) -> Tensor:
         """The position as one vector, [B, width]."""
-        # An empty cell is -1, the last row.
-        board = self.on_grid(self.features)[observation[:, self.slices["board"]].long()]
+        # An empty cell is -1, the last row; so is -2, no cell at all, which the form tells from it.
+        board = self.on_grid(self.features)[observation[:, self.slices["board"]].long().clamp(min=-1)]
         counts = observation[:, self.slices["counts"]] / self.count_scale
-        hidden: Tensor = self.trunk(torch.cat([board.flatten(1), observation[:, self.slices["hand"]], counts], dim=1))
+        hand, form = observation[:, self.slices["hand"]], observation[:, self.slices["form"]]
+        hidden: Tensor = self.trunk(torch.cat([board.flatten(1), hand, counts, form], dim=1))
         return hidden
 
     def logits(self, observation: Tensor, hidden: Tensor) -> Tensor:
-        """[B, cards * cells]."""
+        """[B, actions]."""
         wanted = self.wanted(hidden).view(-1, self.cells, self.depth)
         offered = self.offered(self.features[:-1])
         logits: Tensor = (wanted @ offered.T).transpose(1, 2)
         preview = observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2)
         points, draws = self.multiples(hidden).split(1, dim=1)
         logits = logits + points[:, :, None] * preview[..., 0] / POINTS_SCALE + draws[:, :, None] * preview[..., 1]
-        return logits.flatten(1)
+        # Actions of fixed width include announcements, which are never legal here.
+        return nn.functional.pad(logits.flatten(1), (0, self.latent_dim_pi - self.cards * self.cells))
 
     def judge(self, hidden: Tensor) -> Tensor:
         """[B, 1]: points still to come."""

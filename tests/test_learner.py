@@ -162,6 +162,51 @@ def test_a_pool_is_sampled_for_each_game() -> None:
     same(before, envs.who)
 
 
+def test_the_pool_can_change_while_it_plays() -> None:
+    """New members are met in games that are dealt afterwards, as likely as is said, and the last info names them."""
+    asked: list[int] = []
+
+    def third(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+        asked.append(len(mask))
+        return lowest(observation, mask, rng)
+
+    envs = LearnerVectorEnv(100, pool=[lowest, highest], num_players=2, autoreset_mode="SameStep")
+    rng = np.random.default_rng(0)
+    met: list[Actions] = []
+    _, info = envs.reset(seed=0)
+    before = envs.who[:, 0].copy()
+    envs.set_pool([lowest, highest, third], [0.0, 0.25, 0.75])
+    assert envs.who[:, 0].tolist() == before.tolist(), "games in progress go on as they were"
+    while len(met) < 3:
+        _, _, ended, _, info = envs.step(uniform({}, info["action_mask"].view(np.bool_), rng))
+        if ended.all():  # two players from corners play equally long
+            met.append(info["final_info"]["opponent"])
+    assert met[0].tolist() == before.tolist()
+    assert asked
+    counts = np.bincount(np.concatenate(met[1:]), minlength=3)
+    assert counts[0] == 0
+    assert abs(counts[2] - 150) < 25
+
+
+@pytest.mark.parametrize(
+    ("policies", "chances", "match"),
+    [
+        ([greedy], None, "may need all 2 policies, got 1"),
+        ([greedy, lowest], [1.0], "chances must be 2 numbers"),
+        ([greedy, lowest], [1.5, -0.5], "numbers from 0 on"),
+        ([greedy, lowest], [0.5, 0.4], "add up to 1"),
+        ([greedy, lowest], [float("nan"), 1.0], "add up to 1"),
+    ],
+)
+def test_wrong_pools_are_refused(policies: Any, chances: Any, match: str) -> None:
+    envs = LearnerVectorEnv(2, pool=[lowest, highest])
+    with pytest.raises(ValueError, match=match):
+        envs.set_pool(policies, chances)
+    assert envs.policies == [lowest, highest]
+    with pytest.raises(ValueError, match="made with opponents"):
+        LearnerVectorEnv(2, opponents=greedy).set_pool([greedy])
+
+
 def test_the_seat_is_fixed_or_goes_round() -> None:
     fixed = LearnerVectorEnv(2, opponents=greedy, num_players=4, seat=3)
     turning = LearnerVectorEnv(2, opponents=greedy, num_players=4)

@@ -16,7 +16,7 @@ pytest.importorskip("sb3_contrib")  # agents/network.py needs it
 pytest.importorskip("tyro")
 
 from agents.greedy import greedy  # noqa: E402
-from quincunx_env import IllegalAction, quincunx_v0  # noqa: E402
+from quincunx_env import Game, IllegalAction, Observer, Rules, quincunx_v0  # noqa: E402
 from quincunx_env.arena import Evaluation  # noqa: E402
 
 SEED = 4_000
@@ -80,12 +80,29 @@ def test_a_recipe_learns_the_solitaire(name: str, library: str, capsys: pytest.C
     assert f"mean {evaluation.mean:.1f}" in capsys.readouterr().out
 
 
-def test_stable_baselines3_learns_against_an_opponent(capsys: pytest.CaptureFixture[str]) -> None:
+def test_stable_baselines3_learns_by_self_play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The learner meets the baseline and itself, and is measured on paired deals."""
     module = recipe("sb3_maskable", "sb3_contrib")
-    policy, won = module.main(module.Arguments(players=2, **TINY))
-    assert policy.mlp_extractor.wanted.weight.any(), "it is 0 before learning"
-    assert 0 <= won <= 1
-    assert f"won {won:.1%}" in capsys.readouterr().out
+    pools: list[Any] = []
+
+    class Watched(module.Pool):  # type: ignore[name-defined, misc]  # the module is imported by its name
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            pools.append(self)
+
+    monkeypatch.setattr(module, "Pool", Watched)
+    options = TINY | {"deals": 10, "baselines": ("greedy",), "against": ("greedy",), "sampling": "uniform"}
+    network, results = module.main(module.Arguments(players=3, snapshot_every=1500, **options))
+    assert network.wanted.weight.any(), "it is 0 before learning"
+    (pool,) = pools
+    assert [member.name for member in pool.members] == ["greedy", *(f"itself after {n} plays" for n in (2048, 3072))]
+    first, second = (member.player for member in pool.members[1:])
+    assert (first.network.wanted.weight != second.network.wanted.weight).any(), "it goes on learning"
+    assert all(member.games > 0 for member in pool.members[:2])
+    assert results["greedy"].games == 10 * 3
+    assert f"{results['greedy'].win_rate().value:.1%}" in capsys.readouterr().out
 
 
 # --- CleanRL style ---------------------------------------------------------------------------------------------------
@@ -139,6 +156,39 @@ def test_stable_baselines3_sees_the_masks_of_the_learner() -> None:
         env.step(np.array([rng.choice(np.flatnonzero(mask)) for mask in masks]))
     with pytest.raises(IllegalAction):
         env.step(np.array([forbidden(mask) for mask in env.action_masks()]))
+
+
+@pytest.mark.parametrize("start", ["corners", "open"])
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_one_network_plays_any_number_of_players(players: int, start: Any) -> None:
+    """Through observations of fixed width; another card in hand, or another form of the game, is not lost on it."""
+    from agents.network import PlayNetwork
+    from quincunx_env.arena import compare
+    from quincunx_env.quincunx import FixedObserver
+    from train.recipes.measure import Likeliest
+
+    torch.manual_seed(0)
+    network = PlayNetwork(FixedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
+    torch.nn.init.normal_(network.wanted.weight)
+    observer = FixedObserver(Rules(num_players=players, start=start), preview=True)
+    policy = observer.policy(Likeliest(network, observer))
+    played = compare([policy, greedy], 4, rules=observer.rules, domain="validation", names=["network", "greedy"])
+    assert played.games == 4 * players, "and every play was legal"
+
+    game = Game.from_seed(observer.rules, 3)
+    seen = torch.from_numpy(observer.observe_flat(game, 0)[None]).float()
+    other = seen.clone()
+    other[:, observer.slices["form"]] = torch.tensor([5.0] * 8)
+    with torch.no_grad():
+        assert network(seen)[0].shape == (1, observer.num_actions)
+        assert (network(seen)[1] != network(other)[1]).all()
+
+
+def test_the_network_has_no_announcements() -> None:
+    from agents.network import PlayNetwork
+
+    with pytest.raises(ValueError, match="none for an announcement"):
+        PlayNetwork(Observer(Rules(num_players=2, simpleton=True), preview=True))
 
 
 # --- TorchRL ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from agents.greedy import greedy
 from agents.value import FORMS, judge, judge_plays, load_weights, positions_of
 from quincunx_env.games import observer_of
 from train import checkpoint, selfplay
-from train.selfplay import Arguments, Clock, Decisions, Lessons, Member, Network, learn, main, play, ppo
+from train.pool import Member, Pool
+from train.selfplay import Arguments, Clock, Decisions, Lessons, Network, Opponents, learn, main, play, ppo
 
 TINY = Arguments(
     name="tiny", forms=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4, replay=2,
@@ -31,10 +32,10 @@ def network_for(form: str, seed: int = 0) -> Network:
     return Network(positions_of(FORMS[form]).LAYOUT, 8, 16)
 
 
-def lessons_of(form: str, games: int = 2, pool: list[Member] | None = None, **options: Any) -> Any:
+def lessons_of(form: str, games: int = 2, pool: Opponents | None = None, **options: Any) -> Any:
     arguments = replace(TINY, **options)
-    weights = network_for(form).weights()
-    return play(arguments, FORMS[form], games, weights, pool or [], 7, np.random.default_rng(0), Clock())
+    weights, nobody = network_for(form).weights(), Pool[Any]("uniform")
+    return play(arguments, FORMS[form], games, weights, pool or nobody, 7, np.random.default_rng(0), Clock())
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -72,14 +73,10 @@ def test_with_all_of_the_truth_targets_are_what_was_scored(form: str) -> None:
 def test_targets_mix_truth_and_thought() -> None:
     """With lambda 0 a target is what the next play scored and what the network then thought."""
     form = "2-corners"
-    network = network_for(form)
-    arguments = replace(TINY, trace=0.0, policy_weight=0.0, forms=(form,))
-    lessons, _ = play(arguments, FORMS[form], 1, network.weights(), [], 7, np.random.default_rng(0), Clock())
-    whole, _ = play(
-        replace(arguments, trace=1.0), FORMS[form], 1, network.weights(), [], 7, np.random.default_rng(0), Clock()
-    )
+    lessons, _ = lessons_of(form, games=1, trace=0.0, policy_weight=0.0)
+    whole, _ = lessons_of(form, games=1, trace=1.0, policy_weight=0.0)
     with torch.no_grad():
-        said = network(torch.from_numpy(lessons.told).float()).numpy()
+        said = network_for(form)(torch.from_numpy(lessons.told).float()).numpy()
     for number in range(2, len(said)):
         scored = whole.target[number, :2] - whole.target[number - 1, 1::-1]
         assert lessons.target[number, :2] == pytest.approx(scored + said[number - 1, 1::-1], abs=0.2)
@@ -93,12 +90,12 @@ def test_outcome_rewards_come_at_the_end() -> None:
 
 
 def test_decisions_are_the_learners_own() -> None:
-    pool = [Member("greedy", greedy)]
+    pool: Opponents = Pool("prioritised", [Member("greedy", greedy)])
     lessons, alone = lessons_of("2-corners", games=8, pool_share=0.0, pool=pool)
-    assert pool[0].games == 0
+    assert pool.members[0].games == 0
     _, mixed = lessons_of("2-corners", games=8, pool_share=1.0, pool=pool)
-    assert pool[0].games == 8
-    assert 0 <= pool[0].won <= 8
+    assert pool.members[0].games == 8
+    assert 0 <= pool.members[0].won <= 8
     assert len(alone.chosen) == 8 * 20
     assert len(mixed.chosen) == 8 * 10
     assert len(lessons.seats) == 8 * 19, "the last play leaves nothing to judge"
@@ -109,13 +106,13 @@ def test_decisions_are_the_learners_own() -> None:
 
 @pytest.mark.parametrize(("sampling", "expected"), [("latest", 2), ("prioritised", 1)])
 def test_the_pool_is_drawn_from(sampling: Any, expected: int) -> None:
-    pool = [Member("beaten", {}, won=99, games=100), Member("strong", {}, won=1, games=100), Member("new", {}, 95, 100)]
-    arguments = replace(TINY, sampling=sampling, pool_share=1.0)
-    who = selfplay.draw_players(arguments, pool, 400, 3, np.random.default_rng(0))
+    pool: Opponents = Pool(sampling, [Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
+    who = selfplay.draw_players(pool, 400, 3, 1.0, np.random.default_rng(0))
     assert ((who == -1).sum(axis=1) == 1).all()
-    members = who.max(axis=1)
-    assert np.bincount(members, minlength=3).argmax() == expected
-    assert (np.bincount(members) > 0).sum() == {"latest": 1, "prioritised": 3}[sampling] or sampling == "prioritised"
+    drawn = np.bincount(who.max(axis=1), minlength=3)
+    assert drawn.argmax() == expected
+    if sampling == "latest":
+        assert drawn[expected] == 400
     assert {*np.flatnonzero((who == -1).any(axis=0))} == {0, 1, 2}, "the learner takes every seat"
 
 
@@ -169,6 +166,7 @@ def test_training_writes_weights_and_card(
     assert network.candidates == 4
     assert [entry["iteration"] for entry in card["validation"]] == [1, 2]
     assert card["plays"] > 0
+    assert 0 < card["environment's share"] < 0.5
     assert {*card["benchmark"]} == {*forms}
     assert json.loads((folder / "tiny.json").read_text())["benchmark"] == card["benchmark"]
     assert (folder / "learning_curve.png").stat().st_size > 1000

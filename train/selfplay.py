@@ -30,7 +30,7 @@ import platform
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,16 +46,18 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
 from agents import value
-from agents.plays import SEATS, Bools, Floats, Ints, Layout
+from agents.plays import SEATS, Bools, Floats, Ints, Layout, Plays
 from agents.value import FORMS, VALUE_SCALE, ValueAgent, judge_plays, positions_of, save_weights
 from quincunx_env.arena import compare, evaluate, resolve
 from quincunx_env.core.deal import Domain
+from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.common import end_rewards
 from quincunx_env.games import observer_of
 from quincunx_env.quincunx.rules import Rules
 from train import checkpoint
+from train.pool import Member, Pool, Sampling
 
 matplotlib.use("Agg")  # pictures go to files; no display is needed
 import matplotlib.pyplot as plt
@@ -88,7 +90,7 @@ class Arguments:
     """points that make a play e times as likely while learning"""
     pool_share: float = 0.25
     """share of the games in which a member of the pool has all seats but one"""
-    sampling: Literal["latest", "uniform", "prioritised"] = "prioritised"
+    sampling: Sampling = "prioritised"
     """which member: the latest, any, or rather those that win"""
     baselines: tuple[str, ...] = ()
     """agents that are in the pool from the start, names of the arena"""
@@ -187,16 +189,11 @@ class Network(nn.Module):
 # --- Games -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Member:
-    """Somebody in the pool."""
+Weights = dict[str, Floats]
+"""By name, as `agents.value.judge` takes them."""
 
-    name: str
-    player: Agent | dict[str, Floats]
-    """A fixed agent, or the weights of an earlier self."""
-    won: float = 0.0
-    """Games that the learner won against it, shared wins counting their share; weighed so that half would be even."""
-    games: int = 0
+Opponents = Pool[Agent | Weights]
+"""Fixed agents, and the weights of earlier selves."""
 
 
 class Lessons(NamedTuple):
@@ -251,8 +248,8 @@ def play(
     arguments: Arguments,
     rules: BaseRules,
     games: int,
-    weights: dict[str, Floats],
-    pool: list[Member],
+    weights: Weights,
+    pool: Opponents,
     seed: int,
     rng: np.random.Generator,
     clock: Clock,
@@ -263,44 +260,32 @@ def play(
     batch.reset(seed=seed)
     players, by_margin = rules.num_players, arguments.reward == "margin"
     shares = value.shares(players) if by_margin else value.shares(1)
-    who = draw_players(arguments, pool, games, players, rng)
-    history: list[dict[str, Any]] = []
+    who = draw_players(pool, games, players, arguments.pool_share, rng)
+    history: list[Ply] = []
     while not batch.over.all():
         live = np.flatnonzero(~batch.over)
         now = batch.fork(live)
         observation, mask, mover = observer.observe_batch(now), now.mask(), now.mover
         clock.tick("environment")
-        few = game.shortlist(rules, observation, mask, arguments.candidates)
         player = who[live, mover]
-        fixed = np.full(len(live), -1)
-        for number in np.unique(player[player >= 0]):
-            member, rows = pool[number], np.flatnonzero(player == number)
-            if not isinstance(member.player, dict):
-                theirs = {name: piece[rows] for name, piece in observation.items()}
-                fixed[rows] = policy_for(member.player, rules)(theirs, mask[rows], rng)
-                few[rows, fixed[rows]] = True
-        plays = game.plays_of(rules, observation, few, certain=by_margin)
+        fixed = ask_agents(pool, rules, player, observation, mask, rng)
+        asked = np.flatnonzero(fixed >= 0)
+        looked_at = game.shortlist(rules, observation, mask, arguments.candidates)
+        looked_at[asked, fixed[asked]] = True
+        plays = game.plays_of(rules, observation, looked_at, certain=by_margin)
         if not by_margin:
             plays = plays._replace(points=np.zeros_like(plays.points))
-        first = np.searchsorted(plays.rows, np.arange(len(live)))
-        slots = np.arange(len(plays.rows)) - first[plays.rows]
+        slots = Slots(plays.rows)
 
-        dense = partial(in_slots, plays.rows, slots)
-        to_come, preferred = judge_plays(weights, plays)
-        expected = plays.points + to_come @ shares
-        logits = dense((expected + preferred) / np.float32(arguments.temperature))
-        chances = np.exp(logits - logits.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
-        for number in np.unique(player[player >= 0]):
-            member, rows = pool[number], np.flatnonzero(player == number)
+        judge = partial(judgement, plays=plays, shares=shares, temperature=arguments.temperature)
+        own = judge(weights)
+        logits = slots.table(own.logits)
+        for member, rows in met(pool, player):
             if isinstance(member.player, dict):
-                earlier, liked = judge_plays(member.player, plays)
-                logits[rows] = dense((plays.points + earlier @ shares + liked) / np.float32(arguments.temperature))[
-                    rows
-                ]
-        logits[fixed >= 0] = np.where(dense(plays.actions, -2) == fixed[:, None], 0, -np.inf)[fixed >= 0]
+                logits[rows] = slots.table(judge(member.player).logits)[rows]
+        logits[asked] = np.where(slots.table(plays.actions, -2) == fixed[:, None], 0, -np.inf)[asked]
         slot = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-        made = first + slot
+        made = slots.first + slot
         clock.tick("playing")
         gains = batch.step(plays.actions[made], live).astype(np.float32)
         rewards = gains if by_margin else VALUE_SCALE * ended_rewards(batch, live)
@@ -314,64 +299,155 @@ def play(
         points = np.zeros((len(live), players), np.float32)
         points[each, mover] = plays.points[made]
         thought = np.zeros((len(live), players), np.float32)
-        thought[each[:, None], seats] = to_come[made, :players]
-        told = plays.told(game.LAYOUT)
-        unknown = np.isnan(plays.certain[:, 0])
-        ply = {
-            "live": live, "seats": seats, "points": points, "rest": rewards - points, "thought": thought,
-            "judged": unknown[made], "told": told[made],
-        }  # fmt: skip
+        thought[each[:, None], seats] = own.to_come[made, :players]
+        told, unknown = plays.told(game.LAYOUT), np.isnan(plays.certain[:, 0])
+        ply = Ply(live, seats, points, rewards - points, thought, unknown[made], told[made])
         if arguments.policy_weight:
             mine = np.flatnonzero(player < 0)
-            index = dense(np.arange(len(plays.rows)), -1)[mine]
-            known = plays.points + np.where(unknown, 0, to_come @ shares)
-            ply |= {
-                "mine": mine,
-                "decisions": {
-                    "told": told[index], "known": dense(known)[mine],
-                    "judged": (index >= 0) & unknown[index], "shares": np.tile(shares, (len(mine), 1)),
-                    "chosen": slot[mine], "chance": np.log(chances[mine, slot[mine]]),
-                    "advantage": -(chances * dense(expected, 0)).sum(axis=1)[mine],
-                },
-            }  # fmt: skip
+            ply = ply._replace(mine=mine, decisions=decided(plays, slots, own, shares, told, unknown, slot, mine))
         history.append(ply)
         clock.tick("playing")
     settle(pool, who, batch)
     return look_back(history, games, players, arguments.trace, shares)
 
 
-def in_slots(rows: Ints, slots: Ints, values: npt.NDArray[Any], nothing: float = -np.inf) -> npt.NDArray[Any]:
-    """Values of plays, [m], as a table [n, M]: each in the slot of its position."""
-    table = np.full((rows[-1] + 1, slots.max() + 1), nothing, values.dtype)
-    table[rows, slots] = values
-    return table
+class Ply(NamedTuple):
+    """A play in each of n games with P seats, and what is learned from there."""
+
+    live: Ints
+    """[n]: which games."""
+    seats: Ints
+    """[n, P]: the seats from the mover on."""
+    points: Floats
+    """[n, P]: what the play was known to score, by seat."""
+    rest: Floats
+    """[n, P]: what else came with it, by seat."""
+    thought: Floats
+    """[n, P]: what the network thought was still to come, by seat."""
+    judged: Bools
+    """[n]: whether that was not known."""
+    told: npt.NDArray[np.float16]
+    """[n, size]: the position after the play, see `agents.plays.Layout`."""
+    mine: Ints | None = None
+    """[d]: where the learner itself decided, for PPO."""
+    decisions: Decisions | None = None
+    """Of these, for PPO; their advantage lacks what came after."""
 
 
-def draw_players(arguments: Arguments, pool: list[Member], games: int, players: int, rng: np.random.Generator) -> Ints:
-    """Who plays each seat, int64 [games, players]: -1 the learner, otherwise the number of a member of the pool."""
+class Slots:
+    """Plays of n positions, [m] in all, as a table [n, M]: each in a slot of its position.
+
+    Args:
+        rows: int64 [m], ascending: position of each play; every position has one.
+    """
+
+    def __init__(self, rows: Ints) -> None:
+        self.rows = rows
+        self.first: Ints = np.flatnonzero(np.diff(rows, prepend=-1))
+        """[n]: the first play of each position."""
+        self.slots = np.arange(len(rows)) - self.first[rows]
+
+    def table(self, values: npt.NDArray[Any], nothing: float = -np.inf) -> npt.NDArray[Any]:
+        """Values of plays, [m], as [n, M]."""
+        table = np.full((len(self.first), self.slots.max() + 1), nothing, values.dtype)
+        table[self.rows, self.slots] = values
+        return table
+
+
+class Judgement(NamedTuple):
+    """What a network says of m plays."""
+
+    to_come: Floats
+    """[m, SEATS]: points after the play, for each seat from the mover on."""
+    expected: Floats
+    """[m]: what the play is worth."""
+    logits: Floats
+    """[m]: how likely it is made."""
+
+
+def judgement(weights: Weights, plays: Plays, shares: Floats, temperature: float) -> Judgement:
+    """What the network with these weights says of plays."""
+    to_come, preferred = judge_plays(weights, plays)
+    expected = plays.points + to_come @ shares
+    return Judgement(to_come, expected, (expected + preferred) / np.float32(temperature))
+
+
+def decided(
+    plays: Plays,
+    slots: Slots,
+    own: Judgement,
+    shares: Floats,
+    told: npt.NDArray[np.float16],
+    unknown: Bools,
+    slot: Ints,
+    mine: Ints,
+) -> Decisions:
+    """What PPO learns from in the positions ``mine``; what came after is still to be added to the advantage."""
+    index = slots.table(np.arange(len(plays.rows)), -1)[mine]
+    known = plays.points + np.where(unknown, 0, own.to_come @ shares)
+    logits = slots.table(own.logits)
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    return Decisions(
+        told=told[index],
+        known=slots.table(known)[mine],
+        judged=(index >= 0) & unknown[index],
+        shares=np.tile(shares, (len(mine), 1)),
+        chosen=slot[mine],
+        chance=np.log(chances[mine, slot[mine]]),
+        advantage=-(chances * slots.table(own.expected, 0)).sum(axis=1)[mine],
+    )
+
+
+# --- The others at the table -----------------------------------------------------------------------------------------
+
+
+def draw_players(pool: Opponents, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
+    """Who plays each seat, int64 [games, players]: -1 the learner, otherwise the number of a member of the pool.
+
+    Args:
+        pool: whom to draw from.
+        games: how many.
+        players: in each.
+        share: of the games in which a member has all seats but one.
+        rng: draws.
+    """
     who = np.full((games, players), -1)
-    if not pool or players == 1:
+    if not pool.members or players == 1:
         return who
-    weights = {
-        "latest": [*([0.0] * (len(pool) - 1)), 1.0],
-        "uniform": [1.0] * len(pool),
-        "prioritised": [(1 - (member.won + 1) / (member.games + 2)) ** 2 for member in pool],
-    }[arguments.sampling]
-    some = np.flatnonzero(rng.random(games) < arguments.pool_share)
-    who[some] = rng.choice(len(pool), len(some), p=np.array(weights) / sum(weights))[:, None]
+    some = np.flatnonzero(rng.random(games) < share)
+    who[some] = rng.choice(len(pool.members), len(some), p=pool.chances())[:, None]
     who[some, rng.integers(players, size=len(some))] = -1
     return who
 
 
-def settle(pool: list[Member], who: Ints, batch: Any) -> None:
+def met(pool: Opponents, player: Ints) -> Iterator[tuple[Member[Agent | Weights], Ints]]:
+    """The members that are to move, and the rows of each; ``player`` as `draw_players` has it, [n]."""
+    for number in np.unique(player[player >= 0]):
+        yield pool.members[number], np.flatnonzero(player == number)
+
+
+def ask_agents(
+    pool: Opponents, rules: BaseRules, player: Ints, observation: Pieces, mask: Bools, rng: np.random.Generator
+) -> Ints:
+    """What the fixed agents among the players [n] do, int64 [n]; -1 where somebody else is to move."""
+    actions = np.full(len(player), -1)
+    for member, rows in met(pool, player):
+        if not isinstance(member.player, dict):
+            theirs = {name: piece[rows] for name, piece in observation.items()}
+            actions[rows] = policy_for(member.player, rules)(theirs, mask[rows], rng)
+    return actions
+
+
+def settle(pool: Opponents, who: Ints, batch: Any) -> None:
     """Count who won the games against members of the pool."""
     best = batch.totals == batch.totals.max(axis=1, keepdims=True)
     wins = best / best.sum(axis=1, keepdims=True)
     for game in np.flatnonzero((who >= 0).any(axis=1)):
-        member, share = pool[who[game].max()], float(wins[game, who[game] < 0].sum())
-        others = (1 - share) / (who.shape[1] - 1)
-        member.won += share / (share + others)
-        member.games += 1
+        pool.count(int(who[game].max()), float(wins[game, who[game] < 0].sum()), who.shape[1])
+
+
+# --- What came of it -------------------------------------------------------------------------------------------------
 
 
 def ended_rewards(batch: Any, live: Ints) -> Floats:
@@ -383,24 +459,22 @@ def ended_rewards(batch: Any, live: Ints) -> Floats:
 
 
 def look_back(
-    history: list[dict[str, Any]], games: int, players: int, trace: float, shares: Floats
+    history: list[Ply], games: int, players: int, trace: float, shares: Floats
 ) -> tuple[Lessons, Decisions | None]:
     """What came after each play, from the last to the first: TD(lambda) over all seats' plays."""
     lessons, decisions = [], []
     following = np.zeros((games, players), np.float32)  # points from the next play on, by seat
     for ply in reversed(history):
-        live, each = ply["live"], np.arange(len(ply["live"]))[:, None]
-        target = ply["rest"] + following[live]
-        following[live] = ply["points"] + trace * target + (1 - trace) * ply["thought"]
-        seen = np.zeros((len(live), SEATS), np.float32)
-        seen[:, :players] = target[each, ply["seats"]]
-        at = ply["judged"]
-        lessons.append(Lessons(ply["told"][at], seen[at], np.full(at.sum(), players)))
-        if "mine" in ply:
-            mine, made = ply["mine"], ply["decisions"]
-            points = ply["points"][each, ply["seats"]][mine, 0]
-            made["advantage"] += points + seen[mine] @ shares
-            decisions.append(Decisions(**made))
+        each = np.arange(len(ply.live))[:, None]
+        target = ply.rest + following[ply.live]
+        following[ply.live] = ply.points + trace * target + (1 - trace) * ply.thought
+        seen = np.zeros((len(ply.live), SEATS), np.float32)
+        seen[:, :players] = target[each, ply.seats]
+        lessons.append(Lessons(ply.told[ply.judged], seen[ply.judged], np.full(ply.judged.sum(), players)))
+        if ply.mine is not None and ply.decisions is not None:
+            points = ply.points[each, ply.seats][ply.mine, 0]
+            came = points + seen[ply.mine] @ shares
+            decisions.append(ply.decisions._replace(advantage=ply.decisions.advantage + came))
     return joined(lessons), joined(decisions) if decisions else None
 
 
@@ -508,7 +582,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     folder = Path("runs") / arguments.name
-    state = State([Member(name, resolve(name)) for name in arguments.baselines], deque(maxlen=arguments.replay))
+    baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
+    state = State(Pool(arguments.sampling, baselines), deque(maxlen=arguments.replay))
     if arguments.start:
         first = value.load(arguments.start).network.weights
         network.load_state_dict({name: torch.from_numpy(array) for name, array in first.items()})
@@ -538,7 +613,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         for name, loss in losses.items():
             writer.add_scalar(f"loss/{name}", loss, state.iteration)
         if state.iteration % arguments.snapshot_every == 0:
-            state.pool.append(Member(f"iteration {state.iteration}", network.weights()))
+            state.pool.join(f"iteration {state.iteration}", network.weights())
         if state.iteration % arguments.eval_every == 0 or state.iteration == arguments.iterations:
             record(arguments, folder, network, state, clock, writer, bar)
         if state.iteration % arguments.checkpoint_every == 0 or state.iteration == arguments.iterations:
@@ -556,7 +631,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 class State:
     """What changes in the course of a run, beside the network and its optimiser."""
 
-    pool: list[Member]
+    pool: Opponents
     lessons: deque[Lessons]
     iteration: int = 0
     plays: int = 0
@@ -587,7 +662,7 @@ def keep(
                 if isinstance(member.player, dict)
                 else []
             )
-            for member in state.pool
+            for member in state.pool.members
         ],
         "iteration": state.iteration,
         "plays": state.plays,
@@ -609,7 +684,7 @@ def restore(
         network.load_state_dict(content["network"])
         optimizer.load_state_dict(content["optimizer"])
         state.lessons.extend(Lessons(*(part.numpy() for part in parts)) for parts in content["lessons"])
-        state.pool[:] = [
+        state.pool.members = [
             Member(name, {key: w.numpy() for key, w in player[0].items()} if player else resolve(name), won, games)
             for name, won, games, *player in content["pool"]
         ]
@@ -683,9 +758,10 @@ def report(
         "plays": state.plays,
         "seconds": {name: round(seconds) for name, seconds in spent.items()},
         "plays per second": round(state.plays / sum(spent.values())),
+        "environment's share": round(spent["environment"] / sum(spent.values()), 4),
         "machine": f"{platform.machine()}, {arguments.threads} thread(s)",
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "torch": torch.__version__},
-        "pool": {member.name: round(member.won / member.games, 3) for member in state.pool if member.games},
+        "pool": state.pool.won(),
         "validation": state.history,
         "benchmark": measure(arguments, network.weights(), arguments.test_deals, "benchmark"),
     }

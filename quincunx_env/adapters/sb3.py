@@ -148,10 +148,14 @@ class SolitaireVecEnv(GamesVecEnv):
 class LearnerVecEnv(GamesVecEnv):
     """A game for several players, one seat of ``num_envs`` games played from outside.
 
+    ``envs.set_pool(...)`` changes whom the learner meets while it learns.
+
     Args:
         num_envs: games side by side.
         options: those of `LearnerVectorEnv`, except ``autoreset_mode``, ``copy`` and ``render_mode``.
     """
+
+    envs: LearnerVectorEnv
 
     def __init__(self, num_envs: int, **options: Any) -> None:
         super().__init__(LearnerVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))

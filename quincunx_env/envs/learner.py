@@ -47,7 +47,7 @@ class LearnerVectorEnv(GamesVectorEnv):
     A game terminates when its last round or deal is over; it is never truncated. The last info holds ``score`` (the
     learner's total), ``value`` (what the rewards added up to), ``totals`` (of all seats, from the learner's on),
     ``win`` (1, or its share of a shared win), ``seat``, and ``seed`` and ``game``, which name the deals (-1 if handed
-    in).
+    in); with a pool also ``opponent``, the number of the policy that was met.
 
     ## Version History
     v0: first release.
@@ -56,7 +56,8 @@ class LearnerVectorEnv(GamesVectorEnv):
         num_envs: games side by side.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.games.GAMES`.
         opponents: a policy for all other seats, or a sequence of them for the seats that follow the learner's.
-        pool: instead of ``opponents``: policies of which each game draws one for all other seats.
+        pool: instead of ``opponents``: policies of which each game draws one for all other seats; `set_pool` changes
+            it.
         seat: the learner's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
         illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the game.
@@ -107,6 +108,7 @@ class LearnerVectorEnv(GamesVectorEnv):
             self.policies = list(pool)
         else:
             self.policies = list(opponents) if isinstance(opponents, Sequence) else [opponents] * (num_players - 1)  # type: ignore[list-item]
+        self._chances: npt.NDArray[np.float64] | None = None
         if self._pooled and not self.policies:
             raise ValueError("pool must hold at least one policy")
         if not self._pooled and len(self.policies) != num_players - 1:
@@ -122,6 +124,31 @@ class LearnerVectorEnv(GamesVectorEnv):
         """Rewards from before the learner's first decision."""
         self._opponents_see = observer_of(rules, preview=True)
 
+    def set_pool(self, policies: Sequence[Policy], chances: npt.ArrayLike | None = None) -> None:
+        """Let the games that are dealt from now on draw from these policies.
+
+        Games in progress go on with the policy of the number that they drew: a pool may grow and change its members,
+        but not shrink. A snapshot of the state does not hold the pool.
+
+        Args:
+            policies: the pool.
+            chances: how likely each of them is drawn, [len(policies)], adding up to 1; None: all alike.
+
+        Raises:
+            ValueError: if there was no pool, if it would shrink, or for chances that are none; nothing has changed
+                then.
+        """
+        if not self._pooled:
+            raise ValueError("this environment was made with opponents: make it with pool= to change whom it meets")
+        if len(policies) < len(self.policies):
+            raise ValueError(f"games in progress may need all {len(self.policies)} policies, got {len(policies)}")
+        given = None if chances is None else np.asarray(chances, np.float64)
+        if given is not None:
+            if given.shape != (len(policies),) or not (given >= 0).all() or not np.isclose(given.sum(), 1):
+                raise ValueError(f"chances must be {len(policies)} numbers from 0 on that add up to 1, got {chances!r}")
+            given = given / given.sum()
+        self.policies, self._chances = list(policies), given
+
     def _seats(self) -> Ints:
         return self.seat
 
@@ -129,7 +156,12 @@ class LearnerVectorEnv(GamesVectorEnv):
         players = self.rules.num_players
         self.seat[rows] = self.batch.resets[rows] % players if self.fixed_seat is None else self.fixed_seat
         if self._pooled:
-            self.who[rows] = self.np_random.integers(len(self.policies), size=len(rows))[:, None]
+            drawn = (
+                self.np_random.integers(len(self.policies), size=len(rows))
+                if self._chances is None
+                else self.np_random.choice(len(self.policies), len(rows), p=self._chances)
+            )
+            self.who[rows] = drawn[:, None]
         else:
             after = (np.arange(players) - self.seat[rows, None]) % players
             self.who[rows] = after - 1  # -1 at the learner's own seat, which nobody asks for
@@ -175,6 +207,7 @@ class LearnerVectorEnv(GamesVectorEnv):
         batch, players, each = self.batch, self.rules.num_players, np.arange(len(rows))
         totals = np.take_along_axis(batch.totals[rows], (self.seat[rows, None] + np.arange(players)) % players, axis=1)
         wins = totals == totals.max(axis=1, keepdims=True)
+        met = {"opponent": self.who[rows, 0]} if self._pooled else {}
         return {
             "score": totals[each, 0],
             "value": self.value[rows],
@@ -183,6 +216,7 @@ class LearnerVectorEnv(GamesVectorEnv):
             "seat": self.seat[rows],
             "seed": batch.seed[rows],
             "game": batch.game[rows],
+            **met,
         }
 
 

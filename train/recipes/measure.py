@@ -5,9 +5,8 @@ import numpy.typing as npt
 import torch
 
 from agents.network import PlayNetwork
-from quincunx_env import Observer
 from quincunx_env.arena import Evaluation, evaluate
-from quincunx_env.core.observation import Pieces
+from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
 
 

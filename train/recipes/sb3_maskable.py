@@ -1,40 +1,51 @@
 """MaskablePPO of sb3-contrib, which asks a ``VecEnv`` for its masks by ``env_method("action_masks")``.
 
     python -m train.recipes.sb3_maskable                # the solitaire
-    python -m train.recipes.sb3_maskable --players 2    # one learner against the greedy agent
+    python -m train.recipes.sb3_maskable --players 2    # self-play: one learner against a pool
 
-`train/ppo.py` is the same with checkpoints, logs and a learning curve.
+With several players the learner has one seat of each game, in turn, and a member of the pool has the others: a fixed
+agent, or what the learner itself was some time ago. `train/selfplay.py` has the same pool and is stronger;
+`train/ppo.py` is the solitaire with checkpoints, logs and a learning curve.
 """
 
-import math
+import copy
 from dataclasses import dataclass
 from typing import Literal
 
-import gymnasium
-import numpy as np
 import torch
 import tyro
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from tqdm import tqdm
 
-from agents.greedy import greedy
-from agents.network import VALUE_SCALE, NetworkPolicy, PlayPolicy
+from agents.network import VALUE_SCALE, PlayNetwork, PlayPolicy
 from quincunx_env.adapters.sb3 import GamesVecEnv, LearnerVecEnv, SolitaireVecEnv
-from quincunx_env.arena import Evaluation
-from quincunx_env.core.policy import Policy
-from train.recipes.measure import measure
+from quincunx_env.arena import Comparison, Evaluation, compare, resolve
+from quincunx_env.core.policy import Policy, policy_for
+from quincunx_env.quincunx.rules import Rules
+from train.pool import Member, Pool, Sampling
+from train.recipes.measure import Likeliest, measure
 
 
 @dataclass
 class Arguments:
     """Every option of a run."""
 
-    players: Literal[1, 2] = 1
-    """1: the solitaire; 2: one learner, in either seat, against the greedy agent"""
+    players: Literal[1, 2, 3, 4] = 1
+    """1: the solitaire; otherwise self-play from corners"""
     total_steps: int = 300_000
     """plays of the learner, all games together"""
     seed: int = 0
     """of the deals, the first weights and the exploration"""
+
+    baselines: tuple[str, ...] = ("greedy", "heuristic-v0")
+    """agents that are in the pool from the start, names of the arena"""
+    sampling: Sampling = "prioritised"
+    """which member a game is played against: the latest, any, or rather those that win"""
+    snapshot_every: int = 50_000
+    """plays after which the learner joins the pool"""
+
     num_envs: int = 512
     """games side by side"""
     rollout: int = 24
@@ -46,19 +57,40 @@ class Arguments:
     learning_rate: float = 2e-3
     """at the start; it falls linearly to 0"""
     deals: int = 1000
-    """of the evaluation: validation deals, or games"""
+    """validation deals of the evaluation; several players play each from every seat"""
+    against: tuple[str, ...] = ("greedy", "heuristic-v0")
+    """whom several players are measured against, names of the arena"""
     progress: bool = True
     """show a progress bar"""
 
 
-def main(arguments: Arguments) -> tuple[PlayPolicy, Evaluation | float]:
-    """Train and evaluate: the solitaire on validation deals; of two players, the share of games won."""
+def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation | dict[str, Comparison]]:
+    """Train and evaluate: the solitaire alone, several players against each of ``against``."""
     torch.set_num_threads(1)
-    env: GamesVecEnv
     if arguments.players == 1:
-        env = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True)
-    else:
-        env = LearnerVecEnv(arguments.num_envs, opponents=greedy, observation="flat", preview=True)
+        learned = learn(arguments, SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True))
+        return learned.network, measure(learned, arguments.deals)
+    rules = Rules(num_players=arguments.players)
+    pool = Pool(arguments.sampling, [Member(name, policy_for(resolve(name), rules)) for name in arguments.baselines])
+    env = LearnerVecEnv(
+        arguments.num_envs,
+        num_players=arguments.players,
+        pool=[member.player for member in pool.members],
+        observation="flat",
+        preview=True,
+    )
+    learned = learn(arguments, env, SelfPlay(env, pool, arguments.snapshot_every))
+    results = {
+        name: compare([learned, name], arguments.deals, rules=rules, domain="validation", names=["learned", name])
+        for name in arguments.against
+    }
+    print("won while exploring:", ", ".join(f"{won:.0%} against {name}" for name, won in pool.won().items()))
+    print(*(result.table() for result in results.values()), sep="\n")
+    return learned.network, results
+
+
+def learn(arguments: Arguments, env: GamesVecEnv, *callbacks: BaseCallback) -> Likeliest:
+    """MaskablePPO in these games."""
     model = MaskablePPO(
         PlayPolicy,
         env,
@@ -83,33 +115,44 @@ def main(arguments: Arguments) -> tuple[PlayPolicy, Evaluation | float]:
             bar.update(arguments.num_envs)
             return True
 
-        model.learn(arguments.total_steps, callback=advance)
-    assert isinstance(model.policy, PlayPolicy)
-    policy = NetworkPolicy(model.policy, env.envs.observer)
-    if arguments.players == 1:
-        return model.policy, measure(policy, arguments.deals)
-    return model.policy, share_won(policy, arguments.deals)
+        model.learn(arguments.total_steps, callback=CallbackList([ConvertCallback(advance), *callbacks]))
+    return snapshot(model, env)
 
 
-def share_won(policy: Policy, games: int) -> float:
-    """Share of games won against the greedy agent, each deal played from both seats; a shared win counts half."""
-    rng, shares = np.random.default_rng(0), []
-    for seat in (0, 1):
-        envs = gymnasium.make_vec("Quincunx/Learner-v0", num_envs=games // 2, opponents=greedy, seat=seat, preview=True)
-        observation, info = envs.reset(seed=1_000_000)  # the same deals for both seats, far from those of the training
-        share, over = np.zeros(games // 2), np.zeros(games // 2, np.bool_)
-        while not over.all():
-            actions = policy(observation, info["action_mask"].view(np.bool_), rng)
-            observation, _, ended, _, info = envs.step(actions)
-            first = ended & ~over  # rows that have ended go on with another game, which does not count
-            share[first] = info["win"][first] if first.any() else 0.0
-            over |= ended
-        shares.append(share)
-    won = np.mean(shares, axis=0)  # by deal
-    half = 1.96 * won.std(ddof=1) / math.sqrt(len(won))
-    low, high = won.mean() - half, won.mean() + half
-    print(f"won {won.mean():.1%} ({low:.1%} to {high:.1%}) of {games} games against greedy, {len(won)} deals")
-    return float(won.mean())
+class SelfPlay(BaseCallback):
+    """Counts who wins, lets the learner join the pool now and then, and tells the games whom to draw.
+
+    Args:
+        env: the games.
+        pool: the learner's opponents.
+        every: plays after which the learner joins them.
+    """
+
+    def __init__(self, env: LearnerVecEnv, pool: Pool[Policy], every: int) -> None:
+        super().__init__()
+        self.env = env
+        self.pool = pool
+        self.every = every
+        self.due = every
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            if info:  # a game is over
+                self.pool.count(info["opponent"], info["win"], len(info["totals"]))
+        return True
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps >= self.due:
+            self.pool.join(f"itself after {self.num_timesteps} plays", snapshot(self.model, self.env))
+            self.due += self.every
+        self.env.envs.set_pool([member.player for member in self.pool.members], self.pool.chances())
+
+
+def snapshot(model: BaseAlgorithm, env: GamesVecEnv) -> Likeliest:
+    """The learner as it is now, as a policy that takes the likeliest action."""
+    network = copy.deepcopy(model.policy.mlp_extractor)
+    assert isinstance(network, PlayNetwork)
+    return Likeliest(network, env.envs.observer)
 
 
 if __name__ == "__main__":
