@@ -184,6 +184,36 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
         assert (network(seen)[1] != network(other)[1]).all()
 
 
+def test_one_network_learns_from_games_of_any_number_of_players() -> None:
+    """The fixed width makes all of them environments of one model."""
+    recipe("sb3_maskable", "sb3_contrib")
+    from sb3_contrib import MaskablePPO
+
+    from agents.network import PlayNetwork, PlayPolicy
+    from quincunx_env.adapters.sb3 import LearnerVecEnv
+
+    options: dict[str, Any] = {"opponents": greedy, "observation": "flat", "preview": True, "fixed_width": True}
+    tables = [LearnerVecEnv(4, num_players=players, **options) for players in (2, 3, 4)]
+    model = MaskablePPO(
+        PlayPolicy,
+        tables[0],
+        policy_kwargs={"observer": tables[0].envs.observer, "width": 32, "depth": 8},
+        n_steps=8,
+        batch_size=32,
+        n_epochs=1,
+        seed=0,
+        device="cpu",
+    )
+    network = model.policy.mlp_extractor
+    assert isinstance(network, PlayNetwork)
+    for env in tables:
+        before = network.multiples.weight.clone()
+        model.set_env(env)
+        model.learn(64)
+        assert (network.multiples.weight != before).any()
+        assert network.multiples.weight.isfinite().all()
+
+
 def test_the_network_has_no_announcements() -> None:
     from agents.network import PlayNetwork
 

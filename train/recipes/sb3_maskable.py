@@ -40,7 +40,7 @@ class Arguments:
     """of the deals, the first weights and the exploration"""
 
     baselines: tuple[str, ...] = ("greedy", "heuristic-v0")
-    """agents that are in the pool from the start, names of the arena"""
+    """agents that are in the pool from the start, at least one; names of the arena"""
     sampling: Sampling = "prioritised"
     """which member a game is played against: the latest, any, or rather those that win"""
     snapshot_every: int = 50_000
