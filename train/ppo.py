@@ -29,7 +29,8 @@ from stable_baselines3.common.logger import configure
 from tqdm.auto import tqdm
 
 from agents.greedy import greedy
-from agents.network import VALUE_SCALE, NetworkPolicy, PlayPolicy
+from agents.network import VALUE_SCALE
+from agents.sb3_policy import NetworkPolicy, PlayPolicy
 from agents.uniform import uniform
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Evaluation, Policy, evaluate, table
