@@ -9,22 +9,10 @@ learned of a card in one cell serves it in the others, and what is learned of a 
 import torch
 from torch import Tensor, nn
 
+from agents.first_sight import POINTS_SCALE, Network, card_features, count_scale
 from quincunx_env.core.observation import Observer
-from quincunx_env.quincunx.cards import CARDS, SUITS
 
-POINTS_SCALE = 10.0
 VALUE_SCALE = 50.0
-
-
-def card_features(num_cards: int) -> Tensor:
-    """float32 [num_cards + 1, features]: value, rank and suits of each card; the last row is an empty cell."""
-    ranks = "A23456789PCX"
-    suits = range(len(SUITS))
-    rows = [
-        [1.0, card.value / 10.0, *(card.rank == rank for rank in ranks), *(card.suits >> bit & 1 for bit in suits)]
-        for card in CARDS[:num_cards]
-    ]
-    return torch.tensor([*rows, [0.0] * len(rows[0])], dtype=torch.float32)
 
 
 class PlayNetwork(nn.Module):
@@ -34,6 +22,9 @@ class PlayNetwork(nn.Module):
         observer: describes the observations.
         width: of the two hidden layers.
         depth: length of the vectors of cards and cells.
+
+    Raises:
+        ValueError: for an observer without the preview, of fixed width, or of a game with announcements.
     """
 
     features: Tensor
@@ -42,15 +33,17 @@ class PlayNetwork(nn.Module):
     def __init__(self, observer: Observer, width: int = 256, depth: int = 32) -> None:
         super().__init__()
         rules = observer.rules
+        if observer.num_actions != rules.num_cards * rules.num_cells or not observer.preview:
+            raise ValueError(f"this network needs the preview, and plays without announcements; got {rules}")
         self.slices = {name: slice(piece.start, piece.stop) for name, piece in observer.slices.items()}
         self.cards, self.cells, self.depth = rules.num_cards, rules.num_cells, depth
-        self.register_buffer("features", card_features(rules.num_cards), persistent=False)
-        counts = [min(high, 100.0) for _, _, high in observer.counts.values()]
-        self.register_buffer("count_scale", torch.tensor(counts), persistent=False)
+        self.rules = rules
+        self.register_buffer("features", torch.from_numpy(card_features(rules.num_cards)), persistent=False)
+        self.register_buffer("count_scale", torch.from_numpy(count_scale(observer)), persistent=False)
         num_features = self.features.shape[1]
         self.on_grid = nn.Linear(num_features, depth)
         self.trunk = nn.Sequential(
-            nn.Linear(self.cells * depth + self.cards + len(counts), width),
+            nn.Linear(self.cells * depth + self.cards + len(self.count_scale), width),
             nn.ReLU(),
             nn.Linear(width, width),
             nn.ReLU(),
@@ -102,3 +95,9 @@ class PlayNetwork(nn.Module):
     def forward_critic(self, observation: Tensor) -> Tensor:
         """The value alone."""
         return self.judge(self.read(observation))
+
+    def trained(self) -> Network:
+        """A copy of the weights with what they have learned, as `agents.first_sight` plays and writes them."""
+        return Network(
+            {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
+        )
