@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("sb3_contrib")  # agents/network.py needs it
+pytest.importorskip("sb3_contrib")
 pytest.importorskip("tyro")
 
 from agents.greedy import greedy  # noqa: E402

@@ -1,5 +1,6 @@
-"""Clusters of several nodes on one machine, as Ray's own utility makes them."""
+"""Tests of what runs on Ray, some on clusters of several nodes on one machine, as Ray's own utility makes them."""
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,6 +9,15 @@ from ray.cluster_utils import Cluster
 
 MEMORY = 150 * 2**20
 """Bytes of a node's object store; without it each would take a third of the machine."""
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report that it is used
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ray's own warnings are not ours."""
+    for item in items:
+        if "rllib" in item.path.parts:
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 
 @pytest.fixture(scope="module")

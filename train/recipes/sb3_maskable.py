@@ -18,7 +18,8 @@ from sb3_contrib import MaskablePPO
 from tqdm import tqdm
 
 from agents.greedy import greedy
-from agents.network import VALUE_SCALE, NetworkPolicy, PlayPolicy
+from agents.network import VALUE_SCALE
+from agents.sb3_policy import NetworkPolicy, PlayPolicy
 from quincunx_env.adapters.sb3 import GamesVecEnv, LearnerVecEnv, SolitaireVecEnv
 from quincunx_env.arena import Evaluation
 from quincunx_env.core.policy import Policy
