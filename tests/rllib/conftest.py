@@ -40,7 +40,8 @@ def lose(cluster: Any) -> Iterator[Callable[[], None]]:
         cluster.remove_node(node, allow_graceful=False)
 
     yield lose
-    add_node(cluster)
+    if not cluster.worker_nodes:
+        add_node(cluster)
 
 
 def add_node(cluster: Any) -> None:
