@@ -310,7 +310,7 @@ def seat_members(algorithm: Algorithm, places: Iterable[int]) -> None:
 def hand_out(algorithm: Algorithm) -> None:
     """Send all weights to the env runners: RLlib itself sends them those that have just been learned."""
     state = {COMPONENT_RL_MODULE: algorithm.learner_group.get_weights()}
-    algorithm.env_runner_group.foreach_env_runner("set_state", kwargs={"state": state})
+    algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_state(state))
 
 
 # --- Checkpoints -----------------------------------------------------------------------------------------------------
