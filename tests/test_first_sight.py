@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 import agents  # noqa: E402
-from agents import first_sight  # noqa: E402
+from agents import files  # noqa: E402
 from agents.first_sight import Network, PlayAgent, load_weights, logits, save_weights  # noqa: E402
 from agents.network import PlayNetwork  # noqa: E402
 from agents.value import WEIGHTS, ValueAgent, WeightsError  # noqa: E402
@@ -100,7 +100,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(WeightsError, match="another version"):
             agents.load(path)
     missing = {name: array for name, array in network.weights.items() if name != "trunk.0.bias"}
-    first_sight.files.write(path, missing, {"network": "play", "rules": {"players": 5}}, "")
+    files.write(path, missing, {"network": "play", "rules": {"players": 5}}, "")
     with pytest.raises(WeightsError, match="another version"):
         agents.load(path)
 

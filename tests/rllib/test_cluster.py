@@ -1,5 +1,6 @@
 """Training on a cluster, started as users start it, goes on when a node is lost, and loses no checkpoint."""
 
+import itertools
 import json
 import os
 import signal
@@ -125,7 +126,7 @@ def test_how_fast_training_goes_on(form: str, cluster: Any, lose: Callable[[], N
             begun = len(run.written) - 1
             run.wait_for_further(10)
             steps, times = zip(*[*run.written.values()][begun:], strict=True)
-            took = sorted(end - start for start, end in zip(times, times[1:], strict=False))
+            took = sorted(end - start for start, end in itertools.pairwise(times))
             speed = (steps[-1] - steps[0]) / (times[-1] - times[0])
             spread = f"{took[len(took) // 2]:.1f} ({took[0]:.1f} to {took[-1]:.1f})"
             print(f"| {phase} | {run.env_runners} | {len(took)} | {spread} | {speed:,.0f} |")
