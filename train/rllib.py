@@ -77,8 +77,8 @@ class Arguments:
     flush: bool = False
     """play with the flush bonus"""
 
-    address: str | None = None
-    """of the Ray cluster to join, ``auto`` or host:port; None: Ray is started on this machine alone"""
+    address: str = "local"
+    """of the Ray cluster to join, ``auto`` or host:port; ``local``: Ray is started on this machine alone"""
     num_env_runners: int = 2
     """processes that play, anywhere in the cluster; 0: this process does"""
     num_envs_per_env_runner: int = 256

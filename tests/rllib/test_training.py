@@ -39,7 +39,7 @@ DUEL = TINY | {"players": 2, "num_envs_per_env_runner": 4, "places": 2, "promote
 @pytest.fixture(scope="module", autouse=True)
 def started() -> Iterator[None]:
     """Ray on this machine, once for all."""
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
     yield
     ray.shutdown()
 
