@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from ray.rllib.core.rl_module.rl_module import RLModule
 
 from tests.rllib.conftest import add_node
 from tests.test_tournament import files
@@ -99,13 +100,14 @@ def test_training_goes_on_when_a_node_is_lost(
         before, kept = run.written, files(run.checkpoints)
         kept = {name: content for name, content in kept.items() if Path(name).parts[0] in before}
         lose()
+        run.wait(lambda: run.env_runners == 1)
         run.wait_for_further(3)
-        assert run.env_runners == 1
     assert kept.items() <= files(run.checkpoints).items(), "no checkpoint is lost or changed"
     steps = [steps for steps, _ in run.written.values()]
     assert steps == sorted(set(steps)), "every iteration learned from new plays"
     for name in run.written:
-        RLModule.from_checkpoint(run.checkpoints / name / "learner_group" / "learner" / "rl_module" / module)
+        path = run.checkpoints / name / "learner_group" / "learner" / "rl_module" / module / "module_state.pkl"
+        assert all(np.isfinite(weights).all() for weights in pickle.loads(path.read_bytes()).values())
 
 
 @pytest.mark.slow
