@@ -23,7 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A head of one core and a node of two, each with processes and ports of its own; nothing is connected yet."""
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": MEMORY})
+    head = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False, "include_log_monitor": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
         add_node(cluster)
         yield cluster
