@@ -78,7 +78,7 @@ class Arguments:
     """play with the flush bonus"""
 
     address: str = "local"
-    """of the Ray cluster to join, ``auto`` or host:port; ``local``: Ray is started on this machine alone"""
+    """of the Ray cluster to join, ``auto`` or host:port; ``local``: Ray is started for this run alone"""
     num_env_runners: int = 2
     """processes that play, anywhere in the cluster; 0: this process does"""
     num_envs_per_env_runner: int = 256
@@ -197,8 +197,10 @@ def main(arguments: Arguments) -> dict[str, Any]:
     )
     while state.steps < arguments.total_steps:
         result = algorithm.train()
-        state.iteration += 1
         before, state.steps = state.steps, int(result[NUM_ENV_STEPS_SAMPLED_LIFETIME])
+        if state.steps == before:  # all env runners are lost, and none is back yet
+            continue
+        state.iteration += 1
         bar.update(state.steps - before)
         last = state.steps >= arguments.total_steps
         found = {"return": result["env_runners"].get("episode_return_mean", float("nan"))}
