@@ -14,10 +14,9 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report that i
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ray's own warnings are not ours."""
+    """RLlib registers environments of its own anew for every algorithm, whereupon Gymnasium warns."""
     for item in items:
-        if "rllib" in item.path.parts:
-            item.add_marker(pytest.mark.filterwarnings("ignore"))
+        item.add_marker(pytest.mark.filterwarnings("ignore:.*Overriding environment rllib-:UserWarning"))
 
 
 @pytest.fixture(scope="module")
