@@ -2,16 +2,21 @@
 PYTHON ?= python3
 VENV ?= .venv
 CORE_VENV ?= .venv-oldest
+RLLIB_VENV ?= .venv-rllib
 RUN = $(VENV)/bin/python -m
 # A file in a virtual environment that is as old as its last installation.
 READY = $(VENV)/.ready
 TRAIN_READY = $(VENV)/.ready-to-train
 CORE_READY = $(CORE_VENV)/.ready
+RLLIB_READY = $(RLLIB_VENV)/.ready
 
-.PHONY: train test test-slow test-oldest lint docs docs-links benchmark clean
+.PHONY: train train-rllib test test-slow test-oldest test-rllib lint docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
 	$(RUN) train.ppo $(ARGS)
+
+train-rllib: $(RLLIB_READY)  ## the same on Ray RLlib, on one machine or many: docs/rllib.md
+	$(RLLIB_VENV)/bin/python -m train.rllib $(ARGS)
 
 test: lint $(READY)  ## lint, types and the default tests
 	$(RUN) pytest -n auto $(ARGS)
@@ -21,6 +26,9 @@ test-slow: $(READY)  ## every combination of options at full length, on all core
 
 test-oldest: $(CORE_READY)  ## the core tests on the oldest Gymnasium, without torch or stable-baselines3
 	$(CORE_VENV)/bin/python -m pytest -n auto tests --ignore tests/test_sb3.py --ignore tests/test_train.py $(ARGS)
+
+test-rllib: $(RLLIB_READY)  ## the tests that need Ray, one after the other: each starts processes of its own
+	$(RLLIB_VENV)/bin/python -m pytest tests/rllib $(ARGS)
 
 lint: $(READY)
 	$(RUN) ruff check .
@@ -54,5 +62,10 @@ $(CORE_READY): pyproject.toml constraints.txt
 		--constraint $(CORE_VENV)/constraints.txt
 	touch $@
 
+$(RLLIB_READY): pyproject.toml constraints-rllib.txt
+	$(PYTHON) -m venv $(RLLIB_VENV)
+	$(RLLIB_VENV)/bin/python -m pip install --quiet --editable ".[rllib,test]" --constraint constraints-rllib.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(CORE_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(CORE_VENV) $(RLLIB_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

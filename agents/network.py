@@ -1,4 +1,4 @@
-"""A network for the solitaire that shares its weights over plays, as a policy of sb3-contrib's MaskablePPO.
+"""A network that shares its weights over plays; `agents.sb3_policy` and `agents.rllib_module` let libraries train it.
 
 A play is a card and a cell. The network reads the position once and gives every cell a vector of what it wants;
 every card has a vector of what it is, made from its rank and suits alone; a play's logit is their product, plus
@@ -6,31 +6,13 @@ a multiple of the points and of the draws the play would bring, both multiples a
 learned of a card in one cell serves it in the others, and what is learned of a rank or a suit serves all its cards.
 """
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 import torch
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
-from quincunx_env.core.observation import Observer, Pieces
-from quincunx_env.quincunx.cards import CARDS, SUITS
+from agents.first_sight import POINTS_SCALE, Network, card_features, count_scale
+from quincunx_env.core.observation import Observer
 
-POINTS_SCALE = 10.0
 VALUE_SCALE = 50.0
-
-
-def card_features(num_cards: int) -> Tensor:
-    """float32 [num_cards + 1, features]: value, rank and suits of each card; the last row is an empty cell."""
-    ranks = "A23456789PCX"
-    suits = range(len(SUITS))
-    rows = [
-        [1.0, card.value / 10.0, *(card.rank == rank for rank in ranks), *(card.suits >> bit & 1 for bit in suits)]
-        for card in CARDS[:num_cards]
-    ]
-    return torch.tensor([*rows, [0.0] * len(rows[0])], dtype=torch.float32)
 
 
 class PlayNetwork(nn.Module):
@@ -44,7 +26,7 @@ class PlayNetwork(nn.Module):
         depth: length of the vectors of cards and cells.
 
     Raises:
-        ValueError: for games in which an action is no card and cell.
+        ValueError: for an observer without the preview, or of games in which an action is no card and cell.
     """
 
     features: Tensor
@@ -52,18 +34,18 @@ class PlayNetwork(nn.Module):
 
     def __init__(self, observer: Observer, width: int = 256, depth: int = 32) -> None:
         super().__init__()
-        if observer.factors is None:
-            raise ValueError("this network gives a logit to every card and cell: there is none for an announcement")
+        if observer.factors is None or not observer.preview:
+            raise ValueError(f"this network needs the preview, and plays without announcements; got {observer.rules}")
         self.slices = {name: slice(piece.start, piece.stop) for name, piece in observer.slices.items()}
         (self.cards, self.cells), self.depth = observer.factors, depth
-        self.register_buffer("features", card_features(self.cards), persistent=False)
-        counts = [min(high, 100.0) for _, _, high in observer.counts.values()]
-        self.register_buffer("count_scale", torch.tensor(counts), persistent=False)
+        self.rules = observer.rules
+        self.register_buffer("features", torch.from_numpy(card_features(self.cards)), persistent=False)
+        self.register_buffer("count_scale", torch.from_numpy(count_scale(observer)), persistent=False)
         num_features = self.features.shape[1]
         self.on_grid = nn.Linear(num_features, depth)
         form = self.slices.setdefault("form", slice(0, 0))  # observations of fixed width tell it
         self.trunk = nn.Sequential(
-            nn.Linear(self.cells * depth + self.cards + len(counts) + form.stop - form.start, width),
+            nn.Linear(self.cells * depth + self.cards + len(self.count_scale) + form.stop - form.start, width),
             nn.ReLU(),
             nn.Linear(width, width),
             nn.ReLU(),
@@ -118,48 +100,14 @@ class PlayNetwork(nn.Module):
         """The value alone."""
         return self.judge(self.read(observation))
 
+    def trained(self) -> Network:
+        """A copy of the weights with what they have learned, as `agents.first_sight` plays and writes them.
 
-class PlayPolicy(MaskableActorCriticPolicy):
-    """`PlayNetwork` in the clothes of stable-baselines3.
-
-    Args:
-        observer: describes the observations.
-        width, depth: of the network.
-        args, kwargs: those of `MaskableActorCriticPolicy`.
-    """
-
-    def __init__(self, *args: Any, observer: Observer, width: int = 256, depth: int = 32, **kwargs: Any) -> None:
-        self._network = observer, width, depth
-        # The network sets its own first weights.
-        super().__init__(*args, **{"ortho_init": False, **kwargs})
-
-    def _build_mlp_extractor(self) -> None:
-        self.mlp_extractor = PlayNetwork(*self._network).to(self.device)  # type: ignore[assignment]
-
-    def _build(self, lr_schedule: Schedule) -> None:
-        super()._build(lr_schedule)
-        # The network gives logits and value itself.
-        self.action_net = nn.Identity()
-        self.value_net = nn.Identity()  # type: ignore[assignment]
-        self.optimizer = self.optimizer_class(self.parameters(), **{"lr": lr_schedule(1), **self.optimizer_kwargs})
-
-
-class NetworkPolicy:
-    """A trained policy of sb3-contrib as a `quincunx_env.core.policy.Policy` that takes the likeliest action.
-
-    Args:
-        policy: of a MaskablePPO trained on flat observations.
-        observer: that of the environment it was trained on.
-    """
-
-    def __init__(self, policy: MaskableActorCriticPolicy, observer: Observer) -> None:
-        self.policy = policy
-        self.observer = observer
-
-    def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        """See `quincunx_env.core.policy.Policy`."""
-        flat = self.observer.flatten(observation)
-        actions, _ = self.policy.predict(flat, action_masks=mask, deterministic=True)
-        return actions
+        Raises:
+            ValueError: for observations of fixed width, which it does not play.
+        """
+        if self.slices["form"] != slice(0, 0):
+            raise ValueError("only a network of one game is written: this one reads observations of fixed width")
+        return Network(
+            {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
+        )

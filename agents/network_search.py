@@ -4,8 +4,8 @@ As in `agents.monte_carlo` every promising play is tried in games dealt anew. Bu
 does, among the few plays that at a glance seem best, and after some plays the network's judgement stands for the rest
 of the round: it sees no more than the seat that made the last play does.
 
-The network plays the solitaire as somebody who will not search any more, and so thinks too little of plays that a
-search would make much of; a beam search that knows the pile thinks too well of them. Half of each is better than either.
+The network plays the solitaire as somebody who will not search any more, and so makes too little of a position; a beam
+search that knows the pile makes too much of it. With ``foresight`` a game is worth something between the two.
 """
 
 from dataclasses import dataclass

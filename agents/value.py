@@ -8,18 +8,15 @@ Weights come from ``train/selfplay.py``, lie in ``agents/weights``, each with a 
 torch.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
-from agents import heuristic, positions, spiral_positions
+from agents import files, heuristic, positions, spiral_positions
+from agents.files import WeightsError as WeightsError
 from agents.plays import SEATS, Bools, Described, Floats, Ints, Plays, Positions
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
@@ -42,10 +39,6 @@ FORMS: dict[str, BaseRules] = {
     "spiral": SpiralRules(deals=1),
 }
 """The forms of both games that a network can learn, by name."""
-
-
-class WeightsError(RuntimeError):
-    """Weights that cannot be used; the message says why."""
 
 
 def positions_of(rules: BaseRules) -> Positions:
@@ -174,8 +167,8 @@ def known_rules(forms: Sequence[str], observation: Pieces) -> BaseRules:
 
 def save_weights(path: Path, network: Network) -> None:
     """Write weights, what they have learned, and a checksum that `load_weights` looks at."""
-    about = {"forms": network.forms, "candidates": network.candidates, "checksum": _checksum(network)}
-    path.write_bytes(save(dict(network.weights), {"about": json.dumps(about)}))
+    about = {"forms": network.forms, "candidates": network.candidates}
+    files.write(path, network.weights, about, _learned(network))
 
 
 def load_weights(path: Path) -> Network:
@@ -184,17 +177,10 @@ def load_weights(path: Path) -> Network:
     Raises:
         WeightsError: if the file is missing, damaged or foreign.
     """
-    try:
-        with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {}).get("about", "{}"))
-            weights: dict[str, Floats] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-    except (OSError, SafetensorError, ValueError) as error:
-        raise WeightsError(f"{path} is missing, damaged or no file of weights: {error}") from error
-    if not {"forms", "candidates", "checksum"} <= set(about):
-        raise WeightsError(f"{path} is no file of weights of this project: it does not tell what they have learned")
+    weights, about = files.read(path)
+    files.known(path, about, ("forms", "candidates"))
     network = Network(weights, tuple(about["forms"]), int(about["candidates"]))
-    if about["checksum"] != _checksum(network):
-        raise WeightsError(f"{path} is damaged: its checksum is another")
+    files.check(path, weights, about, _learned(network))
     if not set(network.forms) <= set(FORMS) or _shapes(network) != _expected_shapes(network):
         raise WeightsError(f"{path} is of another version of this network")
     return network
@@ -220,11 +206,8 @@ def _expected_shapes(network: Network) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _checksum(network: Network) -> str:
-    digest = hashlib.sha256(f"{network.forms} {network.candidates}".encode())
-    for name in sorted(network.weights):
-        digest.update(name.encode() + np.ascontiguousarray(network.weights[name], "<f4").tobytes())
-    return digest.hexdigest()
+def _learned(network: Network) -> str:
+    return f"{network.forms} {network.candidates}"
 
 
 # --- Shipped networks ------------------------------------------------------------------------------------------------

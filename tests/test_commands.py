@@ -113,6 +113,8 @@ def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPat
     for module, *arguments in programs(command):
         spec = find_spec(module)
         assert spec is not None, f"{command} runs {module}, which does not exist"
+        if module.startswith("train.rllib"):
+            pytest.importorskip("ray")  # tests/rllib/test_page.py comes here with it
         if module.split(".")[0] in {"quincunx_env", "train"}:
             source = (
                 ROOT.joinpath(*module.split("."), "__main__.py") if spec.submodule_search_locations else spec.origin
@@ -149,3 +151,14 @@ def test_extras_that_pages_name_exist() -> None:
     }
     assert "arena" in named
     assert named <= {*extras}
+
+
+def test_versions_are_the_same_with_ray_but_for_gymnasium() -> None:
+    def versions(name: str) -> dict[str, str]:
+        lines = (ROOT / name).read_text(encoding="utf-8").splitlines()[1:]
+        pairs = (line.split("==") for line in lines)
+        return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in pairs}
+
+    ours, with_ray = versions("constraints.txt"), versions("constraints-rllib.txt")
+    different = {name for name in ours.keys() & with_ray.keys() if ours[name] != with_ray[name]}
+    assert different == {"gymnasium"}

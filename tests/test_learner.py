@@ -321,7 +321,8 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
 
-    from agents.network import VALUE_SCALE, NetworkPolicy, PlayPolicy
+    from agents.network import VALUE_SCALE
+    from agents.sb3_policy import NetworkPolicy, PlayPolicy
     from quincunx_env.adapters.sb3 import LearnerVecEnv
 
     torch.set_num_threads(1)

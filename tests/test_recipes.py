@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("sb3_contrib")  # agents/network.py needs it
+pytest.importorskip("sb3_contrib")
 pytest.importorskip("tyro")
 
 from agents.greedy import greedy  # noqa: E402
@@ -189,7 +189,8 @@ def test_one_network_learns_from_games_of_any_number_of_players() -> None:
     recipe("sb3_maskable", "sb3_contrib")
     from sb3_contrib import MaskablePPO
 
-    from agents.network import PlayNetwork, PlayPolicy
+    from agents.network import PlayNetwork
+    from agents.sb3_policy import PlayPolicy
     from quincunx_env.adapters.sb3 import LearnerVecEnv
 
     options: dict[str, Any] = {"opponents": greedy, "observation": "flat", "preview": True, "fixed_width": True}
@@ -217,7 +218,7 @@ def test_one_network_learns_from_games_of_any_number_of_players() -> None:
 def test_the_network_has_no_announcements() -> None:
     from agents.network import PlayNetwork
 
-    with pytest.raises(ValueError, match="none for an announcement"):
+    with pytest.raises(ValueError, match="plays without announcements"):
         PlayNetwork(Observer(Rules(num_players=2, simpleton=True), preview=True))
 
 

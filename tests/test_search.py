@@ -225,7 +225,11 @@ def test_every_agent_plays_what_it_should() -> None:
     [
         pytest.param(MonteCarlo(lost_value=-200), id="monte_carlo"),
         pytest.param(TreeSearch(samples=4, lost_value=-200), id="tree_search"),
-        *([pytest.param(NetworkSearch(foresight=0.5, lost_value=-400), id="network_search")] if "network_search" in TINY else []),
+        *(
+            [pytest.param(NetworkSearch(foresight=0.5, lost_value=-400), id="network_search")]
+            if "network_search" in TINY
+            else []
+        ),
     ],
 )
 def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:

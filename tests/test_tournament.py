@@ -129,6 +129,13 @@ def test_an_error_in_another_process_is_told(tmp_path: Path) -> None:
         tournament(["greedy", "builtins:len"], out=tmp_path, workers=2, **SMALL)
 
 
+def test_a_cluster_without_ray_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens with Ray is tested in ``tests/rllib``."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ValueError, match=r'pip install "quincunx_env\[rllib\]"'):
+        tournament(["greedy", "uniform"], ray="auto")
+
+
 def test_more_deals_use_what_was_played(tmp_path: Path) -> None:
     tournament(["greedy", "uniform"], deals=6, chunk=3, out=tmp_path)
     left: list[int] = []

@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
 from agents.network import PlayNetwork  # noqa: E402
+from quincunx_env.arena import evaluate  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
@@ -79,6 +80,15 @@ def test_the_saved_model_opens_in_stable_baselines3() -> None:
     main(Arguments(name="tiny", **TINY))
     model = MaskablePPO.load("runs/tiny/model.zip", device="cpu")
     assert_same(model.policy.state_dict(), weights("tiny"))
+
+
+def test_the_saved_weights_play_the_same_without_it() -> None:
+    import agents
+
+    main(Arguments(name="tiny", **TINY))
+    agent = agents.load("runs/tiny/tiny.safetensors")
+    result = json.loads(Path("runs/tiny/evaluation.json").read_text())["trained"]
+    assert evaluate(agent, TINY["test_deals"]).to_json() == result
 
 
 def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:

@@ -7,9 +7,9 @@
     python -m train.ppo --help                         # every flag
 
 A run lives in ``runs/<name>``: ``checkpoint.pt`` (everything needed to go on as if nothing had happened),
-``tensorboard/``, and at the end ``evaluation.json``, ``learning_curve.png`` and ``model.zip``, which
-``MaskablePPO.load`` opens. While it learns, the agent is evaluated on ``validation`` deals; the final table is made on
-``benchmark`` deals, which nothing has looked at before.
+``tensorboard/``, and at the end ``evaluation.json``, ``learning_curve.png``, ``model.zip``, which
+``MaskablePPO.load`` opens, and ``<name>.safetensors``, which ``agents.load`` plays. While it learns, the agent is
+evaluated on ``validation`` deals; the final table is made on ``benchmark`` deals, which nothing has looked at before.
 """
 
 import dataclasses
@@ -28,8 +28,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from tqdm.auto import tqdm
 
+from agents.first_sight import save_weights
 from agents.greedy import greedy
-from agents.network import VALUE_SCALE, NetworkPolicy, PlayPolicy
+from agents.network import VALUE_SCALE, PlayNetwork
+from agents.sb3_policy import NetworkPolicy, PlayPolicy
 from agents.uniform import uniform
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Evaluation, Policy, evaluate, table
@@ -280,8 +282,12 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
     checkpoint.write_atomically(folder / "evaluation.json", lambda path: path.write_text(text + os.linesep))
     checkpoint.write_atomically(folder / "model.zip", model.save)
     checkpoint.write_atomically(folder / "learning_curve.png", lambda path: draw(arguments, recorder.history, path))
+    written = "evaluation.json, learning_curve.png, model.zip, tensorboard/"
+    if isinstance(network := model.policy.mlp_extractor, PlayNetwork):
+        save_weights(folder / f"{arguments.name}.safetensors", network.trained())
+        written = f"{arguments.name}.safetensors, {written}"
     print(table(results))
-    print(f"\nWritten to {folder}: evaluation.json, learning_curve.png, model.zip, tensorboard/")
+    print(f"\nWritten to {folder}: {written}")
     return results
 
 

@@ -671,7 +671,7 @@ def keep(
     }
     checkpoint.save(folder / "checkpoint.pt", content)
     shipped = value.Network(network.weights(), arguments.forms, arguments.candidates)
-    checkpoint.write_atomically(folder / f"{arguments.name}.safetensors", lambda path: save_weights(path, shipped))
+    save_weights(folder / f"{arguments.name}.safetensors", shipped)
 
 
 def restore(

@@ -98,13 +98,20 @@ class Evaluate(_Measure):
     """what a lost round counts"""
     workers: int = field(default_factory=_cores)
     """processes"""
+    ray: str | None = None
+    """address of a Ray cluster that plays instead of these processes: host:port, or auto"""
     out: Path = Path("runs/evaluate")
     """directory of the results"""
 
     def run(self, command: str) -> None:
         """Play, print and write."""
         results = evaluate_all(
-            self.policies, **self.options, lost_value=self.lost_value, out=self.out, workers=self.workers
+            self.policies,
+            **self.options,
+            lost_value=self.lost_value,
+            out=self.out,
+            workers=self.workers,
+            ray=self.ray,
         )
         figures = {name: result.to_json() for name, result in results.items()}
         remark = f"lost rounds counted {self.lost_value:g}; intervals over deals"
@@ -136,12 +143,14 @@ class Tournament(_Together):
 
     workers: int = field(default_factory=_cores)
     """processes"""
+    ray: str | None = None
+    """address of a Ray cluster that plays instead of these processes: host:port, or auto"""
     out: Path = Path("runs/tournament")
     """directory of the results"""
 
     def run(self, command: str) -> None:
         """Play, print and write."""
-        result = tournament(self.policies, **self.options, out=self.out, workers=self.workers)
+        result = tournament(self.policies, **self.options, out=self.out, workers=self.workers, ray=self.ray)
         others = "the other" if self.played.num_players == 2 else "all other seats"
         remark = (
             "each pair and deal from every seating; Bradley-Terry ratings in Elo points, mean 0, half a win each way "
@@ -216,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     try:
         command.run(f"{PROGRAM} {shlex.join(arguments)}")
-    except (ValueError, IllegalAction) as error:
+    except (ValueError, IllegalAction, ConnectionError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit("interrupted; evaluations and tournaments go on where they stopped when the command is given again")

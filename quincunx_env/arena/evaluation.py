@@ -120,8 +120,9 @@ def evaluate_all(
     out: Path | None = None,
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    ray: str | None = None,
 ) -> dict[str, Evaluation]:
-    """What `evaluate` says of each of these policies, on several cores and resumable.
+    """What `evaluate` says of each of these policies, on several cores or machines and resumable.
 
     Args:
         policies: by name, or in a row; as in `quincunx_env.arena.tournament`.
@@ -135,15 +136,17 @@ def evaluate_all(
         out: directory that keeps the games, as in `quincunx_env.arena.tournament`.
         workers: processes; 1 plays in this one.
         progress: wraps the iteration over what is left to play.
+        ray: address of a Ray cluster, as in `quincunx_env.arena.tournament`.
 
     Raises:
-        ValueError: for rules of several players, no or an unknown policy, two of the same name, or an ``out`` that
-            holds games of another policy of the same name.
+        ValueError: for rules of several players, no or an unknown policy, two of the same name, an ``out`` that holds
+            games of another policy of the same name, or if Ray is asked for and not installed.
+        ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
     policies, setting = named(policies), Setting(_solitaire(rules), domain, first, deals, seed, chunk)
     lineups = [(name,) for name in policies]
-    played = play_lineups(policies, lineups, setting, out, workers, progress)
+    played = play_lineups(policies, lineups, setting, out, workers, progress, ray)
     return {name: _evaluation(played[name,], lost_value) for name in policies}
 
 

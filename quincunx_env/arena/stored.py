@@ -1,4 +1,6 @@
-"""Games played on all cores and kept in a directory, so that what was interrupted goes on where it stopped."""
+"""Games played on all cores or on a Ray cluster and kept in a directory, so that what was interrupted goes on where it
+stopped.
+"""
 
 import hashlib
 import json
@@ -21,22 +23,32 @@ from quincunx_env.core.policy import Agent
 Lineup = tuple[str, ...]
 """Names of the policies of a game: the first plays one seat, the last all others."""
 
+MOST_TASKS = 10_000
+"""Chunks that a cluster is given at once: more than it has cores, and no more than Ray handles with ease."""
+
 
 @dataclass(frozen=True)
 class Job:
-    """A chunk of the deals of a lineup; plain values, to be sent to another process."""
+    """A chunk of the deals of a lineup; plain values, to be sent to another process or machine."""
 
     policies: tuple[Agent | str, ...]
     setting: Setting
     chunk: int
     path: Path
 
-    def run(self) -> None:
-        """Play the games and write them to `path`."""
+    def play(self) -> Played:
+        """Play the games."""
         policies = [resolve(policy) for policy in self.policies]
         seats = seatings(one_and_others(len(policies), self.setting.rules.num_players))
-        played = play(policies, seats, self.setting, self.chunk)
+        return play(policies, seats, self.setting, self.chunk)
+
+    def keep(self, played: Played) -> None:
+        """Write these games to `path`."""
         write_atomically(self.path, lambda path: np.savez_compressed(path, totals=played.totals, lost=played.lost))
+
+    def run(self) -> None:
+        """Play the games and write them to `path`."""
+        self.keep(self.play())
 
 
 def play_lineups(
@@ -46,11 +58,12 @@ def play_lineups(
     out: Path | None,
     workers: int,
     progress: Callable[[Iterable[Any]], Iterable[Any]],
+    ray: str | None,
 ) -> dict[Lineup, Played]:
     """Play every lineup on the same deals, except for what ``out`` already holds.
 
     Each chunk of deals is a job of its own whose outcome depends on nothing but its lineup and the setting, so that
-    interruptions, the number of processes and the other policies make no difference.
+    interruptions, the number of processes and machines, and the other policies make no difference.
 
     Args:
         policies: by name; with several workers they are pickled, so name them as strings or use functions of a module.
@@ -59,14 +72,17 @@ def play_lineups(
         out: directory that keeps the games, a file for each chunk of a lineup; None keeps nothing.
         workers: processes; 1 plays in this one.
         progress: wraps the iteration over the jobs that are left, as ``tqdm`` does.
+        ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead.
 
     Raises:
-        ValueError: for no or an unknown policy, or if ``out`` holds games of another policy of the same name.
+        ValueError: for no or an unknown policy, if ``out`` holds games of another policy of the same name, or if Ray is
+            asked for and not installed.
+        ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
     if out is None:
         with tempfile.TemporaryDirectory() as temporary:
-            return play_lineups(policies, lineups, setting, Path(temporary), workers, progress)
+            return play_lineups(policies, lineups, setting, Path(temporary), workers, progress, ray)
     if not policies:
         raise ValueError("there is nothing to play: name a policy")
     # What cannot be found is said before anything is played.
@@ -78,7 +94,11 @@ def play_lineups(
         ]
         for lineup in lineups
     }
-    _run([job for each in jobs.values() for job in each if not job.path.exists()], workers, progress)
+    left = [job for each in jobs.values() for job in each if not job.path.exists()]
+    if ray is None:
+        _run(left, workers, progress)
+    else:
+        _run_on_cluster(left, ray, progress)
     return {lineup: concatenate(_load(job.path) for job in each) for lineup, each in jobs.items()}
 
 
@@ -101,6 +121,35 @@ def _run(jobs: list[Job], workers: int, progress: Callable[[Iterable[Any]], Iter
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _run_on_cluster(jobs: list[Job], address: str, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+    """The chunks are Ray's tasks: where a node is lost, Ray has them played on another. They are written here, for the
+    nodes need not share a disk.
+    """
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise ValueError(f'a Ray cluster needs {error.name}: pip install "quincunx_env[rllib]"') from error
+
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(address, logging_level="warning")
+    try:
+        tasks = enumerate(jobs)
+        ended = ray.util.map_unordered(ray.remote(_played), tasks, backpressure_size=MOST_TASKS, chunk_size=1)
+        for _, (number, played) in zip(progress(jobs), ended, strict=True):
+            jobs[number].keep(played)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from error  # as it would be raised without Ray
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _played(task: tuple[int, Job]) -> tuple[int, Played]:
+    number, job = task
+    return number, job.play()
 
 
 def _settle(out: Path, setting: Setting, policies: dict[str, str]) -> Path:

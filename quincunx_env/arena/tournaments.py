@@ -180,11 +180,12 @@ def tournament(
     out: Path | None = None,
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    ray: str | None = None,
 ) -> Tournament:
     """Play all policies against each other on paired deals.
 
     Each pair, in alphabetical order, plays what `compare` plays with the same arguments, to the same result: neither
-    the other policies nor the processes nor interruptions make a difference.
+    the other policies nor the processes, machines or interruptions make a difference.
 
     Args:
         policies: at least two, by name, or in a row: objects, or what `resolve` takes, or ``"name=module:attribute"``.
@@ -200,10 +201,13 @@ def tournament(
             is noticed only if it is defined elsewhere.
         workers: processes; 1 plays in this one.
         progress: wraps the iteration over the chunks of all pairs that are left, as ``tqdm`` does.
+        ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of
+            ``workers`` processes here. Strings must mean the same policies there.
 
     Raises:
-        ValueError: for rules of the solitaire, less than two policies, an unknown policy or two of the same name, or an
-            ``out`` that holds games of another policy of the same name.
+        ValueError: for rules of the solitaire, less than two policies, an unknown policy or two of the same name, an
+            ``out`` that holds games of another policy of the same name, or if Ray is asked for and not installed.
+        ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
     rules, policies = rules or Rules(num_players=2), named(policies)
@@ -214,6 +218,6 @@ def tournament(
     arrange = itertools.combinations if rules.num_players == 2 else itertools.permutations
     pairs = list(arrange(sorted(policies), 2))
     setting = Setting(rules, domain, first, deals, seed, chunk)
-    played = play_lineups(policies, pairs, setting, out, workers, progress)
+    played = play_lineups(policies, pairs, setting, out, workers, progress, ray)
     seats = seatings(one_and_others(2, rules.num_players))
     return Tournament(tuple(policies), {pair: Comparison(pair, seats, played[pair].totals, setting) for pair in pairs})

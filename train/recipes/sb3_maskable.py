@@ -19,7 +19,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from tqdm import tqdm
 
-from agents.network import VALUE_SCALE, PlayNetwork, PlayPolicy
+from agents.network import VALUE_SCALE, PlayNetwork
+from agents.sb3_policy import PlayPolicy
 from quincunx_env.adapters.sb3 import GamesVecEnv, LearnerVecEnv, SolitaireVecEnv
 from quincunx_env.arena import Comparison, Evaluation, compare, resolve
 from quincunx_env.core.policy import Policy, policy_for

@@ -1,8 +1,13 @@
 """What holds for all tests."""
 
+from importlib.util import find_spec
+
 import pytest
 
 from quincunx_env.envs.common import METADATA
+
+collect_ignore = [] if find_spec("ray") else ["tests/rllib", "quincunx_env/adapters/rllib.py"]
+"""What needs Ray, which has a virtual environment of its own: `make test-rllib`."""
 
 
 @pytest.fixture(autouse=True)

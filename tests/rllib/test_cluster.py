@@ -1,0 +1,135 @@
+"""Training on a cluster, started as users start it, goes on when a node is lost, and loses no checkpoint."""
+
+import itertools
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.rllib.conftest import add_node
+from tests.test_tournament import files
+
+ROOT = Path(__file__).parents[2]
+FORMS = {"the solitaire": ("--players 1", "default_policy"), "two players": ("--players 2", "main")}
+"""Flags, and the module that learns."""
+
+PATIENCE = 600
+"""Seconds for what takes a few on an idle machine."""
+
+
+class Run:
+    """A run of ``train.rllib`` on a cluster, which writes a checkpoint after every iteration and keeps them all.
+
+    Attributes:
+        checkpoints: where they are.
+    """
+
+    def __init__(self, cluster: Any, folder: Path, flags: str) -> None:
+        self.cluster, self.checkpoints = cluster, folder / "storage" / "rllib" / "checkpoints"
+        flags += f" --address {cluster.address} --num-env-runners 3 --storage storage --checkpoint-every 1 --keep 1000"
+        self._log = folder / "log"
+        with self._log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "train.rllib", *flags.split(), "--no-progress", "--eval-every", "1000"],
+                cwd=folder,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def written(self) -> dict[str, tuple[int, float]]:
+        """Whole checkpoints: the plays until then, and when they were written."""
+        marks = sorted(self.checkpoints.glob("*/run.json"))
+        return {
+            mark.parent.name: (json.loads(mark.read_text())["state"]["steps"], mark.stat().st_mtime) for mark in marks
+        }
+
+    @property
+    def env_runners(self) -> int:
+        """Those that are alive."""
+        actors = self.cluster.global_state.actor_table(None).values()
+        return sum("EnvRunner" in actor["ActorClassName"] and actor["State"] == "ALIVE" for actor in actors)
+
+    def wait(self, until: Callable[[], bool]) -> None:
+        """Wait while the run goes on."""
+        end = time.monotonic() + PATIENCE
+        while not until():
+            assert self.process.poll() is None, self._log.read_text()[-5000:]
+            assert time.monotonic() < end, f"it takes too long\n{self._log.read_text()[-5000:]}"
+            time.sleep(0.05)
+
+    def wait_for_further(self, iterations: int) -> None:
+        """Wait until so many more checkpoints are whole."""
+        enough = len(self.written) + iterations
+        self.wait(lambda: len(self.written) >= enough)
+
+
+@contextmanager
+def running(cluster: Any, folder: Path, flags: str) -> Iterator[Run]:
+    """A run that is interrupted at the end."""
+    run = Run(cluster, folder, flags)
+    try:
+        yield run
+        run.process.send_signal(signal.SIGINT)
+        run.process.wait(PATIENCE)
+    finally:
+        run.process.kill()
+        run.process.wait()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_training_goes_on_when_a_node_is_lost(
+    form: str, cluster: Any, lose: Callable[[], None], tmp_path: Path
+) -> None:
+    flags, module = FORMS[form]
+    flags += " --num-envs-per-env-runner 8 --batch-size 256 --promote-deals 2 --promote-every 2"
+    with running(cluster, tmp_path, flags) as run:
+        run.wait_for_further(3)
+        assert run.env_runners == 3
+        before, kept = run.written, files(run.checkpoints)
+        kept = {name: content for name, content in kept.items() if Path(name).parts[0] in before}
+        lose()
+        run.wait(lambda: run.env_runners == 1)
+        run.wait_for_further(3)
+    assert kept.items() <= files(run.checkpoints).items(), "no checkpoint is lost or changed"
+    steps = [steps for steps, _ in run.written.values()]
+    assert steps == sorted(set(steps)), "every iteration learned from new plays"
+    for name in run.written:
+        path = run.checkpoints / name / "learner_group" / "learner" / "rl_module" / module / "module_state.pkl"
+        assert all(np.isfinite(weights).all() for weights in pickle.loads(path.read_bytes()).values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_how_fast_training_goes_on(form: str, cluster: Any, lose: Callable[[], None], tmp_path: Path) -> None:
+    """`make test-rllib ARGS="-m slow -rP"` prints a table for the documentation."""
+    flags = f"{FORMS[form][0]} --num-envs-per-env-runner 32 --batch-size 768 --promote-every 1000"
+    with running(cluster, tmp_path, flags) as run:
+        run.wait_for_further(1)  # the first iteration waits for the processes to start
+        print(f"\n| {form} | env runners | iterations | seconds each, median (least to most) | plays a second |")
+        for phase, change in (
+            ("two nodes", lambda: None),
+            ("one is lost", lose),
+            ("one joins", lambda: add_node(cluster)),
+        ):
+            change()
+            if phase == "one joins":
+                run.wait(lambda: run.env_runners == 3)
+            begun = len(run.written) - 1
+            run.wait_for_further(8)
+            steps, times = zip(*[*run.written.values()][begun:], strict=True)
+            took = sorted(end - start for start, end in itertools.pairwise(times))
+            speed = (steps[-1] - steps[0]) / (times[-1] - times[0])
+            spread = f"{took[len(took) // 2]:.1f} ({took[0]:.1f} to {took[-1]:.1f})"
+            print(f"| {phase} | {run.env_runners} | {len(took)} | {spread} | {speed:,.0f} |")

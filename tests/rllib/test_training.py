@@ -1,0 +1,207 @@
+"""Runs of ``train/rllib.py``: what they leave behind, how they go on, who joins the league."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import ray
+
+import agents
+from agents.first_sight import Network, PlayAgent, load_weights
+from quincunx_env.arena import compare, evaluate
+from quincunx_env.quincunx.rules import Rules, multiplayer_rules
+from train import checkpoint
+from train import rllib as training
+from train.league import MAIN, Matchmaking, place, taken_by
+from train.rllib import Arguments, Checkpoints, State, main
+
+TINY: dict[str, Any] = {
+    "name": "tiny",
+    "num_env_runners": 0,
+    "num_envs_per_env_runner": 8,
+    "rollout": 12,
+    "batch_size": 64,
+    "total_steps": 350,
+    "epochs": 1,
+    "eval_every": 2,
+    "eval_deals": 20,
+    "test_deals": 20,
+    "checkpoint_every": 2,
+    "progress": False,
+}
+DUEL = TINY | {"players": 2, "num_envs_per_env_runner": 4, "places": 2, "promote_every": 2, "promote_deals": 4}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def started() -> Iterator[None]:
+    """Ray on this machine, once for all."""
+    ray.init("local", num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def states(name: str = "tiny") -> list[dict[str, Any]]:
+    """What the checkpoints say, the earliest first."""
+    files = sorted(Path("runs", name, "checkpoints").glob("*/run.json"))
+    return [json.loads(file.read_text())["state"] for file in files]
+
+
+def same(one: Network, other: Network) -> bool:
+    """Whether these are the same weights of the same game."""
+    names = set(one.weights)
+    equal = all(np.array_equal(one.weights[name], other.weights[name]) for name in names)
+    return one.rules == other.rules and names == set(other.weights) and equal
+
+
+# --- Runs ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_weights_that_play_without_ray_and_goes_on() -> None:
+    results = main(Arguments(**TINY))
+    assert [state["iteration"] for state in states()] == [2, 4]
+    assert states()[-1]["steps"] >= TINY["total_steps"]
+    assert json.loads(Path("runs/tiny/evaluation.json").read_text()) == results
+    agent = agents.load("runs/tiny/tiny.safetensors")
+    assert evaluate(agent, TINY["test_deals"]).to_json() == results["trained"]
+    assert list(Path("runs/tiny/tensorboard").iterdir())
+
+    main(Arguments(**TINY | {"resume": True, "total_steps": 700, "keep": 1}))
+    (state,) = states()
+    assert state["iteration"] > 4
+    assert state["steps"] >= 700
+    assert [entry["iteration"] for entry in state["history"]][:2] == [2, 4]
+
+    with pytest.raises(SystemExit, match="was started with gamma"):
+        main(Arguments(**TINY | {"resume": True, "gamma": 0.9}))
+    main(Arguments(**TINY | {"total_steps": 90}))
+    assert Path("runs/tiny-1/tiny.safetensors").exists(), "the earlier run is kept"
+
+
+def test_weights_and_steps_are_restored_and_an_unfinished_checkpoint_is_not_used() -> None:
+    arguments = Arguments(**TINY)
+    state = State(members=[])
+    algorithm = training.make_config(arguments, state).build_algo()
+    checkpoints = Checkpoints(arguments)
+    algorithm.train()
+    state.iteration, state.steps = 1, 96
+    checkpoints.save(algorithm, state)
+    saved = training.trained(arguments, algorithm)
+    algorithm.train()
+    assert not same(training.trained(arguments, algorithm), saved)
+    algorithm.save_to_path(Path(checkpoints.folder, "00000002"))  # as if killed before the mark
+    algorithm.stop()
+
+    again = training.make_config(arguments, checkpoints.last()).build_algo()
+    assert checkpoints.last() == state
+    checkpoints.restore(again, state)
+    assert same(training.trained(arguments, again), saved)
+    played = again.env_runner_group.local_env_runner.module.get_state()
+    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in saved.weights.items())
+    assert again.train()["num_env_steps_sampled_lifetime"] >= 2 * 96, "the steps before count"
+    again.stop()
+
+    with pytest.raises(SystemExit, match="holds checkpoints"):
+        checkpoints.refuse_others()
+    Path(checkpoints.folder, "00000001", "run.json").write_text("{")
+    with pytest.raises(checkpoint.CheckpointError, match="damaged"):
+        checkpoints.last()
+    with pytest.raises(checkpoint.CheckpointError, match="no checkpoint"):
+        Checkpoints(Arguments(name="nobody")).last()
+
+
+def test_training_goes_on_without_an_env_runner_that_is_lost() -> None:
+    arguments = Arguments(**TINY | {"num_env_runners": 1})
+    algorithm = training.make_config(arguments, State(members=[])).build_algo()
+    steps = algorithm.train()["num_env_steps_sampled_lifetime"]
+    algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.stop(), local_env_runner=False)
+    (handle,) = algorithm.env_runner_group._worker_manager.actors().values()
+    ray.kill(handle, no_restart=False)
+    for _ in range(10):  # an iteration without any env runner has nothing to learn from
+        found = algorithm.train().get("num_env_steps_sampled_lifetime", 0)
+        if found > steps:
+            break
+    assert found > steps
+    algorithm.stop()
+
+
+# --- The league ------------------------------------------------------------------------------------------------------
+
+
+def test_every_seat_of_a_game_is_told_the_same() -> None:
+    matchmaking = Matchmaking(players=3, places=2, self_share=0.4)
+    lineups = []
+    for number in range(600):
+        episode = SimpleNamespace(id_=f"episode {number}")
+        lineups.append(tuple(matchmaking(f"player_{seat}", episode) for seat in range(3)))
+        assert lineups[-1] == tuple(matchmaking(f"player_{seat}", episode) for seat in range(3))
+    alone = [lineup for lineup in lineups if set(lineup) == {MAIN}]
+    assert len(alone) / len(lineups) == pytest.approx(0.4, abs=0.1)
+    rest = [lineup for lineup in lineups if lineup not in alone]
+    assert all(lineup.count(MAIN) == 1 and len(set(lineup)) == 2 for lineup in rest)
+    assert {lineup.index(MAIN) for lineup in rest} == {0, 1, 2}
+    assert {other for lineup in rest for other in lineup} == {MAIN, place(0), place(1)}
+
+
+def test_the_member_that_is_beaten_most_makes_room() -> None:
+    assert taken_by([0.6, 0.9, 0.7], needed=0.55) == 1
+    assert taken_by([0.6, 0.9, 0.5], needed=0.55) is None
+
+
+def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = Arguments(**DUEL)
+    state = State(members=["beginner"] * 2)
+    algorithm = training.make_config(arguments, state).build_algo()
+    training.seat_members(algorithm, range(2))
+    names = [MAIN, place(0), place(1)]
+    learner, *members = training.networks(arguments, algorithm, names)
+    assert all(same(learner, member) for member in members), "all begin as the same beginner"
+    algorithm.train()
+
+    monkeypatch.setattr(training, "win_rates", lambda *args: [0.5, 0.9])
+    assert training.promote(arguments, algorithm, state) == {"league": 0.5}
+    assert state.members == ["beginner"] * 2, "it must win against everybody"
+    monkeypatch.setattr(training, "win_rates", lambda *args: [0.6, 0.9])
+    state.iteration = 2
+    training.promote(arguments, algorithm, state)
+    assert state.members == ["beginner", "iteration 2"]
+
+    promoted = training.trained(arguments, algorithm)
+    found = training.networks(arguments, algorithm, names)
+    assert not same(promoted, learner)
+    assert [same(network, promoted) for network in found] == [True, False, True]
+    assert same(found[1], learner)
+    algorithm.train()
+    found = training.networks(arguments, algorithm, names)
+    assert not same(found[0], promoted), "the learner goes on"
+    assert same(found[2], promoted), "the snapshot stays what it is"
+    played = algorithm.env_runner_group.local_env_runner.module[place(1)].get_state()
+    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.weights.items())
+    algorithm.stop()
+
+
+def test_a_duel_is_trained_measured_and_resumed() -> None:
+    results = main(Arguments(**DUEL | {"promote_at": 0.0}))
+    assert set(results) == {"greedy", "heuristic-v0", "league"}
+    assert results["league"] != ["beginner"] * 2
+    network = load_weights(Path("runs/tiny/tiny.safetensors"))
+    assert network.rules == multiplayer_rules(2)
+    games = compare([PlayAgent(network), "greedy"], TINY["test_deals"], rules=network.rules, names=["trained", "other"])
+    assert games.win_rate().value == results["greedy"]["won"]
+    assert 0 < games.even[0] < 1
+    again = main(Arguments(**DUEL | {"promote_at": 0.0, "resume": True, "total_steps": 400}))
+    assert len(states()) == 2
+    assert again["league"] == states()[-1]["members"]
+
+
+def test_the_options_reach_the_game() -> None:
+    assert Arguments(edge_contact=True, flush=True).rules == Rules(edge_contact=True, flush=True)
+    assert Arguments(players=3, start="open", pawns=True).rules == multiplayer_rules(3, start="open", pawns=True)
