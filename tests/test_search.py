@@ -36,6 +36,9 @@ if importlib.util.find_spec("safetensors"):
     from agents.network_search import NetworkSearch
 
     TINY["network_search"] = NetworkSearch(shortlist=4, samples=2, stages=2, depth=3)
+    FORESIGHT = [pytest.param(NetworkSearch(foresight=0.5, lost_value=-400), id="network_search")]
+else:
+    FORESIGHT = []
 
 SPIRALS: dict[str, BaseRules] = {
     "spiral": SpiralRules(),
@@ -225,11 +228,7 @@ def test_every_agent_plays_what_it_should() -> None:
     [
         pytest.param(MonteCarlo(lost_value=-200), id="monte_carlo"),
         pytest.param(TreeSearch(samples=4, lost_value=-200), id="tree_search"),
-        *(
-            [pytest.param(NetworkSearch(foresight=0.5, lost_value=-400), id="network_search")]
-            if "network_search" in TINY
-            else []
-        ),
+        *FORESIGHT,
     ],
 )
 def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
