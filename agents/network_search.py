@@ -26,10 +26,12 @@ from quincunx_env.games import observer_of
 class NetworkSearch(Effort):
     """Its settings; `for_rules` makes the policy."""
 
-    shortlist: int = 8
-    samples: int = 16
+    shortlist: int = 16
+    samples: int = 8
     stages: int = 3
     trust: float = 0.25
+    candidates: int = 24
+    """Plays that the network looks at to make the shortlist, as `value.Network.candidates`."""
     depth: int | None = 6
     """Plays after the one that is tried before the network judges; None is the whole round."""
     choice: int = 4
@@ -51,7 +53,7 @@ class NetworkSearch(Effort):
         """
         if self.foresight and rules.num_players > 1:
             raise ValueError(f"foresight is for the solitaire, got rules for {rules.num_players} players")
-        network = self.network or value.shipped_for(rules)
+        network = (self.network or value.shipped_for(rules))._replace(candidates=self.candidates)
         form = value.form_of(rules)
         if form not in network.forms:
             raise ValueError(f"the network has learned {', '.join(network.forms)}, not {form}")
@@ -95,11 +97,11 @@ class NetworkSearch(Effort):
 FAST = NetworkSearch()
 """About 0.15 s a move of Quincunx for two."""
 
-STRONG = NetworkSearch(shortlist=10, samples=32)
+STRONG = NetworkSearch(samples=16, stages=4)
 """About 0.4 s a move of Quincunx for two."""
 
-SOLITAIRE = NetworkSearch(shortlist=16, samples=16, stages=4, trust=0.0, depth=None, foresight=0.5)
+SOLITAIRE = NetworkSearch(samples=16, stages=4, trust=0.0, candidates=0, depth=None, foresight=0.5)
 """For the solitaire: about 0.4 s a move."""
 
-SPIRAL = NetworkSearch(shortlist=5, stages=2, trust=0.5, depth=4, choice=13)
+SPIRAL = NetworkSearch(shortlist=5, samples=16, stages=2, trust=0.5, candidates=0, depth=4, choice=13)
 """For the spiral game, looking at every card: about 70 ms a move."""
