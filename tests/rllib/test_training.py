@@ -34,7 +34,14 @@ TINY: dict[str, Any] = {
     "checkpoint_every": 2,
     "progress": False,
 }
-DUEL = TINY | {"players": 2, "num_envs_per_env_runner": 4, "places": 2, "promote_every": 2, "promote_deals": 4}
+DUEL = TINY | {
+    "players": 2,
+    "num_envs_per_env_runner": 4,
+    "batch_size": 32,
+    "places": 2,
+    "promote_every": 2,
+    "promote_deals": 4,
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
