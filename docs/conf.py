@@ -50,7 +50,7 @@ python_use_unqualified_type_names = True
 autodoc_mock_imports = ["ray"]  # the site is built without it: it wants another Gymnasium
 nitpick_ignore_regex = [
     # other projects
-    ("py:.*", r"(numpy|npt|np|collections|pathlib|gymnasium|pettingzoo|ray|stable_baselines3|matplotlib)\..*"),
+    ("py:.*", r"(numpy|npt|np|collections|pathlib|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib)\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
     ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias
     ("py:class", r"[^.]*"),  # shapes where napoleon expects a type: Returns: int64 [n, P]: ...

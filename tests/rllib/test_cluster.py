@@ -117,14 +117,12 @@ def test_how_fast_training_goes_on(form: str, cluster: Any, lose: Callable[[], N
     flags = f"{FORMS[form][0]} --num-envs-per-env-runner 32 --batch-size 768 --promote-every 1000"
     with running(cluster, tmp_path, flags) as run:
         run.wait_for_further(1)  # the first iteration waits for the processes to start
-        print(f"\n| {form} | env runners | iterations | seconds each, median (least to most) | plays a second |")
-        for phase, change in (
-            ("two nodes", lambda: None),
-            ("one is lost", lose),
-            ("one joins", lambda: add_node(cluster)),
-        ):
-            change()
+        print(f"\n| {form} | env runners | iterations | seconds each: median (least to most) | plays a second |")
+        for phase in ("two nodes", "one is lost", "one joins"):
+            if phase == "one is lost":
+                lose()
             if phase == "one joins":
+                add_node(cluster)
                 run.wait(lambda: run.env_runners == 3)
             begun = len(run.written) - 1
             run.wait_for_further(8)
