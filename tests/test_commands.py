@@ -51,7 +51,7 @@ def programs(command: str) -> list[list[str]]:
         if shutil.which("make") is None:
             pytest.skip("make is not installed")
         # Without what a `make` that runs these tests hands on, such as its own ARGS.
-        environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+        environment = {name: value for name, value in os.environ.items() if "MAKE" not in name and name != "ARGS"}
         asked = subprocess.run(
             ["make", "--dry-run", *words[1:]], cwd=ROOT, env=environment, capture_output=True, text=True
         )
