@@ -38,12 +38,14 @@ from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
+from ray.tune.registry import register_env
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
 from agents.first_sight import Network, PlayAgent, save_weights
 from agents.network import VALUE_SCALE
 from agents.rllib_module import PlayModule
+from quincunx_env.adapters.rllib import SeatedGame, SolitaireRows
 from quincunx_env.arena import Agent, compare, evaluate, table
 from quincunx_env.core.deal import Domain
 from quincunx_env.quincunx.rules import Rules
@@ -230,6 +232,8 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     module = RLModuleSpec(PlayModule, model_config={"rules": arguments.rules})
     config = PPOConfig()
     env = "quincunx-players" if several else "quincunx-solitaire"
+    # Once more: what the adapter registered is forgotten where Ray is started a second time in a process.
+    register_env(env, SeatedGame if several else SolitaireRows)
     config.environment(env, env_config=arguments.options, disable_env_checking=True)
     config.env_runners(
         num_env_runners=arguments.num_env_runners,
