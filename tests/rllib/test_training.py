@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import ray
+from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 import agents
 from agents.first_sight import Network, PlayAgent, load_weights
+from agents.rllib_module import QPlayModule
 from quincunx_env.arena import compare, evaluate
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import checkpoint
@@ -136,6 +140,25 @@ def test_training_goes_on_when_all_env_runners_are_lost() -> None:
     while found == steps and time.monotonic() < end:  # until Ray has started another, there is nothing to learn from
         found = algorithm.train()["num_env_steps_sampled_lifetime"]
     assert found > steps
+    algorithm.stop()
+
+
+def test_dqn_learns_from_replayed_plays() -> None:
+    config = DQNConfig().environment("quincunx-solitaire")
+    config.env_runners(num_env_runners=0, gym_env_vectorize_mode="vector_entry_point", num_envs_per_env_runner=8)
+    config.training(num_steps_sampled_before_learning_starts=100, target_network_update_freq=100)
+    config.reporting(min_sample_timesteps_per_iteration=200)
+    config.rl_module(rl_module_spec=RLModuleSpec(QPlayModule, model_config={"rules": Rules()}))
+    algorithm = config.debugging(seed=1, log_level="ERROR").build_algo()
+    module = algorithm.learner_group._learner.module[DEFAULT_MODULE_ID]
+    first = [parameter.detach().clone() for parameter in module.parameters()]
+    results = [algorithm.train() for _ in range(2)]
+    assert all(np.isfinite(result["learners"][DEFAULT_MODULE_ID]["qf_loss"]) for result in results)
+    changed = [not parameter.equal(other) for parameter, other in zip(module.parameters(), first, strict=True)]
+    assert all(changed), "of the target network, too"
+    played = algorithm.env_runner_group.local_env_runner.module.get_state()
+    learned = module.get_state(inference_only=True)
+    assert all(np.array_equal(played[name], array) for name, array in learned.items())
     algorithm.stop()
 
 
