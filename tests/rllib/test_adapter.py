@@ -307,7 +307,7 @@ def test_targets_of_q_values_rest_on_legal_plays(double_q: bool) -> None:
     plays = before["action_mask"].argmax(dim=1)
     after_step, rewards, *_ = rows.step(plays.numpy())
     ended = torch.arange(32) < 4
-    batch = {
+    batch: dict[str, Any] = {
         Columns.OBS: before,
         Columns.NEXT_OBS: tensors(after_step),
         Columns.ACTIONS: plays,
