@@ -21,10 +21,14 @@ import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
+from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
+from ray.rllib.algorithms.dqn.torch.default_dqn_torch_rl_module import DefaultDQNTorchRLModule
 from ray.rllib.core.columns import Columns
+from ray.rllib.core.learner.utils import make_target_network
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
+from ray.rllib.utils.schedules.scheduler import Scheduler
 from ray.rllib.utils.torch_utils import FLOAT_MIN
 from ray.tune.registry import register_env
 
@@ -222,6 +226,66 @@ class MaskedModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # Ra
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Any:
         """Called by RLlib: float32 [B]."""
         return self.network(batch[Columns.OBS]["observations"])[1][:, 0] if embeddings is None else embeddings
+
+
+class MaskedQModule(DefaultDQNTorchRLModule):  # type: ignore[misc]  # Ray comes without types
+    """A network that says logits and value at once, for DQN; actions that the mask forbids are worth -inf.
+
+    RLlib draws no such action at random, plays none, and no target rests on one. As in every dueling network, an action
+    is worth the value and what its logit exceeds the mean of all allowed ones by.
+
+    A subclass says which network, in `make_network`; see `MaskedModule`.
+    """
+
+    network: torch.nn.Module
+
+    def make_network(self) -> torch.nn.Module:
+        """See `MaskedModule`."""
+        raise NotImplementedError
+
+    def setup(self) -> None:
+        """Called by RLlib, which adds to ``model_config`` what is read here.
+
+        Raises:
+            ValueError: for a configuration that asks for another form of DQN.
+        """
+        self.num_atoms: int = self.model_config["num_atoms"]
+        if self.num_atoms != 1 or not self.model_config["dueling"]:
+            raise ValueError("this module is a dueling network of expected values: set num_atoms=1 and dueling=True")
+        self.uses_double_q: bool = self.model_config["double_q"]
+        self.epsilon_schedule = Scheduler(self.model_config["epsilon"], framework=self.framework)
+        self.network = self.make_network()
+
+    def get_initial_state(self) -> dict[str, Any]:
+        """There is none to remember."""
+        return {}
+
+    def make_target_networks(self) -> None:
+        """Called by RLlib where the module learns."""
+        self._target_network = make_target_network(self.network)
+
+    def get_target_network_pairs(self) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
+        """The network and the copy that follows it."""
+        return [(self.network, self._target_network)]
+
+    def get_non_inference_attributes(self) -> list[str]:
+        """What env runners do without."""
+        return ["_target_network"]
+
+    def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """What all actions are worth, float32 [B, actions], by RLlib's name for it."""
+        return self._worth(self.network, batch)
+
+    def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """The same, as the copy sees it."""
+        return self._worth(self._target_network, batch)
+
+    def _worth(self, network: torch.nn.Module, batch: dict[str, Any]) -> dict[str, Any]:
+        observation = batch[Columns.OBS]
+        logits, value = network(observation["observations"])
+        allowed = observation["action_mask"] != 0
+        mean = (logits * allowed).sum(dim=1, keepdim=True) / allowed.sum(dim=1, keepdim=True)
+        return {QF_PREDS: (value + logits - mean).masked_fill(~allowed, -torch.inf)}
 
 
 register_env("quincunx-solitaire", SolitaireRows)

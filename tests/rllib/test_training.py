@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import ray
+from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
 import agents
 from agents.first_sight import Network, PlayAgent, load_weights
-from quincunx_env.arena import compare, evaluate
+from agents.rllib_module import QPlayModule
+from quincunx_env.arena import compare, evaluate, table
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import checkpoint
 from train import rllib as training
@@ -137,6 +142,52 @@ def test_training_goes_on_when_all_env_runners_are_lost() -> None:
         found = algorithm.train()["num_env_steps_sampled_lifetime"]
     assert found > steps
     algorithm.stop()
+
+
+def dqn_config(rows: int, **training: Any) -> DQNConfig:
+    config = DQNConfig().environment("quincunx-solitaire").training(**training)
+    config.env_runners(num_env_runners=0, gym_env_vectorize_mode="vector_entry_point", num_envs_per_env_runner=rows)
+    config.rl_module(rl_module_spec=RLModuleSpec(QPlayModule, model_config={"rules": Rules()}))
+    return config.debugging(seed=1, log_level="ERROR")
+
+
+def test_dqn_learns_from_replayed_plays() -> None:
+    config = dqn_config(8, num_steps_sampled_before_learning_starts=100, target_network_update_freq=100)
+    algorithm = config.reporting(min_sample_timesteps_per_iteration=200).build_algo()
+    module = algorithm.learner_group._learner.module[DEFAULT_MODULE_ID]
+    first = [parameter.detach().clone() for parameter in module.parameters()]
+    results = [algorithm.train() for _ in range(2)]
+    assert all(np.isfinite(result["learners"][DEFAULT_MODULE_ID]["qf_loss"]) for result in results)
+    changed = [not parameter.equal(other) for parameter, other in zip(module.parameters(), first, strict=True)]
+    assert all(changed), "of the target network, too"
+    played, learned = algorithm.get_module().network.trained(), module.network.trained()
+    assert same(played, learned)
+    assert evaluate(PlayAgent(played), 5).scores.shape == (5,)
+    algorithm.stop()
+
+
+@pytest.mark.slow
+def test_what_dqn_learns() -> None:
+    """`make test-rllib ARGS="-m slow -rP -k dqn"` prints a figure for the documentation."""
+    algorithm = dqn_config(
+        64,
+        gamma=1.0,
+        lr=1e-3,
+        train_batch_size_per_learner=256,
+        training_intensity=8,
+        target_network_update_freq=1000,
+        epsilon=[(0, 1.0), (15_000, 0.05)],
+        replay_buffer_config={"type": "EpisodeReplayBuffer", "capacity": 50_000},
+    ).build_algo()
+    begun = evaluate(PlayAgent(algorithm.get_module().network.trained()), 300, domain="validation")
+    steps = 0
+    while steps < 30_000:
+        steps = algorithm.train()[NUM_ENV_STEPS_SAMPLED_LIFETIME]
+    ended = evaluate(PlayAgent(algorithm.get_module().network.trained()), 300, domain="validation")
+    algorithm.stop()
+    print(f"\nafter {steps:,.0f} plays:")
+    print(table({"untrained": begun, "trained": ended}))
+    assert ended.ci95[0] > begun.ci95[1] + 20
 
 
 # --- The league ------------------------------------------------------------------------------------------------------
