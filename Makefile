@@ -25,7 +25,7 @@ test-slow: $(READY)  ## every combination of options at full length, on all core
 	$(RUN) pytest -m slow -n auto $(ARGS)
 
 test-oldest: $(CORE_READY)  ## the core tests on the oldest Gymnasium, without torch or stable-baselines3
-	$(CORE_VENV)/bin/python -m pytest -n auto tests --ignore tests/test_sb3.py --ignore tests/test_train.py $(ARGS)
+	$(CORE_VENV)/bin/python -m pytest -n auto tests --ignore tests/envs/test_sb3.py --ignore tests/train/test_train.py $(ARGS)
 
 test-rllib: $(RLLIB_READY)  ## the tests that need Ray, one after the other: each starts processes of its own
 	$(RLLIB_VENV)/bin/python -m pytest tests/rllib $(ARGS)

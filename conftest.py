@@ -6,7 +6,13 @@ import pytest
 
 from quincunx_env.envs.common import METADATA
 
-collect_ignore = [] if find_spec("ray") else ["tests/rllib", "quincunx_env/adapters/rllib.py"]
+collect_ignore = (
+    []
+    if find_spec("ray")
+    else [
+        *("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
+    ]
+)
 """What needs Ray, which has a virtual environment of its own: `make test-rllib`."""
 
 

@@ -15,10 +15,10 @@ from quincunx_env.adapters import sb3
 from quincunx_env.core.observation import Observer as AnyObserver
 from quincunx_env.envs.aec import CardGameAEC
 from quincunx_env.envs.batched import BatchedGames
-from quincunx_env.envs.learner import LearnerVectorEnv
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
-from quincunx_env.quincunx import FixedObserver
+from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
+from quincunx_env.quincunx import PaddedObserver
 
 HERE = Path(__file__).parent
 
@@ -35,7 +35,7 @@ Seats are counted from the observing one: seat 0 is oneself, seat 1 plays next. 
 where the rules leave them nothing to say. `env.unwrapped.observer.table()` prints the table of any environment.
 
 Cards are the ids of `quincunx_env.quincunx.cards` and `quincunx_env.spiral.cards`; cells count from the top left, row
-by row. `fixed_width=True` pads observations and actions of every form of Quincunx to four seats, 41 cards and the 81
+by row. `padded=True` pads observations and actions of every form of Quincunx to four seats, 41 cards and the 81
 cells of the open start, smaller grids in the middle, so that one network can play them all; `form` tells which it is.
 """
 
@@ -47,7 +47,7 @@ EXAMPLES: dict[str, AnyObserver] = {
     "Three players, open start, Simpleton, a match": Observer(
         Rules(num_players=3, start="open", simpleton=True, match=True)
     ),
-    "Any form of Quincunx with fixed width": FixedObserver(Rules()),
+    "Any form of Quincunx with fixed width": PaddedObserver(Rules()),
     "The spiral game, two deals": spiral.Observer(spiral.Rules()),
     "The spiral game, a single deal, with the preview": spiral.Observer(spiral.Rules(deals=1), preview=True),
 }
@@ -179,11 +179,11 @@ ENVIRONMENTS = {
     ),
     "learner": Page(
         "One learner among opponents",
-        "import gymnasium, quincunx_env\nfrom agents.greedy import greedy  # from a checkout\n\n"
-        'env = gymnasium.make("Quincunx/Learner-v0", opponents=greedy, num_players=2)',
+        "import gymnasium, quincunx_env\nfrom quincunx_agents.greedy import greedy  # from a checkout\n\n"
+        'env = gymnasium.make("Quincunx/VsOpponents-v0", opponents=greedy, num_players=2)',
         ("action_space",),
-        (LearnerVectorEnv, GamesVectorEnv),
-        (LearnerVectorEnv,),
+        (VsOpponentsVectorEnv, GamesVectorEnv),
+        (VsOpponentsVectorEnv,),
         picture="two-players",
     ),
     "quincunx": Page(
@@ -216,7 +216,7 @@ ENVIRONMENTS = {
     ),
     "sb3": Page(
         "stable-baselines3",
-        "from quincunx_env.adapters.sb3 import LearnerVecEnv, SolitaireVecEnv\n\n"
+        "from quincunx_env.adapters.sb3 import VsOpponentsVecEnv, SolitaireVecEnv\n\n"
         'env = SolitaireVecEnv(64, observation="flat")',
         ("num_envs", "action_space"),
         (sb3.SolitaireVecEnv, sb3.GamesVecEnv, SolitaireEnv),

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from quincunx_agents.greedy import greedy
 
-from agents.greedy import greedy
 from quincunx_env import Rules, render, spiral
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.games import observer_of
+from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
-from quincunx_env.record import Seeded
+from quincunx_env.registry import make_observer, spec_of
 from tests.pictures import PICTURES, reference
 
 HERE = Path(__file__).parent
@@ -31,8 +31,8 @@ def games() -> dict[Path, render.Frame]:
     rng = np.random.default_rng(0)
     painted = {}
     for name, (rules, plays) in GAMES.items():
-        observer = observer_of(rules, preview=True)
-        batch: Any = observer.BATCH(rules, 1)
+        observer = make_observer(rules, preview=True)
+        batch: Any = spec_of(rules).Batch(rules, 1)
         batch.reset(seed=8)
         for _ in range(plays):
             batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))

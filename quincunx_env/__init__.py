@@ -1,6 +1,6 @@
 """Quincunx and its kin: vectorised card games on a grid, as reinforcement-learning environments.
 
-Importing this registers with Gymnasium the solitaire, and one learner among opponents (``Quincunx/Learner-v0``):
+Importing this registers with Gymnasium the solitaire, and one learner among opponents (``Quincunx/VsOpponents-v0``):
 
 >>> import gymnasium, quincunx_env
 >>> env = gymnasium.make("Quincunx/Solitaire-v0")
@@ -19,11 +19,11 @@ from gymnasium.envs.registration import register
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.resample import resample
+from quincunx_env.notation.record import Record
+from quincunx_env.notation.text import parse_action, print_action, to_json, to_text
 from quincunx_env.quincunx import Batch, Deal, Game, Observer, Rules
 from quincunx_env.quincunx.cards import card_name, parse_card
 from quincunx_env.quincunx.scoring import RATINGS, Score
-from quincunx_env.record import Record
-from quincunx_env.text import parse_action, print_action, to_json, to_text
 
 __version__ = "0.1.0"
 
@@ -53,9 +53,9 @@ register(
 )
 
 register(
-    id="Quincunx/Learner-v0",
-    entry_point="quincunx_env.envs.learner:LearnerEnv",
-    vector_entry_point="quincunx_env.envs.learner:LearnerVectorEnv",
+    id="Quincunx/VsOpponents-v0",
+    entry_point="quincunx_env.envs.vs_opponents:VsOpponentsEnv",
+    vector_entry_point="quincunx_env.envs.vs_opponents:VsOpponentsVectorEnv",
 )
 
 if hasattr(pettingzoo, "register"):  # from 1.27 on

@@ -7,14 +7,14 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from textwrap import fill
 
 import quincunx_env
-from quincunx_env.arena.policies import short_names
+from quincunx_env.policies import registered_policies
 
 WELCOME = """\
 quincunx_env {version}, Python {python}, {libraries}
 
 Environments
   gymnasium.make("Quincunx/Solitaire-v0")  the solitaire; gymnasium.make_vec plays many at once
-  gymnasium.make("Quincunx/Learner-v0", opponents=policy, num_players=2)
+  gymnasium.make("Quincunx/VsOpponents-v0", opponents=policy, num_players=2)
                                            one learner among opponents; game="spiral" for the other game
   quincunx_env.quincunx_v0.env()           Quincunx for two to four players, for PettingZoo
   quincunx_env.spiral_v0.env()             the spiral game for two players, for PettingZoo
@@ -40,7 +40,7 @@ CHECKOUT = """\
 
 def main() -> None:
     """Print it."""
-    agents = ", ".join(sorted(short_names()))
+    agents = ", ".join(sorted(registered_policies()))
     text = WELCOME.format(
         version=quincunx_env.__version__,
         python=platform.python_version(),

@@ -1,14 +1,14 @@
 """Checks for environments of your own: does what a seat observes give away anything it cannot see?
 
 >>> from quincunx_env import quincunx_v0
->>> from quincunx_env.games import rules_of
+>>> from quincunx_env.registry import make_rules
 >>> def look(deals, actions, seat):
 ...     env = quincunx_v0.raw_env(num_players=3)
 ...     env.reset(options={"deal": list(deals)})
 ...     for action in actions:
 ...         env.step(action)
 ...     return env.observe(f"player_{seat}")
->>> assert_no_leak(look, rules_of("quincunx", num_players=3)) > 0
+>>> assert_no_leak(look, make_rules("quincunx", num_players=3)) > 0
 True
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.games import observer_of
+from quincunx_env.registry import make_observer, spec_of
 
 Deals = tuple[BaseDeal, ...]
 Look = Callable[[Deals, list[int], int], Any]
@@ -51,8 +51,8 @@ def assert_no_leak(look: Look, rules: BaseRules, *, games: int = 1, seed: int = 
     compared = 0
     for number in range(games):
         rng = np.random.default_rng([seed, number])
-        game: BaseGame[Any, Any] = observer_of(rules).BATCH.GAME.from_seed(rules, seed, number)
-        mask, actions = observer_of(rules).mask, list[int]()
+        game: BaseGame[Any, Any] = spec_of(rules).Game.from_seed(rules, seed, number)
+        mask, actions = make_observer(rules).mask, list[int]()
         while not game.over:
             for seat in range(rules.num_players) if len(actions) % 3 == number % 3 else ():
                 truth = look(game.deals, actions, seat)
@@ -72,12 +72,12 @@ def hide(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator) -> Deals
     The cards that it cannot see change places with each other, and later rounds are dealt anew. The actions so far are
     legal in the other game too.
     """
-    rules, observer = game.rules, observer_of(game.rules)
+    rules, observer = game.rules, make_observer(game.rules)
     hidden = sorted({*rules.deck} - {*observer.hidden(observer.observe(game, seat)).seen})
     changed = dict(zip(hidden, rng.permutation(hidden).tolist(), strict=True))
     now = [changed.get(card, card) for card in game.deals[game.round].cards]
     later = [rng.permutation(rules.deck).tolist() for _ in game.deals[game.round + 1 :]]
-    deals = tuple(game.DEAL.of_cards(rules, cards) for cards in (now, *later))
+    deals = tuple(spec_of(game.rules).Deal.of_cards(rules, cards) for cards in (now, *later))
     return (*game.deals[: game.round], *deals)
 
 

@@ -1,4 +1,4 @@
-"""Reference pictures of every variant: small PNGs of a position of each, which `tests/test_render.py` compares.
+"""Reference pictures of every variant: small PNGs of a position of each, which `tests/render/test_render.py` compares.
 
 ``python -m tests.pictures`` paints them anew, after a change of how games look.
 """

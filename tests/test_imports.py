@@ -7,92 +7,96 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+import quincunx_agents
 
 import quincunx_env
 
-ROOT = Path(quincunx_env.__file__).parent
-MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+LAYERS = {
+    "quincunx_env": (
+        *("core", "quincunx", "spiral", "registry", "policies", "statistics", "notation", "render", "oracle"),
+        *("testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "play", "__init__", "__main__"),
+    ),
+    "quincunx_agents": (
+        *("afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "__init__"),
+    ),
+}
+"""Modules and subpackages of each package: each imports from those before it, and a subpackage from itself."""
 
-LAYERS = (
-    "core",
-    "quincunx",
-    "spiral",
-    "games",
-    "text",
-    "record",
-    "render",
-    "yardstick",
-    "testing",
-    "envs",
-    "quincunx_v0",
-    "spiral_v0",
-    "adapters",
-    "arena",
-    "play",
-    "__init__",
-    "__main__",
-)
-"""Modules and subpackages: each imports from those before it, and a subpackage from itself."""
+ENGINES = {"core", "quincunx", "spiral", "registry", "policies"}
+"""The part of `quincunx_env` that agents are built on; `quincunx_agents.torch` uses its adapters, too."""
 
 GAMES = {"quincunx", "spiral"}
-"""Subpackages that know nothing of each other."""
+"""Subpackages that know nothing of each other, in either package."""
 
 WITHIN = (
-    "cards",
-    "grid",
-    "rules",
-    "deal",
-    "scoring",
-    "scene",
-    "game",
-    "notation",
-    "batch",
-    "observation",
-    "policy",
-    "resample",
-    "render",
+    *("cards", "grid", "rules", "deal", "scoring", "scene", "game", "notation", "batch", "observation", "padded"),
+    *("policy", "resample", "render", "spec"),
 )
 """Modules of `core` and of a game: each imports from those before it, others from all of them."""
 
-OUTSIDE = {"agents", "train", "tests"}
+OUTSIDE = {"train", "tests", "docs"}
 """A checkout has them, an installed package has not."""
 
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro"),
-    *("pygame", "textual", "rich"),
+    *("pygame", "textual", "rich", "safetensors"),
 }
-"""Nothing but an adapter, a program or a painter imports these when it is imported itself."""
+"""Loaded when a module that needs one of these is imported itself: adapters, programs, painters, networks."""
 
-PAINTERS = {Path("render/paint.py"), Path("render/window.py"), Path("play/terminal.py"), Path("play/window.py")}
-"""Imported by functions of `quincunx_env.render` and by programs, when there is something to show."""
-
-
-def layer(parts: tuple[str, ...]) -> str:
-    """The layer of a module of the package, from its path or dotted name without ``quincunx_env``."""
-    return parts[0].removesuffix(".py") if parts else "__init__"
+LOADS_HEAVY = {
+    "quincunx_env": ("adapters/", "render/paint.py", "render/window.py", "play/terminal.py", "play/window.py"),
+    "quincunx_agents": ("networks/weights_io.py", "torch/"),
+}
+"""Paths of modules that may import heavy libraries at their top; so may every ``__main__.py``."""
 
 
-def is_module(*parts: str) -> bool:
-    """Whether the package has a module or subpackage of this name."""
-    path = ROOT.joinpath(*parts)
+class Module(NamedTuple):
+    """A module of one of the two packages."""
+
+    package: str
+    path: Path
+    """Below the package."""
+
+    @property
+    def tree(self) -> ast.Module:
+        """Its source."""
+        return ast.parse((ROOTS[self.package] / self.path).read_text(encoding="utf-8"))
+
+    @property
+    def layer(self) -> str:
+        """Its place in `LAYERS`."""
+        return self.path.parts[0].removesuffix(".py")
+
+    def __str__(self) -> str:
+        return f"{self.package}/{self.path.as_posix()}"
+
+
+ROOTS = {package.__name__: Path(package.__path__[0]) for package in (quincunx_env, quincunx_agents)}
+MODULES = [
+    Module(package, path.relative_to(root)) for package, root in ROOTS.items() for path in sorted(root.rglob("*.py"))
+]
+
+
+def is_module(package: str, *parts: str) -> bool:
+    """Whether a package has a module or subpackage of this name."""
+    path = ROOTS[package].joinpath(*parts)
     return path.is_dir() or path.with_suffix(".py").exists()
 
 
-def imports(tree: ast.AST, module: Path, nested: bool = True) -> Iterator[tuple[str, ...]]:
+def imports(tree: ast.AST, module: Module, nested: bool = True) -> Iterator[tuple[str, ...]]:
     """What a module imports, as dotted names in parts; without ``nested`` only what it does when it is imported."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (tuple(alias.name.split(".")) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            package = ("quincunx_env", *module.parts[:-1])
+            package = (module.package, *module.path.parts[:-1])
             base = package[: len(package) - node.level + 1] if node.level else ()
             name = (*base, *(node.module.split(".") if node.module else ()))
             for alias in node.names:  # ``from quincunx_env.quincunx import scoring`` is a module, if there is one
-                yield (
-                    (*name, alias.name) if name[:1] == ("quincunx_env",) and is_module(*name[1:], alias.name) else name
-                )
+                yield (*name, alias.name) if name[0] in ROOTS and is_module(*name, alias.name) else name
         elif nested or not (
             isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             or (isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "__name__ == '__main__'"))
@@ -100,36 +104,42 @@ def imports(tree: ast.AST, module: Path, nested: bool = True) -> Iterator[tuple[
             yield from imports(node, module, nested)
 
 
-def parse(module: Path) -> ast.Module:
-    """The source of a module of the package."""
-    return ast.parse((ROOT / module).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_imports_run_one_way(module: Module) -> None:
+    layers, own = LAYERS[module.package], module.layer
+    assert own in layers, f"{module} is new: give it a place in LAYERS"
+    for name in imports(module.tree, module):
+        if name[0] != module.package:
+            continue
+        other = name[1] if len(name) > 1 else "__init__"
+        assert other in layers, f"{module} imports {'.'.join(name)}, which is no module"
+        inside = own == other and len(module.path.parts) > 1
+        assert inside or layers.index(other) < layers.index(own), f"{module} imports {'.'.join(name)}"
+        assert inside or not {own, other} <= GAMES, f"{module} imports {'.'.join(name)}"
+        stem = module.path.stem
+        if module.package == "quincunx_env" and inside and own in {"core", *GAMES} and stem in WITHIN and len(name) > 2:
+            assert WITHIN.index(name[2]) < WITHIN.index(stem), f"{module} imports {'.'.join(name)}"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
-def test_imports_run_one_way(module: Path) -> None:
-    own = layer(module.parts)
-    assert own in LAYERS, f"{module} is new: give it a place in LAYERS"
-    for name in imports(parse(module), module):
-        if name[0] == "quincunx_env":
-            other = layer(name[1:])
-            assert other in LAYERS, f"{module} imports {'.'.join(name)}, which is no module"
-            inside = own == other and len(module.parts) > 1
-            assert inside or LAYERS.index(other) < LAYERS.index(own), f"{module} imports {'.'.join(name)}"
-            assert inside or not {own, other} <= GAMES, f"{module} imports {'.'.join(name)}"
-            stem = module.stem
-            if inside and own in {"core", *GAMES} and stem in WITHIN and len(name) > 2:
-                assert WITHIN.index(name[2]) < WITHIN.index(stem), f"{module} imports {'.'.join(name)}"
+def test_environments_do_not_know_agents_and_agents_know_the_engines_alone(module: Module) -> None:
+    for name in imports(module.tree, module):
+        if module.package == "quincunx_env":
+            assert name[0] != "quincunx_agents", f"{module} imports {'.'.join(name)}: name policies by entry points"
+        elif name[0] == "quincunx_env":
+            allowed = ENGINES | ({"adapters"} if module.layer == "torch" else set())
+            assert name[1] in allowed, f"{module} imports {'.'.join(name)}"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
-def test_nothing_imports_from_a_checkout(module: Path) -> None:
-    assert not OUTSIDE & {name[0] for name in imports(parse(module), module)}
+def test_nothing_imports_from_a_checkout(module: Module) -> None:
+    assert not OUTSIDE & {name[0] for name in imports(module.tree, module)}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
-def test_only_adapters_import_heavy_libraries(module: Path) -> None:
-    if layer(module.parts) != "adapters" and module.name != "__main__.py" and module not in PAINTERS:
-        assert not HEAVY & {name[0] for name in imports(parse(module), module, nested=False)}
+def test_heavy_libraries_are_imported_where_they_are_needed(module: Module) -> None:
+    if module.path.name != "__main__.py" and not module.path.as_posix().startswith(LOADS_HEAVY[module.package]):
+        assert not HEAVY & {name[0] for name in imports(module.tree, module, nested=False)}
 
 
 def test_import_statements_of_all_kinds_are_seen() -> None:
@@ -144,26 +154,27 @@ from . import other
 if True:
     import ray
 class Here:
-    import agents
+    import train
 if TYPE_CHECKING:
     import matplotlib
 def later():
     import scipy
 """
-    module = Path("envs/new.py")
+    module = Module("quincunx_env", Path("envs/new.py"))
     found = [".".join(name) for name in imports(ast.parse(source), module)]
     assert found == [
         *("torch.nn", "quincunx_env.quincunx.cards", "quincunx_env.quincunx.scoring", "quincunx_env"),
-        *("quincunx_env.envs.solitaire", "quincunx_env.rules", "quincunx_env.envs", "ray", "agents", "matplotlib"),
+        *("quincunx_env.envs.solitaire", "quincunx_env.rules", "quincunx_env.envs", "ray", "train", "matplotlib"),
         "scipy",
     ]
     assert [".".join(name) for name in imports(ast.parse(source), module, nested=False)] == found[:-2]
 
 
-def test_importing_the_package_loads_no_heavy_library() -> None:
+@pytest.mark.parametrize("package", ROOTS)
+def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
     """In a fresh interpreter. PettingZoo may be loaded, as Gymnasium and NumPy are."""
-    program = "import sys, quincunx_env; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    program = f"import sys, {package}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
-    assert {"quincunx_env", "numpy", "gymnasium"} <= loaded
+    assert {package, "numpy", "gymnasium"} <= loaded
     assert not loaded & (HEAVY | OUTSIDE | {"pytest", "hypothesis"})

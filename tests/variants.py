@@ -13,14 +13,14 @@ import numpy as np
 from quincunx_env import spiral
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.games import kind_of
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import Score
-from tests import spiral_scorer
-from tests.scorer import EXTENDED_DECK, Cell, Form, Judgement, judge, legal_cells, penalty, simpleton
+from quincunx_env.registry import spec_of
+from tests import spiral_reference_scorer as spiral_scorer
+from tests.reference_scorer import EXTENDED_DECK, Cell, Form, Judgement, judge, legal_cells, penalty, simpleton
 
 NAMES = EXTENDED_DECK
 """The judge's name of a card, by its id."""
@@ -86,12 +86,12 @@ EVERY_GAME: dict[str, BaseRules] = {**VARIANTS, **SPIRAL}
 
 def new_game(rules: BaseRules, seed: int, number: int = 0) -> Any:
     """A seeded game in plain Python, whichever the rules are of."""
-    return kind_of(rules).observer.BATCH.GAME.from_seed(rules, seed, number)
+    return spec_of(rules).Game.from_seed(rules, seed, number)
 
 
 def new_batch(rules: BaseRules, num_games: int) -> Any:
     """A batch of finished games, likewise."""
-    return kind_of(rules).observer.BATCH(rules, num_games)
+    return spec_of(rules).Batch(rules, num_games)
 
 
 # --- The referee -----------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ _TABLE: dict[tuple[int, str], tuple[int, tuple[Cell, ...], int, int]] = {
 
 
 class Referee:
-    """Referees a game by the letter of the rules page, in printed names; `tests.scorer` judges its plays.
+    """Referees a game by the letter of the rules page, in printed names; `tests.reference_scorer` judges its plays.
 
     Knows of the engines only the options of `Rules` and the cards of a `Deal`. Its state is plain: ``board`` and
     ``order`` by (row, column), ``hands`` as sets, ``pile`` from the top.
@@ -200,7 +200,7 @@ def names(cards: Iterable[int]) -> list[str]:
 
 
 def spiral_referee(rules: spiral.Rules, deals: Sequence[spiral.Deal]) -> spiral_scorer.SpiralReferee:
-    """A referee of the spiral game for these deals; `tests.spiral_scorer` calls a card ``DECK[id]``."""
+    """A referee of the spiral game for these deals; `tests.spiral_reference_scorer` calls a card ``DECK[id]``."""
 
     def in_names(deal: spiral.Deal) -> spiral_scorer.Deal:
         starter, *dealt = (spiral_scorer.DECK[card] for card in deal.cards)

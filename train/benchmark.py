@@ -20,13 +20,13 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 import tyro
+from quincunx_agents.uniform import uniform
 from tqdm.auto import tqdm
 
-from agents.uniform import uniform
 from quincunx_env import Rules, quincunx_v0, spiral_v0
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.games import observer_of, rules_of
+from quincunx_env.registry import make_observer, make_rules, spec_of
 
 SOLITAIRE = "Quincunx/Solitaire-v0"
 RULES = Rules()
@@ -57,7 +57,7 @@ def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tup
 
     With ``next_step`` a game that has ended takes one more, ignored, action before the next is dealt.
     """
-    batch, rng = observer_of(rules).BATCH(rules, num_games), np.random.default_rng(0)
+    batch, rng = spec_of(rules).Batch(rules, num_games), np.random.default_rng(0)
     batch.reset(seed=0)
     actions: Actions = []
     count = 0
@@ -78,7 +78,7 @@ def plain_game(rules: BaseRules, name: str, plays: int) -> Door:
     """A game in plain Python alone: no observation, no mask."""
     actions, count = record(rules, 1, plays, next_step=False)
     script = [int(action[0]) for action in actions]
-    game_of = observer_of(rules).BATCH.GAME.from_seed
+    game_of = spec_of(rules).Game.from_seed
 
     def run() -> None:
         number = 0
@@ -137,9 +137,9 @@ def sb3(num_games: int, plays: int) -> Door:
 
 def engine(rules: BaseRules, name: str, plays: int, factored: bool = False) -> Door:
     """A batch engine with 4096 games, observation (pieces), mask and automatic reset."""
-    observer = observer_of(rules)
+    observer = make_observer(rules)
     actions, count = record(rules, 4096, plays, next_step=False)
-    batch: Any = observer.BATCH(rules, 4096)
+    batch: Any = spec_of(rules).Batch(rules, 4096)
 
     def run() -> None:
         batch.reset(seed=0)
@@ -192,14 +192,14 @@ def main(arguments: Arguments) -> None:
         engine(RULES, "batch engine, 4096 games, factored mask", many, factored=True),
         engine(RULES, "batch engine, 4096 games, joint mask", many),
     ]
-    two, grown, spiral = Rules(2), Rules(2, "open"), rules_of("spiral")
+    two, grown, spiral = Rules(2), Rules(2, "open"), make_rules("spiral")
     engines = [
         engine(RULES, "batch engine, solitaire", many),
         engine(two, "batch engine, two players from corners", many),
         engine(grown, "batch engine, two players, open start", many),
         engine(spiral, "batch engine, spiral game", many),
-        engine(rules_of("spiral", scoring="end"), "batch engine, spiral game scored at the end", many),
-        engine(rules_of("spiral", fifteens=True), "batch engine, spiral game with fifteens", many),
+        engine(make_rules("spiral", scoring="end"), "batch engine, spiral game scored at the end", many),
+        engine(make_rules("spiral", fifteens=True), "batch engine, spiral game with fifteens", many),
         plain_game(RULES, "plain game, solitaire", few),
         plain_game(two, "plain game, two players from corners", few),
         plain_game(spiral, "plain game, spiral game", few),

@@ -1,10 +1,10 @@
-"""Write a network of `agents.value` as ONNX, so that other languages and runtimes can play by it.
+"""Write a network of `quincunx_agents.networks.value` as ONNX, so that other languages and runtimes can play by it.
 
     python -m train.export players-v0                # writes players-v0.onnx
     python -m train.export runs/mine/mine.safetensors
 
 Inputs, for n positions of m plays each: ``told`` float32 [n, m, size], what is told of the position after each play
-(`agents.plays.Plays.told`); ``points`` float32 [n, m], what the play scores; ``mask`` bool [n, m], True for a play that
+(`quincunx_agents.afterstates.Plays.told`); ``points`` float32 [n, m], what the play scores; ``mask`` bool [n, m], True for a play that
 is legal. Outputs: ``worth`` float32 [n, m], minus infinity where the mask is
 False, and ``choice`` int64 [n], the play of most worth. The number of players is that of the forms the network has
 learned; where these differ, `--players` says which.
@@ -16,11 +16,11 @@ from pathlib import Path
 
 import torch
 import tyro
+from quincunx_agents.afterstates import SEATS
+from quincunx_agents.networks import value
 from torch import Tensor, nn
 
-from agents import value
-from agents.plays import SEATS
-from train.checkpoint import write_atomically
+from train.common.checkpoint import write_atomically
 from train.selfplay import Network
 
 
@@ -55,7 +55,7 @@ class Choice(nn.Module):
 def network_of(found: value.Network) -> Network:
     """The module that `train.selfplay` trains, with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.weights.items()}
-    layout = value.positions_of(value.FORMS[found.forms[0]]).LAYOUT
+    layout = value.feature_module_of(value.FORMS[found.forms[0]]).LAYOUT
     network = Network(layout, len(weights["sets.0.0.bias"]), len(weights["whole.0.bias"]))
     network.load_state_dict(weights)
     return network

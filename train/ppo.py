@@ -8,7 +8,7 @@
 
 A run lives in ``runs/<name>``: ``checkpoint.pt`` (everything needed to go on as if nothing had happened),
 ``tensorboard/``, and at the end ``evaluation.json``, ``learning_curve.png``, ``model.zip``, which
-``MaskablePPO.load`` opens, and ``<name>.safetensors``, which ``agents.load`` plays. While it learns, the agent is
+``MaskablePPO.load`` opens, and ``<name>.safetensors``, which ``quincunx_agents.load`` plays. While it learns, the agent is
 evaluated on ``validation`` deals; the final table is made on ``benchmark`` deals, which nothing has looked at before.
 """
 
@@ -23,21 +23,21 @@ import matplotlib
 import numpy as np
 import torch
 import tyro
+from quincunx_agents.greedy import greedy
+from quincunx_agents.networks.policy import save_weights
+from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
+from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_agents.uniform import uniform
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from tqdm.auto import tqdm
 
-from agents.first_sight import save_weights
-from agents.greedy import greedy
-from agents.network import VALUE_SCALE, PlayNetwork
-from agents.sb3_policy import NetworkPolicy, PlayPolicy
-from agents.uniform import uniform
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Evaluation, Policy, evaluate, table
 from quincunx_env.core.deal import Domain
 from quincunx_env.quincunx.rules import Rules
-from train import checkpoint
+from train.common import checkpoint
 
 matplotlib.use("Agg")  # pictures go to files; no display is needed
 import matplotlib.pyplot as plt
@@ -69,7 +69,7 @@ class Arguments:
     preview: bool = True
     """observe the points and draws of every legal play"""
     policy: Literal["play", "mlp"] = "play"
-    """play: the network of agents/network.py; mlp: stable-baselines3's MlpPolicy"""
+    """play: the network of agents/quincunx_agents/torch/networks.py; mlp: stable-baselines3's MlpPolicy"""
 
     num_envs: int = 512
     """games side by side"""
@@ -138,7 +138,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
     )
     model = make_model(arguments, env)
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
-    recorder = Recorder(arguments, folder, NetworkPolicy(model.policy, env.envs.observer))
+    recorder = Recorder(arguments, folder, SB3PolicyAgent(model.policy, env.envs.observer))
     if content is not None:
         restore(model, env, recorder, content)
 
@@ -158,7 +158,7 @@ def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
         raise SystemExit("--policy play reads the preview: leave out --no-preview, or use --policy mlp")
     own = arguments.policy == "play"
     return MaskablePPO(
-        PlayPolicy if own else "MlpPolicy",
+        QuincunxMaskablePolicy if own else "MlpPolicy",
         env,
         policy_kwargs={"observer": env.envs.observer} if own else {"net_arch": [256, 256]},
         n_steps=arguments.rollout,
@@ -185,7 +185,7 @@ class Recorder(BaseCallback):
     the games and the generators are in step, so that a run that goes on from a checkpoint is the run it was.
     """
 
-    def __init__(self, arguments: Arguments, folder: Path, policy: NetworkPolicy) -> None:
+    def __init__(self, arguments: Arguments, folder: Path, policy: SB3PolicyAgent) -> None:
         super().__init__()
         self.arguments = arguments
         self.folder = folder
@@ -283,7 +283,7 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
     checkpoint.write_atomically(folder / "model.zip", model.save)
     checkpoint.write_atomically(folder / "learning_curve.png", lambda path: draw(arguments, recorder.history, path))
     written = "evaluation.json, learning_curve.png, model.zip, tensorboard/"
-    if isinstance(network := model.policy.mlp_extractor, PlayNetwork):
+    if isinstance(network := model.policy.mlp_extractor, PolicyNetwork):
         save_weights(folder / f"{arguments.name}.safetensors", network.trained())
         written = f"{arguments.name}.safetensors, {written}"
     print(table(results))

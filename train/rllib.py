@@ -15,7 +15,7 @@ learner wins often enough against every member, measured on ``validation`` deals
 member that it beats most.
 
 A run lives in ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``), ``tensorboard/``, and at the end
-``evaluation.json``, measured on ``benchmark`` deals, and ``<name>.safetensors``, which ``agents.load`` plays without
+``evaluation.json``, measured on ``benchmark`` deals, and ``<name>.safetensors``, which ``quincunx_agents.load`` plays without
 Ray and without torch.
 """
 
@@ -32,6 +32,9 @@ import pyarrow.fs
 import ray
 import torch
 import tyro
+from quincunx_agents.networks.policy import Network, PolicyNetworkAgent, save_weights
+from quincunx_agents.torch.networks import VALUE_SCALE
+from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
@@ -42,15 +45,12 @@ from ray.tune.registry import register_env
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from agents.first_sight import Network, PlayAgent, save_weights
-from agents.network import VALUE_SCALE
-from agents.rllib_module import PlayModule
-from quincunx_env.adapters.rllib import SeatedGame, SolitaireRows
+from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
 from quincunx_env.arena import Agent, compare, evaluate, table
 from quincunx_env.core.deal import Domain
 from quincunx_env.quincunx.rules import Rules
-from train import checkpoint
-from train.league import MAIN, Matchmaking, place, taken_by, win_rates
+from train.common import checkpoint
+from train.common.league import MAIN, Matchmaking, place, taken_by, win_rates
 
 
 @dataclass
@@ -229,11 +229,11 @@ def main(arguments: Arguments) -> dict[str, Any]:
 def make_config(arguments: Arguments, state: State) -> PPOConfig:
     """RLlib's PPO, as near to that of stable-baselines3 in ``train/ppo.py`` as it can be."""
     several, rows = arguments.players > 1, arguments.num_envs_per_env_runner
-    module = RLModuleSpec(PlayModule, model_config={"rules": arguments.rules})
+    module = RLModuleSpec(PPOPolicyNetworkModule, model_config={"rules": arguments.rules})
     config = PPOConfig()
     env = "quincunx-players" if several else "quincunx-solitaire"
     # Once more: what the adapter registered is forgotten where Ray is started a second time in a process.
-    register_env(env, SeatedGame if several else SolitaireRows)
+    register_env(env, CardGameMultiAgentEnv if several else SolitaireRLlibVectorEnv)
     config.environment(env, env_config=arguments.options, disable_env_checking=True)
     config.env_runners(
         num_env_runners=arguments.num_env_runners,
@@ -389,10 +389,10 @@ def measure(
 ) -> dict[str, float]:
     """How strong the network is: alone in the solitaire, else in one seat against an agent."""
     if arguments.players == 1:
-        score = evaluate(PlayAgent(network), deals, rules=arguments.rules, domain=domain)
+        score = evaluate(PolicyNetworkAgent(network), deals, rules=arguments.rules, domain=domain)
         low, high = score.ci95
         return {"mean": score.mean, "low": low, "high": high, "lost": float(score.lost.mean())}
-    agents: list[Agent | str] = [PlayAgent(network), against or arguments.against]
+    agents: list[Agent | str] = [PolicyNetworkAgent(network), against or arguments.against]
     games = compare(agents, deals, rules=arguments.rules, domain=domain, names=["trained", "other"])
     won, margin = games.win_rate(), games.margin()
     found = {"won": won.value, "low": won.low, "high": won.high, "even": float(games.even[0])}
@@ -404,7 +404,11 @@ def report(arguments: Arguments, folder: Path, network: Network, state: State) -
     deals, rules = arguments.test_deals, arguments.rules
     results: dict[str, Any]
     if arguments.players == 1:
-        agents: dict[str, Agent | str] = {"uniform": "uniform", "greedy": "greedy", "trained": PlayAgent(network)}
+        agents: dict[str, Agent | str] = {
+            "uniform": "uniform",
+            "greedy": "greedy",
+            "trained": PolicyNetworkAgent(network),
+        }
         evaluations = {name: evaluate(agent, deals, rules=rules) for name, agent in agents.items()}
         results = {name: evaluation.to_json() for name, evaluation in evaluations.items()}
         print(table(evaluations))

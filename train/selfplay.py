@@ -1,4 +1,4 @@
-r"""Train the networks of `agents.value` by self-play: one for several forms of Quincunx, one for the spiral game.
+r"""Train the networks of `quincunx_agents.networks.value` by self-play: one for several forms of Quincunx, one for the spiral game.
 
     python -m train.selfplay                                          # two to four players, both starts
     python -m train.selfplay --forms solitaire --name solitaire-v0 --candidates 0 --temperature 2 --trace 0.7 \
@@ -41,23 +41,23 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import tyro
+from quincunx_agents.afterstates import SEATS, Bools, Floats, Ints, Layout, Plays
+from quincunx_agents.networks import value
+from quincunx_agents.networks.value import FORMS, VALUE_SCALE, ValueAgent, feature_module_of, judge_plays, save_weights
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from agents import value
-from agents.plays import SEATS, Bools, Floats, Ints, Layout, Plays
-from agents.value import FORMS, VALUE_SCALE, ValueAgent, judge_plays, positions_of, save_weights
 from quincunx_env.arena import compare, evaluate, resolve
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.common import end_rewards
-from quincunx_env.games import observer_of
 from quincunx_env.quincunx.rules import Rules
-from train import checkpoint
-from train.pool import Member, Pool, Sampling
+from quincunx_env.registry import make_observer, spec_of
+from train.common import checkpoint
+from train.common.opponents import Member, Pool, Sampling
 
 matplotlib.use("Agg")  # pictures go to files; no display is needed
 import matplotlib.pyplot as plt
@@ -72,7 +72,7 @@ class Arguments:
     resume: bool = False
     """go on from the last checkpoint of the run"""
     forms: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
-    """what is played, names of `agents.value.FORMS`, all of one game"""
+    """what is played, names of `quincunx_agents.networks.value.FORMS`, all of one game"""
     reward: Literal["margin", "outcome"] = "margin"
     """what the network learns to make: points more than the others, or wins"""
     seed: int = 0
@@ -146,7 +146,7 @@ MAY_CHANGE = ("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_ev
 
 
 class Network(nn.Module):
-    """What `agents.value.judge` computes, for learning.
+    """What `quincunx_agents.networks.value.judge` computes, for learning.
 
     Args:
         layout: what is told of a position.
@@ -182,7 +182,7 @@ class Network(nn.Module):
         return said
 
     def weights(self) -> dict[str, Floats]:
-        """By name, as `agents.value.judge` takes them."""
+        """By name, as `quincunx_agents.networks.value.judge` takes them."""
         return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
 
 
@@ -190,7 +190,7 @@ class Network(nn.Module):
 
 
 Weights = dict[str, Floats]
-"""By name, as `agents.value.judge` takes them."""
+"""By name, as `quincunx_agents.networks.value.judge` takes them."""
 
 Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of earlier selves."""
@@ -200,7 +200,7 @@ class Lessons(NamedTuple):
     """Positions after B plays, and what came of them. Half precision: there are many."""
 
     told: npt.NDArray[np.float16]
-    """[B, size], see `agents.plays.Layout`."""
+    """[B, size], see `quincunx_agents.afterstates.Layout`."""
     target: Floats
     """[B, SEATS]: points for each seat from the mover on."""
     seats: Ints
@@ -211,13 +211,13 @@ class Decisions(NamedTuple):
     """B positions of the learner with M plays each, for PPO."""
 
     told: npt.NDArray[np.float16]
-    """[B, M, size], see `agents.plays.Layout`."""
+    """[B, M, size], see `quincunx_agents.afterstates.Layout`."""
     known: Floats
     """[B, M]: what is known of each play in points, minus infinity where there is none."""
     judged: Bools
     """[B, M]: where the network has its say."""
     shares: Floats
-    """[B, SEATS]: see `agents.value.shares`."""
+    """[B, SEATS]: see `quincunx_agents.networks.value.shares`."""
     chosen: Ints
     """[B]: which play was made."""
     chance: Floats
@@ -255,8 +255,8 @@ def play(
     clock: Clock,
 ) -> tuple[Lessons, Decisions | None]:
     """Play a round of each of the deals seeded ``seed`` on, and say what came of it."""
-    game, observer = positions_of(rules), observer_of(rules, preview=True)
-    batch: Any = observer.BATCH(rules, games)
+    game, observer = feature_module_of(rules), make_observer(rules, preview=True)
+    batch: Any = spec_of(rules).Batch(rules, games)
     batch.reset(seed=seed)
     players, by_margin = rules.num_players, arguments.reward == "margin"
     shares = value.shares(players) if by_margin else value.shares(1)
@@ -327,7 +327,7 @@ class Ply(NamedTuple):
     judged: Bools
     """[n]: whether that was not known."""
     told: npt.NDArray[np.float16]
-    """[n, size]: the position after the play, see `agents.plays.Layout`."""
+    """[n, size]: the position after the play, see `quincunx_agents.afterstates.Layout`."""
     mine: Ints | None = None
     """[d]: where the learner itself decided, for PPO."""
     decisions: Decisions | None = None
@@ -578,7 +578,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         raise SystemExit("--forms: a network plays forms of one game")
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
-    network = Network(positions_of(FORMS[arguments.forms[0]]).LAYOUT, arguments.set_width, arguments.width)
+    network = Network(feature_module_of(FORMS[arguments.forms[0]]).LAYOUT, arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     folder = Path("runs") / arguments.name

@@ -1,8 +1,8 @@
 """The games for Ray RLlib, on its new API stack: the solitaire as a vector environment, the others for several agents.
 
 Observations are dictionaries as RLlib's own action-masking module expects them: ``observations``, the flat vector, and
-``action_mask``, both float32. Importing this module registers `SolitaireRows` as ``quincunx-solitaire`` and
-`SeatedGame` as ``quincunx-players``; the latter needs ``disable_env_checking``, because RLlib's check plays at random.
+``action_mask``, both float32. Importing this module registers `SolitaireRLlibVectorEnv` as ``quincunx-solitaire`` and
+`CardGameMultiAgentEnv` as ``quincunx-players``; the latter needs ``disable_env_checking``, because RLlib's check plays at random.
 
     config = PPOConfig()
     config.environment("quincunx-solitaire", env_config={"flush": True})
@@ -56,7 +56,7 @@ def masked_space(observer: Observer) -> spaces.Dict:
     return spaces.Dict({"observations": spaces.Box(low, high), "action_mask": mask})
 
 
-class SolitaireRows(SolitaireVectorEnv):
+class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
     """Quincunx solitaire, many games at once, for ``gym_env_vectorize_mode="vector_entry_point"``.
 
     `quincunx_env.envs.vector.GamesVectorEnv` tells of masks, ends and resets. Row i seeded s plays the deals of
@@ -97,7 +97,7 @@ class SolitaireRows(SolitaireVectorEnv):
         return info  # it is in the observation
 
 
-class SeatedGame(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
+class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
     """A game for several players as RLlib's environment for several agents: they take turns.
 
     ## Agents
@@ -191,7 +191,7 @@ class SeatedGame(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without type
         self.aec.close()
 
 
-class MaskedModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # Ray comes without types
+class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # Ray comes without types
     """A network that says logits and value at once, for PPO; actions that the mask forbids have no probability.
 
     A subclass says which, in `make_network`. It reads observations float32 [B, size] and returns logits [B, actions]
@@ -228,19 +228,19 @@ class MaskedModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # Ra
         return self.network(batch[Columns.OBS]["observations"])[1][:, 0] if embeddings is None else embeddings
 
 
-class MaskedQModule(DefaultDQNTorchRLModule):  # type: ignore[misc]  # Ray comes without types
+class MaskedDQNModule(DefaultDQNTorchRLModule):  # type: ignore[misc]  # Ray comes without types
     """A network that says logits and value at once, for DQN; actions that the mask forbids are worth -inf.
 
     RLlib draws no such action at random, plays none, and no target rests on one. As in every dueling network, an action
     is worth the value and what its logit exceeds the mean of all allowed ones by.
 
-    A subclass says which network, in `make_network`; see `MaskedModule`.
+    A subclass says which network, in `make_network`; see `MaskedPPOModule`.
     """
 
     network: torch.nn.Module
 
     def make_network(self) -> torch.nn.Module:
-        """See `MaskedModule`."""
+        """See `MaskedPPOModule`."""
         raise NotImplementedError
 
     def setup(self) -> None:
@@ -288,5 +288,5 @@ class MaskedQModule(DefaultDQNTorchRLModule):  # type: ignore[misc]  # Ray comes
         return {QF_PREDS: (value + logits - mean).masked_fill(~allowed, -torch.inf)}
 
 
-register_env("quincunx-solitaire", SolitaireRows)
-register_env("quincunx-players", SeatedGame)
+register_env("quincunx-solitaire", SolitaireRLlibVectorEnv)
+register_env("quincunx-players", CardGameMultiAgentEnv)

@@ -13,9 +13,9 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from quincunx_env.envs.learner import LearnerVectorEnv
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
+from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 
 
 class GamesVecEnv(VecEnv):
@@ -133,7 +133,7 @@ class SolitaireVecEnv(GamesVecEnv):
     """Quincunx solitaire, ``num_envs`` games over the batch engine.
 
     ## Description
-    `SolitaireVecEnv` plays the solitaire and `LearnerVecEnv` one seat of a game for several players, with the options,
+    `SolitaireVecEnv` plays the solitaire and `VsOpponentsVecEnv` one seat of a game for several players, with the options,
     actions and observations of the Gymnasium environments. One batch engine plays all games; no subprocess is needed.
 
     Args:
@@ -145,17 +145,17 @@ class SolitaireVecEnv(GamesVecEnv):
         super().__init__(SolitaireVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))
 
 
-class LearnerVecEnv(GamesVecEnv):
+class VsOpponentsVecEnv(GamesVecEnv):
     """A game for several players, one seat of ``num_envs`` games played from outside.
 
     ``envs.set_pool(...)`` changes whom the learner meets while it learns.
 
     Args:
         num_envs: games side by side.
-        options: those of `LearnerVectorEnv`, except ``autoreset_mode``, ``copy`` and ``render_mode``.
+        options: those of `VsOpponentsVectorEnv`, except ``autoreset_mode``, ``copy`` and ``render_mode``.
     """
 
-    envs: LearnerVectorEnv
+    envs: VsOpponentsVectorEnv
 
     def __init__(self, num_envs: int, **options: Any) -> None:
-        super().__init__(LearnerVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))
+        super().__init__(VsOpponentsVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))

@@ -18,18 +18,18 @@ package itself; intervals of comparisons, tournaments, reports, pictures and the
 
 from quincunx_env.arena.comparison import Comparison, Estimate, compare
 from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
-from quincunx_env.arena.policies import resolve
 from quincunx_env.arena.reporting import Report, report
 from quincunx_env.arena.tournaments import Tournament, tournament
-from quincunx_env.core.policy import Agent, Player, Policy
+from quincunx_env.core.policy import Agent, Policy, PolicyFactory
+from quincunx_env.policies import resolve
 
 __all__ = [
     "Agent",
     "Comparison",
     "Estimate",
     "Evaluation",
-    "Player",
     "Policy",
+    "PolicyFactory",
     "Report",
     "Tournament",
     "adjusted_mean",

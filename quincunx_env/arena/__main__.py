@@ -30,8 +30,8 @@ except ModuleNotFoundError as error:
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
 from quincunx_env.arena.tournaments import tournament
+from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.files import write_atomically
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena.games import Bools, Floats, Ints, Setting, concatenate, one_and_others, play, seatings
-from quincunx_env.arena.policies import name_of, resolve
+from quincunx_env.arena.matches import Bools, Floats, Ints, Setting, concatenate, one_and_others, play, seatings
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import display_name, resolve
 from quincunx_env.quincunx.rules import Rules
 
 
@@ -188,7 +188,7 @@ def compare(
     rules = rules or Rules(num_players=2)
     if rules.num_players < 2:
         raise ValueError("compare needs rules for several players, got the solitaire; use evaluate")
-    names = list(map(name_of, policies)) if names is None else list(names)
+    names = list(map(display_name, policies)) if names is None else list(names)
     if len(names) != len(policies):
         raise ValueError(f"there are {len(policies)} policies and {len(names)} names")
     found = [resolve(policy) for policy in policies]

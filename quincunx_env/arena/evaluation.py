@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.arena.comparison import Estimate
-from quincunx_env.arena.games import Played, Setting, concatenate, play
-from quincunx_env.arena.policies import named, resolve
-from quincunx_env.arena.stored import play_lineups
+from quincunx_env.arena.matches import Played, Setting, concatenate, play
+from quincunx_env.arena.runner import play_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
+from quincunx_env.policies import by_display_name, resolve
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
@@ -144,7 +144,7 @@ def evaluate_all(
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
-    policies, setting = named(policies), Setting(_solitaire(rules), domain, first, deals, seed, chunk)
+    policies, setting = by_display_name(policies), Setting(_solitaire(rules), domain, first, deals, seed, chunk)
     lineups = [(name,) for name in policies]
     played = play_lineups(policies, lineups, setting, out, workers, progress, ray)
     return {name: _evaluation(played[name,], lost_value) for name in policies}

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.arena.comparison import Estimate
-from quincunx_env.arena.games import Floats
+from quincunx_env.arena.matches import Floats
 
 
 @dataclass(frozen=True)

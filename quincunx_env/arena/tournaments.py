@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quincunx_env.arena.comparison import Comparison, Estimate
-from quincunx_env.arena.games import Floats, Setting, one_and_others, seatings
-from quincunx_env.arena.policies import named
-from quincunx_env.arena.stored import play_lineups
+from quincunx_env.arena.matches import Floats, Setting, one_and_others, seatings
+from quincunx_env.arena.runner import play_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def tournament(
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
-    rules, policies = rules or Rules(num_players=2), named(policies)
+    rules, policies = rules or Rules(num_players=2), by_display_name(policies)
     if rules.num_players < 2:
         raise ValueError("a tournament needs rules for several players, got the solitaire; use evaluate_all")
     if len(policies) < 2:

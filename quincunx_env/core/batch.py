@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.deal import MAX_SEED, BaseDeal, Domain, check_seed, shuffle
+from quincunx_env.core.deal import MAX_SEED, BaseDeal, Domain, check_deals, check_seed, shuffle
 from quincunx_env.core.game import BaseGame, IllegalAction
 from quincunx_env.core.rules import BaseRules
 
@@ -48,8 +48,6 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         seed, game: int64 [B], which seeded deal this is; -1 where the deal was handed in.
     """
 
-    GAME: ClassVar[type[BaseGame[Any, Any]]]
-    """The class of the same game in plain Python."""
     VERSION: ClassVar[int] = 1
     """Rises when the arrays of `state_arrays` change their meaning."""
     STATE: ClassVar[tuple[str, ...]] = (
@@ -132,6 +130,10 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         """
 
     @abstractmethod
+    def deals(self, row: int) -> tuple[Any, ...]:
+        """The deals of one game, one for each round."""
+
+    @abstractmethod
     def to_game(self, row: int) -> AnyGame:
         """A plain copy of one game, in the same state."""
 
@@ -197,17 +199,13 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     def _check_deals(self, deals: Sequence[BaseDeal | Sequence[BaseDeal]], count: int) -> npt.NDArray[np.int8]:
         if isinstance(deals, BaseDeal) or len(deals) != count:
             raise ValueError(f"{count} games are reset and need a deal each")
-        games = [self.GAME(self.rules, deal) for deal in deals]
-        return np.array([[deal.cards for deal in game.deals] for game in games], np.int8)
+        rounds = [check_deals(self.rules, deal) for deal in deals]
+        return np.array([[deal.cards for deal in game] for game in rounds], np.int8)
 
     @property
     def resets(self) -> Ints:
         """int64 [B]: how often each row has been dealt since it was seeded, less one; -1 before the first deal."""
         return self._row_resets
-
-    def deals(self, row: int) -> tuple[Any, ...]:
-        """The deals of one game, one for each round."""
-        return tuple(self.GAME.DEAL.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
 
     # --- Play --------------------------------------------------------------------------------------------------------
 

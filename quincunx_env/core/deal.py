@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ MAX_SEED = 2**63
 """Seeds lie below this, so that row i of a batch can be seeded ``seed + i``."""
 
 Groups = tuple[tuple[int, ...], ...]
+AnyDeal = TypeVar("AnyDeal", bound="BaseDeal")
 
 
 class BaseDeal(ABC):
@@ -112,6 +113,20 @@ class BaseDeal(ABC):
 
     def _sizes(self) -> str:
         return " | ".join(" / ".join(str(len(group)) for group in groups) for groups in self.parts)
+
+
+def check_deals(rules: BaseRules, deals: AnyDeal | Sequence[AnyDeal]) -> tuple[AnyDeal, ...]:
+    """A deal for each round, checked against the rules; a single round takes a bare deal too.
+
+    Raises:
+        ValueError: if the number of deals is wrong, or one of them does not fit the rules.
+    """
+    rounds = (deals,) if isinstance(deals, BaseDeal) else tuple(deals)
+    if len(rounds) != rules.num_rounds:
+        raise ValueError(f"these rules play {rules.num_rounds} rounds and need a deal for each, got {len(rounds)}")
+    for deal in rounds:
+        deal.check(rules)
+    return rounds
 
 
 def check_seed(seed: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from quincunx_env.core.deal import BaseDeal, Domain
+from quincunx_env.core.deal import BaseDeal, Domain, check_deals
 from quincunx_env.core.rules import BaseRules
 
 AnyRules = TypeVar("AnyRules", bound=BaseRules)
@@ -39,8 +39,6 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     __slots__ = ("board", "deals", "hands", "mover", "over", "ply", "round", "rules", "scores", "totals")
 
-    DEAL: ClassVar[type[BaseDeal]]
-    """The class of its deals."""
     COPIED: ClassVar[tuple[str, ...]]
     """Attributes that change in place."""
     DERIVED: ClassVar[tuple[str, ...]] = ()
@@ -63,19 +61,17 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         cls._names = (*BaseGame.__slots__, *cls.__slots__)
 
     def __init__(self, rules: AnyRules, deals: AnyDeal | Sequence[AnyDeal]) -> None:
-        deals = (deals,) if isinstance(deals, BaseDeal) else tuple(deals)
-        if len(deals) != rules.num_rounds:
-            raise ValueError(f"these rules play {rules.num_rounds} rounds and need a deal for each, got {len(deals)}")
-        for deal in deals:
-            deal.check(rules)
-        self._begin(rules, deals)
+        self._begin(rules, check_deals(rules, deals))
 
     @classmethod
+    @abstractmethod
     def from_seed(cls, rules: AnyRules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
         """The game number ``game`` of the row seeded ``seed``."""
-        new = cls.__new__(cls)  # nothing to check: such deals fit the rules
-        rounds = range(rules.num_rounds)
-        deals: Any = tuple(cls.DEAL.from_seed(rules, seed, game, round, domain) for round in rounds)
+
+    @classmethod
+    def _dealt(cls, rules: AnyRules, deals: tuple[AnyDeal, ...]) -> Self:
+        """A game from deals that are known to fit the rules."""
+        new = cls.__new__(cls)
         new._begin(rules, deals)
         return new
 

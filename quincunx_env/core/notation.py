@@ -11,7 +11,7 @@ AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
 
 
 class BaseNotation(ABC, Generic[AnyGame]):
-    """How a game is written. It has no state: there is one of each game, in `quincunx_env.games`."""
+    """How a game is written. It has no state: there is one of each game, in `quincunx_env.registry`."""
 
     NAMES: ClassVar[Names]
 

@@ -7,7 +7,7 @@ else. Seats are counted from the observing one: 0 is oneself, 1 the next to move
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,14 +65,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     Attributes:
         pieces: the parts of an observation, in order.
         counts: meaning and range of each entry of the piece ``counts``, by name.
-        slices: where each piece lies in the flat spelling.
-        size: length of the flat spelling.
+        slices: where each piece lies in the flat codec.
+        size: length of the flat codec.
         num_actions: A; actions are the integers below.
         factors: where an action is a card and a cell: how many of each there are; otherwise None.
     """
-
-    BATCH: ClassVar[type[BaseBatch[Any, Any]]]
-    """The class of the games it observes many at once."""
 
     def __init__(self, rules: AnyRules, preview: bool = False) -> None:
         self.rules = rules
@@ -88,6 +85,10 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         self.size: int = ends[-1]
 
     # --- What a game says --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def make_batch(self, num_games: int) -> AnyBatch:
+        """A new batch of games by these rules; `BaseBatch.reset` deals them."""
 
     @abstractmethod
     def _counts(self) -> dict[str, Count]:
@@ -142,13 +143,13 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- Spaces and tables -------------------------------------------------------------------------------------------
 
     def dict_space(self) -> spaces.Dict:
-        """Space of the ``pieces`` spelling."""
+        """Space of the ``pieces`` codec."""
         return spaces.Dict(
             {piece.name: spaces.Box(*self._limits(piece), piece.shape, piece.dtype) for piece in self.pieces}
         )
 
     def flat_space(self) -> spaces.Box:
-        """Space of the ``flat`` spelling: int16 [size]."""
+        """Space of the ``flat`` codec: int16 [size]."""
         low, high = (
             np.concatenate([np.broadcast_to(self._limits(piece)[end], piece.shape).ravel() for piece in self.pieces])
             for end in (0, 1)
@@ -183,7 +184,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return {name: piece.copy() for name, piece in self._pieces(game, seat).items()}
 
     def observe_flat(self, game: AnyGame, seat: int = 0) -> Flat:
-        """The same in the flat spelling."""
+        """The same in the flat codec."""
         parts = [piece.ravel() for piece in self._pieces(game, seat).values()]
         return np.concatenate(parts, dtype=np.int16)
 

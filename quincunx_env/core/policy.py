@@ -28,7 +28,7 @@ class Policy(Protocol):
         ...
 
 
-class Player(Protocol):
+class PolicyFactory(Protocol):
     """Makes policies: an agent that must be told the rules, such as one that searches through games to come."""
 
     def for_rules(self, rules: BaseRules) -> Policy:
@@ -40,7 +40,7 @@ class Player(Protocol):
         ...
 
 
-Agent = Policy | Player
+Agent = Policy | PolicyFactory
 """What can be asked to play."""
 
 

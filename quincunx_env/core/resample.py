@@ -61,7 +61,7 @@ def resample(
         [counts[f"{kind}_{offset}"] for offset in offsets]
         for kind in ("score", "total" if rules.num_rounds > 1 else "score")
     )
-    batch: Any = own.BATCH(rules, n)
+    batch: Any = own.make_batch(n)
     batch.reset(rng.integers(MAX_SEED, size=n))  # the games after this one are unknown too
     batch.set_position(
         decks=decks,

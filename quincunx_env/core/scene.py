@@ -76,7 +76,7 @@ class Seat(NamedTuple):
     won: bool = False
 
 
-class Play(NamedTuple):
+class ScoredPlay(NamedTuple):
     """A card on its cell, and what it scored or would score."""
 
     title: str
@@ -125,9 +125,9 @@ class Scene:
     mover: int
     pile: int | None = None
     """Cards left to draw; None where there is no pile."""
-    last: Play | None = None
+    last: ScoredPlay | None = None
     """The last play of the round."""
-    pending: Play | None = None
+    pending: ScoredPlay | None = None
     """A play that has been chosen and waits for the announcement of its points."""
     rows_score: Mapping[int, int] = field(default_factory=dict)
     """Points by row, where rows score."""
@@ -187,14 +187,14 @@ class Scene:
         faces = [self.faces[card] for card in cards]
         return [coloured(face) if colour else face.name for face in faces]
 
-    def _score(self, play: Play) -> str:
+    def _score(self, play: ScoredPlay) -> str:
         if not play.scored:
             return ""
         points = f": {play.points} points"
         draws = f" and {play.draws} draw{'s' * (play.draws > 1)}" if play.draws else ""
         return points + draws + "".join(f"\n    {line}" for line in self.sums(play))
 
-    def sums(self, play: Play) -> list[str]:
+    def sums(self, play: ScoredPlay) -> list[str]:
         """Each kind of part in words: ``basic 4 (0, 1), 9 (1, 2)``."""
         names = dict.fromkeys(part.name for part in play.parts)
         return [f"{name} " + ", ".join(self._part(part) for part in play.parts if part.name == name) for name in names]

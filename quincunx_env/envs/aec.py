@@ -12,7 +12,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Mask
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.envs.common import METADATA, REWARDS, DealSequence, Game, Spelling, check_option, margin, outcome
+from quincunx_env.envs.common import METADATA, REWARDS, DealSequence, EnvCodec, Game, check_option, margin, outcome
 from quincunx_env.render import Frame, Renderer
 
 
@@ -48,7 +48,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
         preview: observe what every legal play would bring.
-        fixed_width: observations and actions have one layout under all rules of the game.
+        padded: observations and actions have one layout under all rules of the game.
         illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the episode.
         illegal_reward: what the offender then gets; the others get 0.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
@@ -69,7 +69,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         reward: Literal["margin", "points", "outcome"] = "margin",
         mask_in: Literal["obs", "info", "both"] = "obs",
         preview: bool = False,
-        fixed_width: bool = False,
+        padded: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
         illegal_reward: float = -1.0,
         render_mode: str | None = None,
@@ -80,8 +80,8 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
         self.rules = rules
-        self.spelling = Spelling(rules, "flat", preview, illegal=illegal, fixed_width=fixed_width)
-        self.observer = self.spelling.observer
+        self.codec = EnvCodec(rules, "flat", preview, illegal=illegal, padded=padded)
+        self.observer = self.codec.observer
         self.reward = reward
         self.illegal_reward = illegal_reward
         self.render_mode = render_mode
@@ -96,12 +96,12 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self._observation_spaces: dict[str, spaces.Space[Any]] = {}
         self._action_spaces: dict[str, spaces.Space[Any]] = {}
         for agent in self.possible_agents:
-            observation = self.spelling.observation_space()
+            observation = self.codec.observation_space()
             if self._mask_in_obs:
                 mask = spaces.Box(0, 1, (self.observer.num_actions,), np.int8)
                 observation = spaces.Dict({"observation": observation, "action_mask": mask})
             self._observation_spaces[agent] = observation
-            self._action_spaces[agent] = self.spelling.action_space()
+            self._action_spaces[agent] = self.codec.action_space()
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The same object for an agent every time."""
@@ -133,7 +133,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         Raises:
             ValueError: for a seed or a deal that cannot be used; nothing has changed then.
         """
-        self._game = self._deals.deal(self.observer.BATCH.GAME, self.rules, seed, (options or {}).get("deal"))
+        self._game = self._deals.deal(self.rules, seed, (options or {}).get("deal"))
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -166,9 +166,9 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             self._was_dead_step(action)
             return
         try:
-            rewards = self._rewards(game.step(self.spelling.engine_action(action)))
+            rewards = self._rewards(game.step(self.codec.decode_action(action)))
         except IllegalAction:
-            if not self.spelling.lenient:
+            if not self.codec.lose_on_illegal:
                 raise
             game.over = True
             rewards = [self.illegal_reward if other == agent else 0.0 for other in self.possible_agents]

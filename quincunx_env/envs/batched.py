@@ -10,11 +10,11 @@ from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.resample import resample
-from quincunx_env.envs.common import REWARDS, Batch, Spelling, check_option, end_rewards, step_rewards
-from quincunx_env.games import rules_of
+from quincunx_env.envs.common import REWARDS, Batch, EnvCodec, check_option, end_rewards, step_rewards
+from quincunx_env.registry import make_rules, spec_of
 
 
-class Turn(NamedTuple):
+class Position(NamedTuple):
     """The positions of B games, from the seats to move."""
 
     observation: Pieces | Flat
@@ -25,7 +25,7 @@ class Turn(NamedTuple):
     """[B], the seat to move."""
 
 
-class Step(NamedTuple):
+class StepResult(NamedTuple):
     """What a step brought."""
 
     rewards: npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ class Step(NamedTuple):
     """[B], games that ended with this step."""
     totals: Ints
     """[B, players], points of each seat so far, those of the game that ended included."""
-    turn: Turn
+    position: Position
     """What comes next; with automatic reset, the next game where one ended."""
 
 
@@ -51,10 +51,10 @@ class BatchedGames:
     are ignored. If one is illegal, `step` raises `IllegalAction` and nothing has changed in any game.
 
     ## Mask
-    ``turn.mask``: bool [B, actions], True = legal for the seat to move; all False in games that are over.
+    ``position.mask``: bool [B, actions], True = legal for the seat to move; all False in games that are over.
 
     ## Observation
-    ``turn.observation``: of the seat to move, flat int16 [B, size] or pieces [B, ...]. The table is
+    ``position.observation``: of the seat to move, flat int16 [B, size] or pieces [B, ...]. The table is
     ``print(games.observer.table())``.
 
     ## Rewards
@@ -70,12 +70,12 @@ class BatchedGames:
 
     Args:
         num_games: B.
-        game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.games.GAMES`.
+        game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
         observation: ``"flat"`` or ``"pieces"``.
         preview: observe what every legal play would bring.
-        fixed_width: observations and actions have one layout under all rules of the game
-            (`quincunx_env.quincunx.fixed`).
+        padded: observations and actions have one layout under all rules of the game
+            (`quincunx_env.quincunx.padded`).
         autoreset: deal the next game where one has ended; otherwise it waits for `reset`.
         options: those of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by
             default) or `quincunx_env.spiral.rules.Rules`.
@@ -89,15 +89,15 @@ class BatchedGames:
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["flat", "pieces"] = "flat",
         preview: bool = False,
-        fixed_width: bool = False,
+        padded: bool = False,
         autoreset: bool = True,
         **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
-        self.rules = rules_of(game, **options)
-        self.spelling = Spelling(self.rules, observation, preview, fixed_width=fixed_width)
-        self.observer = self.spelling.observer
-        self.batch: Batch = self.observer.BATCH(self.rules, num_games)
+        self.rules = make_rules(game, **options)
+        self.codec = EnvCodec(self.rules, observation, preview, padded=padded)
+        self.observer = self.codec.observer
+        self.batch: Batch = spec_of(self.rules).Batch(self.rules, num_games)
         self.reward = reward
         self.autoreset = autoreset
 
@@ -111,17 +111,17 @@ class BatchedGames:
         seed: int | Sequence[int] | Ints | None = None,
         rows: npt.ArrayLike | None = None,
         deals: Sequence[BaseDeal | Sequence[BaseDeal]] | None = None,
-    ) -> Turn:
+    ) -> Position:
         """Deal new games; see `quincunx_env.core.batch.BaseBatch.reset` for the arguments and errors."""
         self.batch.reset(seed, rows, deals)
-        return self.turn()
+        return self.position()
 
-    def turn(self) -> Turn:
+    def position(self) -> Position:
         """The positions as they are (new arrays)."""
-        observation = self.spelling.spell(self.observer.observe_batch(self.batch))
-        return Turn(observation, self.spelling.mask_batch(self.batch), self.batch.mover.copy())
+        observation = self.codec.encode(self.observer.observe_batch(self.batch))
+        return Position(observation, self.codec.mask_batch(self.batch), self.batch.mover.copy())
 
-    def step(self, actions: npt.ArrayLike) -> Step:
+    def step(self, actions: npt.ArrayLike) -> StepResult:
         """Play one action in each game; those of games that are over are ignored.
 
         Args:
@@ -132,7 +132,7 @@ class BatchedGames:
         """
         batch = self.batch
         before = batch.over.copy()
-        gains = batch.step(self.spelling.engine_actions(actions, ~before))
+        gains = batch.step(self.codec.decode_actions(actions, ~before))
         ended = batch.over & ~before
         rewards = step_rewards(self.reward, gains)
         if self.reward == "outcome":
@@ -140,7 +140,7 @@ class BatchedGames:
         totals = batch.totals.copy()
         if self.autoreset and ended.any():
             batch.reset(rows=ended)
-        return Step(rewards, ended, totals, self.turn())
+        return StepResult(rewards, ended, totals, self.position())
 
     # --- State -------------------------------------------------------------------------------------------------------
 
@@ -170,14 +170,14 @@ class BatchedGames:
         """A snapshot of all games for `restore`: the arrays of `state_arrays`, copied."""
         return {name: array.copy() for name, array in self.state_arrays().items()}
 
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> Turn:
+    def restore(self, state: dict[str, npt.NDArray[Any]]) -> Position:
         """Go on from a snapshot, which stays usable.
 
         Raises:
             ValueError: if it does not fit; nothing has changed then.
         """
         self.batch.load_state_arrays(state)
-        return self.turn()
+        return self.position()
 
     def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The state itself, without copying; see `quincunx_env.core.batch.BaseBatch.state_arrays`."""

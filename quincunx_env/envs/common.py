@@ -14,11 +14,10 @@ from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import BaseGame, IllegalAction
 from quincunx_env.core.observation import Flat, Mask, Pieces
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.games import observer_of
+from quincunx_env.registry import make_observer, spec_of
 
 Info = dict[str, Any]
 Game = BaseGame[Any, Any]
-AnyGame = TypeVar("AnyGame", bound=Game)
 Batch = BaseBatch[Any, Any]
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
@@ -62,7 +61,7 @@ def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str
     return [cls.parse(each) if isinstance(each, str) else each for each in several]
 
 
-class Spelling:
+class EnvCodec:
     """How an environment spells observations, actions and masks.
 
     Args:
@@ -71,7 +70,7 @@ class Spelling:
         preview: observe what every legal play would bring.
         actions: ``"joint"`` or ``"factored"``.
         illegal: ``"raise"`` or ``"lose"``.
-        fixed_width: observations and actions have one layout under all rules of the game.
+        padded: observations and actions have one layout under all rules of the game.
 
     Raises:
         ValueError: for any other.
@@ -84,21 +83,21 @@ class Spelling:
         preview: bool,
         actions: str = "joint",
         illegal: str = "raise",
-        fixed_width: bool = False,
+        padded: bool = False,
     ) -> None:
         check_option("observation", observation, "pieces", "flat")
         check_option("preview", preview, False, True)
         check_option("actions", actions, "joint", "factored")
         check_option("illegal", illegal, "raise", "lose")
-        check_option("fixed_width", fixed_width, False, True)
+        check_option("padded", padded, False, True)
         self.rules = rules
-        self.observer = observer_of(rules, preview, fixed_width)
+        self.observer = make_observer(rules, preview, padded)
         if actions == "factored" and not self.observer.factors:
             raise ValueError("actions='factored' has no announcements, and needs a cell to choose: use 'joint' here")
         self.flat = observation == "flat"
         self.factored = actions == "factored"
-        self.renumbered = self.observer.num_actions != rules.num_actions
-        self.lenient = illegal == "lose"
+        self.renumbers = self.observer.num_actions != rules.num_actions
+        self.lose_on_illegal = illegal == "lose"
         self.factors = self.observer.factors or (0, 0)
         self.mask_size = sum(self.factors) if self.factored else self.observer.num_actions
 
@@ -110,7 +109,7 @@ class Spelling:
         """Space of one action."""
         return spaces.MultiDiscrete(list(self.factors)) if self.factored else spaces.Discrete(self.observer.num_actions)
 
-    def spell(self, pieces: Pieces) -> Pieces | Flat:
+    def encode(self, pieces: Pieces) -> Pieces | Flat:
         """Pieces as the environment shows them."""
         return self.observer.flatten(pieces) if self.flat else pieces
 
@@ -126,7 +125,7 @@ class Spelling:
         """The masks of the seats to move, bool [B, mask_size]."""
         return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
 
-    def engine_action(self, action: Any) -> int:
+    def decode_action(self, action: Any) -> int:
         """An action as the engines number it.
 
         Raises:
@@ -140,14 +139,14 @@ class Spelling:
                 number = card * cells + cell if 0 <= card < cards and 0 <= cell < cells else -1
         except (TypeError, ValueError):
             raise IllegalAction(f"an action of {self.action_space()} is needed, got {action!r}") from None
-        if self.renumbered:
+        if self.renumbers:
             known = 0 <= number < self.observer.num_actions
             number = int(self.observer.to_engine(np.array([number]))[0]) if known else -1
-        if number < 0 and (self.factored or self.renumbered):  # other numbers are the game's to refuse
+        if number < 0 and (self.factored or self.renumbers):  # other numbers are the game's to refuse
             raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space()} is needed")
         return number
 
-    def engine_actions(self, actions: Any, live: Bools) -> Ints:
+    def decode_actions(self, actions: Any, live: Bools) -> Ints:
         """Actions as the engines number them, int64 [n]; -1 where they have none.
 
         Args:
@@ -170,7 +169,7 @@ class Spelling:
             outside = (card < 0) | (card >= cards) | (cell < 0) | (cell >= cells)
             joint = np.where(outside, -1, card * cells + cell)
         engine = self.observer.to_engine(joint)
-        if not self.lenient and (wrong := live & (engine < 0)).any():
+        if not self.lose_on_illegal and (wrong := live & (engine < 0)).any():
             row = int(wrong.argmax())
             raise IllegalAction(
                 f"game {row}: action {array[row].tolist()} is out of range: "
@@ -195,15 +194,13 @@ class DealSequence:
 
     def deal(
         self,
-        cls: type[AnyGame],
         rules: BaseRules,
         seed: int | None,
         handed_in: BaseDeal | str | Sequence[BaseDeal | str] | None,
-    ) -> AnyGame:
+    ) -> Any:
         """The next game.
 
         Args:
-            cls: its class.
             rules: which game.
             seed: begins a new sequence; None goes on, from a random seed if there is none yet.
             handed_in: the deal to play instead, or one for each round.
@@ -211,14 +208,15 @@ class DealSequence:
         Raises:
             ValueError: for a seed or a deal that cannot be used; nothing has changed then.
         """
-        game = None if handed_in is None else cls(rules, as_deals(cls.DEAL, handed_in))
+        spec = spec_of(rules)
+        game = None if handed_in is None else spec.Game(rules, as_deals(spec.Deal, handed_in))
         if seed is not None:
             self.seed, self.resets = check_seed(seed), -1
         elif self.seed < 0:
             self.seed = int(np.random.default_rng().integers(MAX_SEED))
         self.resets += 1
         self.handed_in = game is not None
-        return game or cls.from_seed(rules, self.seed, self.resets)
+        return game or spec.Game.from_seed(rules, self.seed, self.resets)
 
     @property
     def name(self) -> tuple[int, int]:

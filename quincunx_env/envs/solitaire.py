@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.envs.common import METADATA, DealSequence, Info, Spelling, check_option, reset_options
+from quincunx_env.envs.common import METADATA, DealSequence, EnvCodec, Info, check_option, reset_options
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
@@ -73,8 +73,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         observation: ``"pieces"`` or ``"flat"``.
         preview: observe the points and draws of every legal play.
         actions: ``"joint"`` or ``"factored"``.
-        fixed_width: observations and actions have the one layout of all forms of the game
-            (`quincunx_env.quincunx.fixed`).
+        padded: observations and actions have the one layout of all forms of the game
+            (`quincunx_env.quincunx.padded`).
         illegal: what an illegal action does: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends
             the round as lost.
         reward: ``"points"``, the only one the solitaire knows.
@@ -95,7 +95,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
-        fixed_width: bool = False,
+        padded: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
         reward: Literal["points"] = "points",
         lost_value: float = 0.0,
@@ -104,10 +104,10 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         check_solitaire_options(reward, lost_value)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
-        self.spelling = Spelling(self.rules, observation, preview, actions, illegal, fixed_width)
-        self.observer = self.spelling.observer
-        self.observation_space = self.spelling.observation_space()
-        self.action_space = self.spelling.action_space()
+        self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded)
+        self.observer = self.codec.observer
+        self.observation_space = self.codec.observation_space()
+        self.action_space = self.codec.action_space()
         self.lost_value = float(lost_value)
         self.render_mode = render_mode
         # A dictionary of its own: Gymnasium's vector environments before 1.4 write into it.
@@ -134,11 +134,11 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         Raises:
             ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
         """
-        self._game = self._deals.deal(Game, self.rules, seed, reset_options(options, "deal").get("deal"))
+        self._game = self._deals.deal(self.rules, seed, reset_options(options, "deal").get("deal"))
         super().reset(seed=None if seed is None else int(seed))
         self._value = 0.0
         self._renderer.moved(self.game)
-        return self.spelling.observe(self.game), {"action_mask": self.spelling.mask(self.game)}
+        return self.codec.observe(self.game), {"action_mask": self.codec.mask(self.game)}
 
     def step(self, action: Any) -> tuple[Pieces | Flat, SupportsFloat, bool, bool, Info]:
         """Play a card.
@@ -151,9 +151,9 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         if game.over:
             raise ResetNeeded("the round is over: call reset() before the next step()")
         try:
-            reward = float(game.step(self.spelling.engine_action(action))[0])
+            reward = float(game.step(self.codec.decode_action(action))[0])
         except IllegalAction:
-            if not self.spelling.lenient:
+            if not self.codec.lose_on_illegal:
                 raise
             reward, game.over, game.lost = 0.0, True, True
         info: Info = {}
@@ -162,9 +162,9 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
                 reward = self.lost_value - self._value
             info = self._final(game, self._value + reward)
         self._value += reward
-        info["action_mask"] = self.spelling.mask(self.game)
+        info["action_mask"] = self.codec.mask(self.game)
         self._renderer.moved(game)
-        return self.spelling.observe(self.game), reward, game.over, False, info
+        return self.codec.observe(self.game), reward, game.over, False, info
 
     def _final(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]
@@ -173,7 +173,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The mask of ``info["action_mask"]`` as bool."""
-        return self.spelling.mask(self.game).view(np.bool_)
+        return self.codec.mask(self.game).view(np.bool_)
 
     def render(self) -> str | Frame | None:
         """The game as ``render_mode`` says: text, a picture (uint8 [height, width, 3]), or None."""
@@ -240,7 +240,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
-        fixed_width: bool = False,
+        padded: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
         reward: Literal["points"] = "points",
         lost_value: float = 0.0,
@@ -250,8 +250,8 @@ class SolitaireVectorEnv(GamesVectorEnv):
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 plays")
         check_solitaire_options(reward, lost_value)
         rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
-        spelling = Spelling(rules, observation, preview, actions, illegal, fixed_width)
-        super().__init__(Batch(rules, num_envs), spelling, autoreset_mode, copy, render_mode)
+        codec = EnvCodec(rules, observation, preview, actions, illegal, padded)
+        super().__init__(Batch(rules, num_envs), codec, autoreset_mode, copy, render_mode)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
 
@@ -260,7 +260,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
 
     def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
-        if self.spelling.lenient:
+        if self.codec.lose_on_illegal:
             illegal = ~ended & ~batch.is_legal(actions)
             batch.over |= illegal
             batch.lost |= illegal

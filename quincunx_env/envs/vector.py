@@ -14,7 +14,8 @@ from gymnasium.vector.utils import batch_space
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import MAX_SEED, BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.envs.common import METADATA, Batch, Game, Info, Spelling, as_deals, check_option, reset_options
+from quincunx_env.envs.common import METADATA, Batch, EnvCodec, Game, Info, as_deals, check_option, reset_options
+from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer
 
 
@@ -43,7 +44,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     Args:
         batch: the games.
-        spelling: of observations, actions and masks.
+        codec: of observations, actions and masks.
         autoreset_mode: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns of each game.
@@ -52,18 +53,18 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     metadata: dict[str, Any] = METADATA | {"render_modes": ["ansi", "rgb_array"]}
 
     def __init__(
-        self, batch: Batch, spelling: Spelling, autoreset_mode: AutoresetMode | str, copy: bool, render_mode: str | None
+        self, batch: Batch, codec: EnvCodec, autoreset_mode: AutoresetMode | str, copy: bool, render_mode: str | None
     ) -> None:
         check_option("render_mode", render_mode, None, *self.metadata["render_modes"])
         self.batch = batch
-        self.spelling = spelling
+        self.codec = codec
         self.rules = batch.rules
-        self.observer = spelling.observer
+        self.observer = codec.observer
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
         self.num_envs = batch.num_games
-        self.single_observation_space = spelling.observation_space()
-        self.single_action_space = spelling.action_space()
+        self.single_observation_space = codec.observation_space()
+        self.single_action_space = codec.action_space()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.render_mode = render_mode
@@ -119,7 +120,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         handed_in = chosen.get("deal")
         if isinstance(handed_in, BaseDeal | str) or not isinstance(handed_in, Sequence | None):
             raise ValueError(f"a deal for each of {len(rows)} rows is needed, got {handed_in!r}")
-        deals = None if handed_in is None else [as_deals(self.batch.GAME.DEAL, each) for each in handed_in]
+        deals = None if handed_in is None else [as_deals(spec_of(self.rules).Deal, each) for each in handed_in]
         self.batch.reset(seed, rows, deals)
         super().reset(seed=seed if isinstance(seed, int) else None)
         self._dealt_once = True
@@ -142,13 +143,13 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
                 "reset(options={'reset_mask': ...}) before the next step()"
             )
-        rewards = self._play(self.spelling.engine_actions(actions, ~ended_before), ended_before)
+        rewards = self._play(self.codec.decode_actions(actions, ~ended_before), ended_before)
         terminated = batch.over & ~ended_before
         info = self._final_info(terminated) if terminated.any() else {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
             to_deal = terminated
             if terminated.any():
-                nothing_legal = np.zeros((self.num_envs, self.spelling.mask_size), np.int8)
+                nothing_legal = np.zeros((self.num_envs, self.codec.mask_size), np.int8)
                 info |= {"action_mask": nothing_legal, "_action_mask": terminated.copy()}
                 info = {"final_info": info, "_final_info": terminated.copy()}
                 info |= {"final_obs": self._final_observation(terminated), "_final_obs": terminated.copy()}
@@ -172,18 +173,18 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
         """The observation of each of these rows, None elsewhere, as Gymnasium's own vector environments have it."""
-        now = self.spelling.spell(self.observer.observe_batch(self.batch, self._seats()))
+        now = self.codec.encode(self.observer.observe_batch(self.batch, self._seats()))
         final = np.full(self.num_envs, None, np.object_)
         for row in np.flatnonzero(ended):
             final[row] = now[row] if isinstance(now, np.ndarray) else {name: piece[row] for name, piece in now.items()}
         return final
 
     def _observe(self) -> Pieces | Flat:
-        copy = self._copy and not self.spelling.flat
-        return self.spelling.spell(self.observer.observe_batch(self.batch, self._seats(), copy))
+        copy = self._copy and not self.codec.flat
+        return self.codec.encode(self.observer.observe_batch(self.batch, self._seats(), copy))
 
     def _with_mask(self, info: Info) -> Info:
-        mask = self.spelling.mask_batch(self.batch, out=self._mask_buffer)
+        mask = self.codec.mask_batch(self.batch, out=self._mask_buffer)
         if not self._copy:
             self._mask_buffer = mask
         if self.autoreset_mode == AutoresetMode.NEXT_STEP:
@@ -194,7 +195,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def action_masks(self) -> Bools:
         """The mask of every row as bool, [num_envs, ...] (a new array); all False where a game is over."""
-        return self.spelling.mask_batch(self.batch)
+        return self.codec.mask_batch(self.batch)
 
     def render(self) -> tuple[str | Frame, ...] | None:
         """Each game as ``render_mode`` says: its text, or its picture (uint8 [height, width, 3])."""

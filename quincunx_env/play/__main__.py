@@ -22,9 +22,9 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f'error: playing needs {error.name}: pip install "quincunx_env[play]"')
 
+from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.play.session import Session, adviser_of, free_path, seated, seated_again
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.record import Record, Seeded
 from quincunx_env.spiral.rules import Rules as SpiralRules
 
 PROGRAM = "python -m quincunx_env.play"

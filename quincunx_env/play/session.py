@@ -4,7 +4,7 @@
 >>> session = Session(Rules(num_players=2), [None, None], Seeded(0))
 >>> session.play(session.parse("AV (0, 1)")).gains
 [3, 0]
->>> session.candidates()[0].text, str(session.candidates()[0].worth)
+>>> session.candidates()[0].text, str(session.candidates()[0].score)
 ('CV (1, 3)', '+30 (three +30)')
 >>> session.undo()
 >>> session.game.totals, session.mover
@@ -19,14 +19,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from quincunx_env.arena.policies import name_of, resolve, short_names
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.games import kind_of, observer_of
-from quincunx_env.games import name_of as kind_name
-from quincunx_env.record import Deals, Record, Seeded, Turn, take
-from quincunx_env.text import Worth, parse_action, print_action, worth
+from quincunx_env.notation.record import Deals, Record, RecordedAction, Seeded, apply_action
+from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
+from quincunx_env.policies import display_name, registered_policies, resolve
+from quincunx_env.registry import make_observer, spec_of
 
 PERSON = "human"
 """What records, and whoever names players, call a person."""
@@ -36,8 +35,8 @@ _USUAL = {"quincunx": "heuristic-v0", "spiral": "spiral-heuristic-v0"}
 
 def usual_agent(rules: BaseRules) -> str:
     """The name of an agent that plays quickly and well by these rules; without a checkout there is none: `PERSON`."""
-    name = _USUAL[kind_name(rules)]
-    return name if name in short_names() else PERSON
+    name = _USUAL[spec_of(rules).name]
+    return name if name in registered_policies() else PERSON
 
 
 def seated(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> list[str | None]:
@@ -86,7 +85,7 @@ class Candidate(NamedTuple):
 
     action: int
     text: str
-    worth: Worth | None
+    score: PlayScore | None
     """What it scores at once; None where plays score nothing."""
 
 
@@ -126,15 +125,15 @@ class Session:
         if len(players) != rules.num_players:
             raise ValueError(f"these rules have {rules.num_players} seats, got {len(players)} players")
         self.rules = rules
-        self.names = tuple(PERSON if player is None else name_of(player) for player in players)
+        self.names = tuple(PERSON if player is None else display_name(player) for player in players)
         self._players, self._advised_by = tuple(players), adviser
         self._policies = [_policy(player, rules) for player in players]
         self._adviser = _policy(adviser, rules)
         self._dealt = Seeded(int(np.random.default_rng().integers(2**31))) if dealt is None else dealt
         self._seed = seed
         self._asking = Lock()  # agents may keep something from one question to the next: one at a time
-        self._observer = observer_of(rules, preview=True)
-        self.turns: list[Turn] = []
+        self._observer = make_observer(rules, preview=True)
+        self.turns: list[RecordedAction] = []
         self.game: BaseGame[Any, Any] = self.record.game()
 
     @classmethod
@@ -187,16 +186,16 @@ class Session:
     # --- Play --------------------------------------------------------------------------------------------------------
 
     def parse(self, text: str) -> int:
-        """The legal action that a text says; see `quincunx_env.text.parse_action`."""
+        """The legal action that a text says; see `quincunx_env.notation.text.parse_action`."""
         return parse_action(self.game, text)
 
-    def play(self, action: int) -> Turn:
+    def play(self, action: int) -> RecordedAction:
         """Take an action for the seat to move, whoever chose it.
 
         Raises:
             IllegalAction: if it is illegal, saying what would be legal; nothing has changed then.
         """
-        turn = take(self.game, len(self.turns) + 1, action, explain=True)
+        turn = apply_action(self.game, len(self.turns) + 1, action, explain=True)
         self.turns.append(turn)
         return turn
 
@@ -230,10 +229,10 @@ class Session:
         """The legal plays, those with most points first; none while an announcement is due."""
         game = self.game
         plays = [
-            Candidate(play, print_action(game, play), worth(game, play))
-            for play in kind_of(self.rules).notation.plays(game)
+            Candidate(play, print_action(game, play), play_score(game, play))
+            for play in spec_of(self.rules).notation.plays(game)
         ]
-        return sorted(plays, key=lambda play: play.worth is not None and (-play.worth.points, -play.worth.draws))
+        return sorted(plays, key=lambda play: play.score is not None and (-play.score.points, -play.score.draws))
 
     def advise(self) -> int | None:
         """What the adviser would do in the place of the seat to move; None without an adviser.

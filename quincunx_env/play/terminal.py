@@ -25,14 +25,14 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Button, Footer, Input, Label, OptionList, Select, Static
 
-from quincunx_env.arena.policies import short_names
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, Scene
-from quincunx_env.games import GAMES, kind_of
+from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.play.session import PERSON, Candidate, Session, adviser_of, free_path, seated
 from quincunx_env.play.viewer import KEYS, Viewer, told
-from quincunx_env.record import Record, Turn
+from quincunx_env.policies import registered_policies
+from quincunx_env.registry import GAMES, spec_of
 
 LABELS = "abcdefgijklmortvwxyz1234567890"
 """Keys of the cards in hand: no letter that does something else."""
@@ -208,7 +208,7 @@ class Table(Screen[None]):
         """Say so where the table does not fit."""
         self.set_class(event.size.width < NEEDED[0] or event.size.height < NEEDED[1], "small")
 
-    def show(self, scene: Scene, names: Sequence[str], turns: Sequence[Turn]) -> None:
+    def show(self, scene: Scene, names: Sequence[str], turns: Sequence[RecordedAction]) -> None:
         """Show a position and how it came about."""
         self.query_one(Board).scene = scene
         hand = self.query_one(Hand)
@@ -247,10 +247,10 @@ def _seats(scene: Scene, names: Sequence[str]) -> Text:
 
 def _weighed(play: Candidate) -> str:
     """A legal play as people read it."""
-    return play.text + ("" if play.worth is None else f": {play.worth}")
+    return play.text + ("" if play.score is None else f": {play.score}")
 
 
-def _log(turns: Sequence[Turn]) -> str:
+def _log(turns: Sequence[RecordedAction]) -> str:
     """The last plays, newest first, so that the oldest ones are cut off."""
     return "\n".join(told(turn) for turn in reversed(turns[-30:]))
 
@@ -336,7 +336,7 @@ class Play(Table):
     def refresh_table(self) -> None:
         """Show the game as it stands, and let somebody move."""
         session, game = self.session, self.session.game
-        scene = kind_of(session.rules).scene(game, session.seat)
+        scene = spec_of(session.rules).scene(game, session.seat)
         self.show(scene, session.names, session.turns)
         board, hand = self.query_one(Board), self.query_one(Hand)
         if hand.chosen not in hand.cards:
@@ -364,7 +364,7 @@ class Play(Table):
         board, hand, game = self.query_one(Board), self.query_one(Hand), self.session.game
         board.values = {}
         if self.preview and self.session.person_to_move and board.scene and hand.chosen is not None:
-            plays = (kind_of(game.rules).candidate(game, hand.chosen, cell) for cell in board.scene.legal)
+            plays = (spec_of(game.rules).candidate(game, hand.chosen, cell) for cell in board.scene.legal)
             board.values = {play.cell: play.points for play in plays if play.scored}
 
     # --- Agents ------------------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ class Play(Table):
         elif event.hint:
             self._hint(event.action)
         elif event.action is not None:
-            self._take(event.action)
+            self._apply_action(event.action)
 
     def _hint(self, action: int | None) -> None:
         """Show what the adviser would do, and what scores most at once."""
@@ -396,13 +396,13 @@ class Play(Table):
         lines += ["Most points at once:", *map(_weighed, plays[:12])]
         self.query_one("#log", Static).update("\n".join(lines))
         if action is not None:
-            notation = kind_of(self.session.rules).notation
+            notation = spec_of(self.session.rules).notation
             self.query_one(Hand).chosen, self.query_one(Board).cursor = notation.place(self.session.game, action)
         self._show_values()
 
     # --- Actions -----------------------------------------------------------------------------------------------------
 
-    def _take(self, action: int) -> None:
+    def _apply_action(self, action: int) -> None:
         try:
             self.session.play(action)
         except IllegalAction as error:
@@ -422,7 +422,7 @@ class Play(Table):
 
     def _ask_announcement(self) -> None:
         """Ask for the points of a pending play, where there is one."""
-        pending = kind_of(self.session.rules).scene(self.session.game, self.session.seat).pending
+        pending = spec_of(self.session.rules).scene(self.session.game, self.session.seat).pending
         if pending and not isinstance(self.app.screen, Announce):
             self.app.push_screen(Announce(pending.title), self._announced)
 
@@ -431,7 +431,7 @@ class Play(Table):
             self.action_undo()
             return
         try:
-            self._take(self.session.parse(f"announce {points}"))
+            self._apply_action(self.session.parse(f"announce {points}"))
         except IllegalAction as error:
             self.notify(str(error), severity="error")
             self._ask_announcement()
@@ -440,7 +440,7 @@ class Play(Table):
         """Play the chosen card into the chosen cell."""
         card, cell = self.query_one(Hand).chosen, self.query_one(Board).cursor
         if self.session.person_to_move and card is not None and cell is not None:
-            self._take(kind_of(self.session.rules).notation.play(self.session.rules, card, cell))
+            self._apply_action(spec_of(self.session.rules).notation.play(self.session.rules, card, cell))
 
     def action_hint(self) -> None:
         """Ask the adviser."""
@@ -605,7 +605,7 @@ class Start(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Lists to choose from."""
-        known = ", ".join([*sorted(short_names()), PERSON])
+        known = ", ".join([*sorted(registered_policies()), PERSON])
         with VerticalScroll(can_focus=False):
             yield Label("Game")
             games = [(name, name) for name in self.KINDS]
@@ -642,7 +642,7 @@ class Start(Screen[None]):
             if other != game:
                 raise ValueError(f"'{name}' is no variant of '{kind}'")
             options = options | more
-        rules: BaseRules = GAMES[game].rules(**options)
+        rules: BaseRules = GAMES[game].Rules(**options)
         return rules
 
     def action_help(self) -> None:

@@ -1,7 +1,7 @@
 """Looking at a record, action by action: what every interface to replay needs, and nothing that shows it.
 
 >>> from quincunx_env import Rules
->>> from quincunx_env.record import Seeded
+>>> from quincunx_env.notation.record import Seeded
 >>> viewer = Viewer(Record(Rules(), Seeded(0), actions=(33,), seats=("ann",)))
 >>> viewer.go(1)
 >>> print(viewer.place)
@@ -13,18 +13,18 @@ After 1 of 1; all hands
 from collections.abc import Sequence
 
 from quincunx_env.core.scene import Scene
-from quincunx_env.games import kind_of
-from quincunx_env.record import Record, Turn
+from quincunx_env.notation.record import Record, RecordedAction
+from quincunx_env.registry import spec_of
 
 KEYS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
 """How many actions a key goes on."""
 
 
-def told(turn: Turn) -> str:
+def told(turn: RecordedAction) -> str:
     """A turn as people read it: what it was worth, and what each seat got of it where that is not the same."""
-    worth = "" if turn.worth is None else f": {turn.worth}"
+    worth = "" if turn.score is None else f": {turn.score}"
     others = any(gain for seat, gain in enumerate(turn.gains) if seat != turn.seat)
-    differs = turn.worth is None or turn.gains[turn.seat] != turn.worth.points
+    differs = turn.score is None or turn.gains[turn.seat] != turn.score.points
     gains = f", gains {' '.join(f'{gain:+}' for gain in turn.gains)}" if any(turn.gains) and (others or differs) else ""
     return f"{turn.number}. seat {turn.seat} {turn.text}{worth}{gains}"
 
@@ -62,10 +62,10 @@ class Viewer:
         if self.number:
             game.deals = game.deals[: game.round + 1]  # what follows would hide the end of a round
             game.step(self.record.actions[self.number - 1])
-        return kind_of(self.record.rules).scene(game, self.seat)
+        return spec_of(self.record.rules).scene(game, self.seat)
 
     @property
-    def turns(self) -> Sequence[Turn]:
+    def turns(self) -> Sequence[RecordedAction]:
         """How it came about."""
         return self.record.turns[: self.number]
 

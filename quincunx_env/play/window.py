@@ -14,15 +14,15 @@ from typing import NamedTuple
 import pygame
 
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.scene import Play, Scene
-from quincunx_env.games import kind_of
+from quincunx_env.core.scene import Scene, ScoredPlay
+from quincunx_env.notation.record import Record, RecordedAction
+from quincunx_env.notation.text import play_score, print_action
 from quincunx_env.play.session import Session
 from quincunx_env.play.viewer import KEYS, Viewer
-from quincunx_env.record import Record, Turn
+from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import HEIGHT, WIDTH, Layout, Rect, layout
 from quincunx_env.render.paint import ACCENT, BOX, INK, QUIET, TABLE, TEXT, box, paint, text
 from quincunx_env.render.window import open_display
-from quincunx_env.text import print_action, worth
 
 BAR = 44
 """Height of the line below the picture at scale 1: what to do, and buttons."""
@@ -182,7 +182,7 @@ def named(scene: Scene, names: Sequence[str]) -> Scene:
     return replace(scene, seats=seats)
 
 
-def short(turn: Turn) -> str:
+def short(turn: RecordedAction) -> str:
     """A turn in one short line: the picture has the parts of its score."""
     gains = " ".join(f"{gain:+}" for gain in turn.gains)
     return f"seat {turn.seat}: {turn.text}" + (f", gains {gains}" if any(turn.gains) else "")
@@ -226,7 +226,7 @@ class Table(Frame):
     def _changed(self) -> None:
         """Look at the game again after a play, an undo or a new game."""
         game = self.session.game
-        self.scene = named(kind_of(game.rules).scene(game, self.session.seat), self.session.names)
+        self.scene = named(spec_of(game.rules).scene(game, self.session.seat), self.session.names)
         self.card = self.cell = None
         self.announced = 0
 
@@ -253,7 +253,7 @@ class Table(Frame):
         if hint:
             self._hint(action)
         elif action is not None:
-            self._take(action)
+            self._apply_action(action)
             self._wait_until = pygame.time.get_ticks() + round(1000 * self.pause)
 
     # --- What people do ----------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ class Table(Frame):
 
     def _play(self, card: int, cell: int) -> None:
         rules = self.session.rules
-        self._take(kind_of(rules).notation.play(rules, card, cell))
+        self._apply_action(spec_of(rules).notation.play(rules, card, cell))
 
     def _announce(self) -> None:
         self._take_text(f"announce {self.announced}")
@@ -332,9 +332,9 @@ class Table(Frame):
         except IllegalAction as error:
             self.message = str(error)
         else:
-            self._take(action)
+            self._apply_action(action)
 
-    def _take(self, action: int) -> None:
+    def _apply_action(self, action: int) -> None:
         try:
             turn = self.session.play(action)
         except IllegalAction as error:
@@ -397,18 +397,18 @@ class Table(Frame):
         if self.announcing:
             self.message, self.announced = f"hint: {written}", int(written.split()[-1])
             return
-        scores = worth(game, action)
+        scores = play_score(game, action)
         self.message = f"hint: {written}" + ("" if scores is None else f": {scores}")
-        self.card, self.cell = kind_of(game.rules).notation.place(game, action)
+        self.card, self.cell = spec_of(game.rules).notation.place(game, action)
 
     # --- What is shown -----------------------------------------------------------------------------------------------
 
-    def _candidate(self) -> Play | None:
+    def _candidate(self) -> ScoredPlay | None:
         """The chosen card in the cell under the mouse."""
         card, cell, game = self.card, self.cell, self.session.game
         if card is None or cell is None or self.scene.pending:
             return None
-        play = kind_of(game.rules).candidate(game, card, cell)
+        play = spec_of(game.rules).candidate(game, card, cell)
         # With Simpleton one has to find the points oneself, unless one asks to see them.
         hidden = getattr(game.rules, "simpleton", False) and not self.points
         return play._replace(parts=(), scored=False) if hidden else play
@@ -418,7 +418,7 @@ class Table(Frame):
         game = self.session.game
         if not self.points or self.card is None or self.scene.pending:
             return {}
-        plays = (kind_of(game.rules).candidate(game, self.card, cell) for cell in self.scene.legal)
+        plays = (spec_of(game.rules).candidate(game, self.card, cell) for cell in self.scene.legal)
         return {play.cell: play.points for play in plays if play.scored}
 
     def _picture(self) -> pygame.Surface:

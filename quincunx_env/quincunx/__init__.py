@@ -1,10 +1,28 @@
 """Quincunx by Chris DeLeo, played with the Decktet (RULES.md Part 1)."""
 
+from quincunx_env.core.spec import GameSpec
+from quincunx_env.quincunx import render
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
-from quincunx_env.quincunx.fixed import FixedObserver
 from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.notation import Notation
 from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.padded import PaddedObserver
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 
-__all__ = ["Batch", "Deal", "FixedObserver", "Game", "Observer", "Rules", "multiplayer_rules"]
+__all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "PaddedObserver", "Rules", "multiplayer_rules"]
+
+SPEC = GameSpec(
+    name="quincunx",
+    Rules=Rules,
+    multiplayer_rules=multiplayer_rules,
+    Deal=Deal,
+    Game=Game,
+    Batch=Batch,
+    Observer=Observer,
+    PaddedObserver=PaddedObserver,
+    notation=Notation(),
+    ansi=render.ansi,
+    scene=render.scene,
+    candidate=render.candidate,
+)

@@ -18,6 +18,7 @@ from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
+from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game, Pending
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, OPEN_SPAN, Rules
 
@@ -43,7 +44,6 @@ class Batch(BaseBatch[Rules, Game]):
         lost: bool [B], solitaire: whether the hand ran out before the grid was full.
     """
 
-    GAME = Game
     STATE = (
         *BaseBatch.STATE,
         *("order", "legal", "drawn", "pending", "lost", "_pile", "_taken", "_touched", "_rows_used", "_columns_used"),
@@ -323,6 +323,10 @@ class Batch(BaseBatch[Rules, Game]):
         self._pile[:, : drawn + 1] = 0
         np.bitwise_or.accumulate(ONE << pile[:, drawn:], axis=1, out=self._pile[:, drawn + 1 :])
         self.lost[:] = False
+
+    def deals(self, row: int) -> tuple[Deal, ...]:
+        """See `BaseBatch.deals`."""
+        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
 
     def to_game(self, row: int) -> Game:
         """A plain copy of one game, in the same state."""

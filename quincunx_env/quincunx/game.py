@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import compress
 from operator import and_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import BaseGame, IllegalAction
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS, card_name, print_cards
@@ -41,7 +42,6 @@ class Game(BaseGame[Rules, Deal]):
     """
 
     __slots__ = ("_pile", "_span", "_tables", "_within", "drawn", "legal", "lost", "order", "pending")
-    DEAL = Deal
     COPIED = ("board", "order", "legal", "scores", "totals")
     DERIVED = ("_tables",)
 
@@ -49,6 +49,13 @@ class Game(BaseGame[Rules, Deal]):
 
     def _derive(self) -> None:
         self._tables = scoring.tables(self.rules)
+
+    @classmethod
+    def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
+        """See `BaseGame.from_seed`."""
+        return cls._dealt(
+            rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
+        )
 
     @classmethod
     def restore(

@@ -33,11 +33,13 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         preview: add the piece ``preview``: points and draws of every legal play.
     """
 
-    BATCH = Batch
-
     def __init__(self, rules: Rules, preview: bool = False) -> None:
         super().__init__(rules, preview)
         self.factors = None if rules.simpleton else (rules.num_cards, rules.num_cells)
+
+    def make_batch(self, num_games: int) -> Batch:
+        """See `BaseObserver.make_batch`."""
+        return Batch(self.rules, num_games)
 
     def _counts(self) -> dict[str, Count]:
         rules = self.rules

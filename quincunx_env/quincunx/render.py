@@ -3,7 +3,7 @@
 from math import cos, pi, sin
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.scene import Disc, Face, Play, Point, Polygon, Scene, Seat, Stroke, Suit
+from quincunx_env.core.scene import Disc, Face, Point, Polygon, Scene, ScoredPlay, Seat, Stroke, Suit
 from quincunx_env.quincunx.cards import CARDS, card_name
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import OPEN_SPAN
@@ -45,7 +45,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
     pending = None
     if game.pending:
         card, cell = game.pending
-        pending = Play(f"{card_name(card)} at {grid.place(cell)}", card, cell, (), scored=False)
+        pending = ScoredPlay(f"{card_name(card)} at {grid.place(cell)}", card, cell, (), scored=False)
     return Scene(
         title=_title(game),
         faces=FACES,
@@ -66,13 +66,13 @@ def scene(game: Game, seat: int | None = None) -> Scene:
     )
 
 
-def candidate(game: Game, card: int, cell: int) -> Play:
+def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
     """What a card would score in an empty cell."""
     title = f"{card_name(card)} at {game.rules.grid.place(cell)}"
-    return Play(title, card, cell, parts(game.rules, game.board, cell, card))
+    return ScoredPlay(title, card, cell, parts(game.rules, game.board, cell, card))
 
 
-def _last(game: Game) -> Play | None:
+def _last(game: Game) -> ScoredPlay | None:
     """The last play of the round. Its points follow from the grid: they were counted before anything else happened."""
     if not game.ply:
         return None
@@ -81,7 +81,7 @@ def _last(game: Game) -> Play | None:
     card, board[cell] = board[cell], EMPTY
     player = (game.mover - 1) % game.rules.num_players
     title = f"seat {player} played {card_name(card)} at {game.rules.grid.place(cell)}"
-    return Play(title, card, cell, parts(game.rules, board, cell, card))
+    return ScoredPlay(title, card, cell, parts(game.rules, board, cell, card))
 
 
 def _title(game: Game) -> str:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
 from quincunx_env.core.game import BaseGame
-from quincunx_env.games import kind_of
+from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import HEIGHT, WIDTH, Layout
 from quincunx_env.render.layout import layout as layout_of
 
@@ -73,9 +73,9 @@ def picture(
     _need_pygame()
     from quincunx_env.render.paint import paint
 
-    kind = kind_of(game.rules)
-    scene = kind.scene(game, seat)
-    candidate = kind.candidate(game, *play) if play else None
+    spec = spec_of(game.rules)
+    scene = spec.scene(game, seat)
+    candidate = spec.candidate(game, *play) if play else None
     if values is not None and not isinstance(values, Mapping):
         values = dict(enumerate(np.asarray(values, np.float64).reshape(game.rules.num_cells).tolist()))
     return paint(scene, layout_of(scene, scale), candidate, values)
@@ -83,12 +83,12 @@ def picture(
 
 def layout(game: Game, seat: int | None = None, *, scale: float = 1.0) -> Layout:
     """Where everything lies in the `frame` of a game that is seen from this seat."""
-    return layout_of(kind_of(game.rules).scene(game, seat), scale)
+    return layout_of(spec_of(game.rules).scene(game, seat), scale)
 
 
 def text(game: Game, seat: int | None = None, *, colour: bool | None = None) -> str:
     """A game as text; the suits in colour if wanted, by default where standard output takes it (`in_colour`)."""
-    return kind_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
+    return spec_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
 
 
 def in_colour(stream: TextIO | None = None) -> bool:

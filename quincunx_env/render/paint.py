@@ -10,7 +10,7 @@ from math import isfinite
 
 import pygame
 
-from quincunx_env.core.scene import Disc, Face, Play, Polygon, Scene, Suit
+from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Suit
 from quincunx_env.core.scoring import Part
 from quincunx_env.render.layout import Layout, Rect
 
@@ -155,7 +155,9 @@ def back(width: int, height: int) -> Surface:
 # --- A picture -------------------------------------------------------------------------------------------------------
 
 
-def paint(scene: Scene, where: Layout, play: Play | None = None, values: Mapping[int, float] | None = None) -> Surface:
+def paint(
+    scene: Scene, where: Layout, play: ScoredPlay | None = None, values: Mapping[int, float] | None = None
+) -> Surface:
     """The picture of a scene.
 
     Args:
@@ -177,7 +179,7 @@ class _Painter:
         self.where = where
         self.px = where.px
 
-    def paint(self, play: Play | None, values: Mapping[int, float]) -> None:
+    def paint(self, play: ScoredPlay | None, values: Mapping[int, float]) -> None:
         shown = play or self.scene.pending or self.scene.last
         self._grid(values)
         if play or self.scene.pending:
@@ -270,7 +272,7 @@ class _Painter:
                 last = cells[scene.rows[-1] * scene.side + column]
                 self._chip(str(scene.columns_score[column]), rect.centre[0], last.y + last.height + self.px(13), GAIN)
 
-    def _ghost(self, play: Play) -> None:
+    def _ghost(self, play: ScoredPlay) -> None:
         rect = self.where.cells[play.cell]
         picture = card(self.scene.faces[play.card], rect.width, rect.height).copy()
         picture.set_alpha(225)
@@ -279,7 +281,7 @@ class _Painter:
 
     # --- What a play scores ------------------------------------------------------------------------------------------
 
-    def _parts(self, play: Play) -> None:
+    def _parts(self, play: ScoredPlay) -> None:
         """Strokes through the cards that make something together, then chips at the cells that the points come from."""
         together = [part for part in play.parts if len(part.cells) > 1]
         chips: dict[tuple[float, float], list[Part]] = {}
@@ -294,11 +296,11 @@ class _Painter:
                 down = (number - (len(parts) - 1) / 2) * self.px(20)
                 self._chip("draw" if part.draws else f"{part.points:+}", x, y + down, self._tone(play, part))
 
-    def _distant(self, play: Play) -> set[str]:
+    def _distant(self, play: ScoredPlay) -> set[str]:
         """Names of the parts that single cards bring, wherever they lie."""
         return {part.name for part in play.parts if len(part.cells) == 1 and not self._touch(play.cell, part.cells[0])}
 
-    def _tone(self, play: Play, part: Part) -> Colour:
+    def _tone(self, play: ScoredPlay, part: Part) -> Colour:
         """The colour of a part."""
         if part.draws:
             return DRAW
@@ -372,7 +374,7 @@ class _Painter:
                 self._around(place, 1, 1, BOX)
             self.surface.blit(picture, place[:2])
 
-    def _play_box(self, play: Play | None) -> None:
+    def _play_box(self, play: ScoredPlay | None) -> None:
         rect, scene = self.where.play, self.scene
         x, y = rect.x + self.px(14), rect.y + self.px(20)
         if play:

@@ -1,9 +1,27 @@
 """The spiral game by David Parlett, played with 52 cards (RULES.md Part 2)."""
 
+from quincunx_env.core.spec import GameSpec
+from quincunx_env.spiral import render
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.deal import Deal
 from quincunx_env.spiral.game import Game
+from quincunx_env.spiral.notation import Notation
 from quincunx_env.spiral.observation import Observer
 from quincunx_env.spiral.rules import Rules
 
-__all__ = ["Batch", "Deal", "Game", "Observer", "Rules"]
+__all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "Rules"]
+
+SPEC = GameSpec(
+    name="spiral",
+    Rules=Rules,
+    multiplayer_rules=Rules,
+    Deal=Deal,
+    Game=Game,
+    Batch=Batch,
+    Observer=Observer,
+    PaddedObserver=None,
+    notation=Notation(),
+    ansi=render.ansi,
+    scene=render.scene,
+    candidate=render.candidate,
+)

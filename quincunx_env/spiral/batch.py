@@ -16,6 +16,7 @@ from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import CARDS, SUITS
+from quincunx_env.spiral.deal import Deal
 from quincunx_env.spiral.game import Game
 from quincunx_env.spiral.rules import COLUMNS, LINES, NUM_CELLS, PLAYS, ROWS, SIDE, SPIRAL, Rules
 
@@ -31,8 +32,6 @@ _COLUMNS = len(CARDS) + 1
 
 class Batch(BaseBatch[Rules, Game]):
     """``num_games`` games in progress; `BaseBatch` has what is not told here. A round is a deal, an action a card."""
-
-    GAME = Game
 
     def _derive(self) -> None:
         self._tables = _tables()
@@ -160,6 +159,10 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     # --- State -------------------------------------------------------------------------------------------------------
+
+    def deals(self, row: int) -> tuple[Deal, ...]:
+        """See `BaseBatch.deals`."""
+        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
 
     def to_game(self, row: int) -> Game:
         """A plain copy of one game, in the same state."""

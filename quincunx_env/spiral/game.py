@@ -5,9 +5,10 @@ Many games at once are played by `quincunx_env.spiral.batch`; the two are tested
 
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import BaseGame, IllegalAction
 from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import card_name, print_cards
@@ -20,10 +21,16 @@ class Game(BaseGame[Rules, Deal]):
     """A game in progress: one deal, or several; `BaseGame` has what is not told here. A round is a deal."""
 
     __slots__ = ()
-    DEAL = Deal
     COPIED = ("board", "scores", "totals")
 
     board: "array[int]"
+
+    @classmethod
+    def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
+        """See `BaseGame.from_seed`."""
+        return cls._dealt(
+            rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
+        )
 
     @classmethod
     def restore(

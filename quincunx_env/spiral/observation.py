@@ -33,7 +33,9 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             the full square is scored, what it makes at once in the lines of each.
     """
 
-    BATCH = Batch
+    def make_batch(self, num_games: int) -> Batch:
+        """See `BaseObserver.make_batch`."""
+        return Batch(self.rules, num_games)
 
     def _counts(self) -> dict[str, Count]:
         counts = {"ply": ("cards played in this deal", 0, PLAYS)}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.scene import Disc, Face, Play, Polygon, Scene, Seat, Suit
+from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Seat, Suit
 from quincunx_env.core.scoring import Part
 from quincunx_env.spiral.cards import CARDS, RANKS, card_name
 from quincunx_env.spiral.game import Game
@@ -56,18 +56,18 @@ def scene(game: Game, seat: int | None = None) -> Scene:
     )
 
 
-def candidate(game: Game, card: int, cell: int) -> Play:
+def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
     """What a card would score in a cell."""
-    return Play(f"{card_name(card)} at {divmod(cell, SIDE)}", card, cell, *_parts(game, game.board, card, cell))
+    return ScoredPlay(f"{card_name(card)} at {divmod(cell, SIDE)}", card, cell, *_parts(game, game.board, card, cell))
 
 
-def _last(game: Game) -> Play | None:
+def _last(game: Game) -> ScoredPlay | None:
     if not game.ply:
         return None
     cell, board = SPIRAL[game.ply], game.board[:]
     card, board[cell] = board[cell], EMPTY
     title = f"seat {1 - game.mover} played {card_name(card)} at {divmod(cell, SIDE)}"
-    return Play(title, card, cell, *_parts(game, board, card, cell))
+    return ScoredPlay(title, card, cell, *_parts(game, board, card, cell))
 
 
 def _parts(game: Game, board: Sequence[int], card: int, cell: int) -> tuple[tuple[Part, ...], bool]:

@@ -8,6 +8,7 @@ import pytest
 import torch
 import tree
 from gymnasium.vector import AutoresetMode
+from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule, PPOPolicyNetworkModule
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -19,12 +20,11 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
-from agents.rllib_module import PlayModule, QPlayModule
-from quincunx_env.adapters.rllib import APART, MaskedModule, SeatedGame, SolitaireRows
+from quincunx_env.adapters.rllib import APART, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
 from quincunx_env.envs.common import margin, outcome
-from quincunx_env.games import kind_of, rules_of
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
+from quincunx_env.registry import make_rules, spec_of
 
 SEED = 17
 RULES = multiplayer_rules(2)
@@ -39,7 +39,7 @@ PLAYERS: list[dict[str, Any]] = [
 ]
 
 
-class Uniform(MaskedModule):
+class Uniform(MaskedPPOModule):
     """Every legal action is as likely."""
 
     def make_network(self) -> torch.nn.Module:
@@ -117,7 +117,7 @@ def test_solitaire_lengths_and_returns_are_those_of_the_game(options: dict[str, 
 def test_same_step_would_lose_a_step_and_is_refused() -> None:
     for mode in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED, "SameStep"):
         with pytest.raises(ValueError, match="lose a step"):
-            SolitaireRows({"autoreset_mode": mode})
+            SolitaireRLlibVectorEnv({"autoreset_mode": mode})
     runner = SingleAgentEnvRunner(config=solitaire_config(4))
     runner.env.unwrapped.autoreset_mode = AutoresetMode.SAME_STEP  # what would happen
     lengths: dict[bool, set[int]] = {True: set(), False: set()}
@@ -130,19 +130,19 @@ def test_same_step_would_lose_a_step_and_is_refused() -> None:
 
 def test_other_options_that_rllib_cannot_use_are_refused() -> None:
     with pytest.raises(ValueError, match="observation must be"):
-        SolitaireRows({"observation": "pieces"})
+        SolitaireRLlibVectorEnv({"observation": "pieces"})
     with pytest.raises(ValueError, match="actions must be"):
-        SolitaireRows({"actions": "factored"})
+        SolitaireRLlibVectorEnv({"actions": "factored"})
 
 
 def test_no_two_runners_or_rows_share_a_deal() -> None:
     seeds = []
     for runner in range(3):  # as RLlib seeds them
-        rows = SolitaireRows({"num_envs": 3})
+        rows = SolitaireRLlibVectorEnv({"num_envs": 3})
         rows.reset(seed=SEED + runner)
         seeds += rows.batch.seed.tolist()
         for row in range(3):
-            game = SeatedGame(EnvContext({}, worker_index=runner))
+            game = CardGameMultiAgentEnv(EnvContext({}, worker_index=runner))
             game.reset(seed=SEED + runner + row)
             assert game.aec.game.deals == Game.from_seed(RULES, SEED + runner * (APART + 1) + row).deals
     assert len(set(seeds)) == 9
@@ -155,12 +155,12 @@ def test_no_two_runners_or_rows_share_a_deal() -> None:
 def test_returns_of_all_seats_are_those_of_the_game(options: dict[str, Any]) -> None:
     runner = MultiAgentEnvRunner(config=players_config(3, options))
     rest = {name: value for name, value in options.items() if name not in ("game", "reward")}
-    rules = rules_of(options.get("game", "quincunx"), **rest)
+    rules = make_rules(options.get("game", "quincunx"), **rest)
     sums: dict[str, list[float]] = {}
     lengths = []
     for chunks in whole(runner, steps=67, calls=7):
         final = chunks[-1].get_infos(-1)["player_0"]
-        game: Any = kind_of(rules).observer.BATCH.GAME
+        game: Any = spec_of(rules).Game
         game = game.from_seed(rules, int(final["seed"]), int(final["game"]))
         left = {agent: played(chunks, agent) for agent in runner.env.envs[0].unwrapped.possible_agents}
         lengths.append(sum(map(len, left.values())))
@@ -189,7 +189,7 @@ def played(chunks: list[Any], agent: str) -> list[int]:
 
 @pytest.mark.parametrize("options", PLAYERS, ids=str)
 def test_only_the_mover_is_asked_and_everybody_is_paid(options: dict[str, Any]) -> None:
-    env, rng = SeatedGame(options), np.random.default_rng(SEED)
+    env, rng = CardGameMultiAgentEnv(options), np.random.default_rng(SEED)
     observations, infos = env.reset(seed=SEED)
     paid = dict.fromkeys(env.possible_agents, 0.0)
     while env.agents:
@@ -212,20 +212,22 @@ def test_only_the_mover_is_asked_and_everybody_is_paid(options: dict[str, Any]) 
 
 
 def test_acting_out_of_turn_is_refused() -> None:
-    env = SeatedGame()
+    env = CardGameMultiAgentEnv()
     env.reset(seed=SEED)
     with pytest.raises(ValueError, match="player_0 is to move, got actions of player_1"):
         env.step({"player_1": 0})
     with pytest.raises(ValueError, match="game must be one of"):
-        SeatedGame({"game": "whist"})
+        CardGameMultiAgentEnv({"game": "whist"})
 
 
 # --- The modules -----------------------------------------------------------------------------------------------------
 
 
-def module_of(rules: Rules, space: Any, actions: Any) -> PlayModule:
-    spec = RLModuleSpec(PlayModule, observation_space=space, action_space=actions, model_config={"rules": rules})
-    module: PlayModule = spec.build()
+def module_of(rules: Rules, space: Any, actions: Any) -> PPOPolicyNetworkModule:
+    spec = RLModuleSpec(
+        PPOPolicyNetworkModule, observation_space=space, action_space=actions, model_config={"rules": rules}
+    )
+    module: PPOPolicyNetworkModule = spec.build()
     for parameter in module.parameters():  # nothing is uniform any more
         torch.nn.init.normal_(parameter, std=2.0)
     return module
@@ -234,11 +236,11 @@ def module_of(rules: Rules, space: Any, actions: Any) -> PlayModule:
 @pytest.mark.parametrize("players", [1, 2, 4])
 def test_no_forward_pass_gives_an_illegal_play_a_chance(players: int) -> None:
     torch.manual_seed(SEED)
-    rows = SolitaireRows({"num_envs": 32})
+    rows = SolitaireRLlibVectorEnv({"num_envs": 32})
     observation = rows.reset(seed=SEED)[0]
     space, actions, rules = rows.single_observation_space, rows.single_action_space, rows.rules
     if players > 1:
-        game = SeatedGame({"num_players": players})
+        game = CardGameMultiAgentEnv({"num_players": players})
         observed = game.reset(seed=SEED)[0]["player_0"]
         observation = {name: part[None] for name, part in observed.items()}
         space, actions, rules = game.observation_spaces["player_0"], game.action_spaces["player_0"], game.aec.rules
@@ -269,7 +271,7 @@ def test_rllibs_own_masking_module_fits() -> None:
 def dqn_config(**training: Any) -> DQNConfig:
     config = DQNConfig().environment("quincunx-solitaire").training(**training)
     config.env_runners(num_env_runners=0, gym_env_vectorize_mode="vector_entry_point", num_envs_per_env_runner=8)
-    spec = RLModuleSpec(QPlayModule, model_config={"rules": Rules(), "width": 16, "depth": 4})
+    spec = RLModuleSpec(DQNPolicyNetworkModule, model_config={"rules": Rules(), "width": 16, "depth": 4})
     return config.rl_module(rl_module_spec=spec).debugging(seed=SEED)
 
 
@@ -282,7 +284,7 @@ def test_exploring_for_q_values_draws_among_the_legal_plays_alone(epsilon: float
     runner = SingleAgentEnvRunner(config=dqn_config(epsilon=epsilon))
     episodes = runner.sample(num_timesteps=400)  # the environment refuses what is illegal
     assert sum(map(len, episodes)) >= 400
-    rows = SolitaireRows({"num_envs": 1})
+    rows = SolitaireRLlibVectorEnv({"num_envs": 1})
     observation = tensors(rows.reset(seed=SEED)[0])
     legal = set(np.flatnonzero(observation["action_mask"][0]).tolist())
     batch = {Columns.OBS: {name: part.expand(1000, -1) for name, part in observation.items()}}
@@ -296,7 +298,7 @@ def test_exploring_for_q_values_draws_among_the_legal_plays_alone(epsilon: float
 @pytest.mark.parametrize("double_q", [True, False])
 def test_targets_of_q_values_rest_on_legal_plays(double_q: bool) -> None:
     torch.manual_seed(SEED)
-    rows = SolitaireRows({"num_envs": 32})
+    rows = SolitaireRLlibVectorEnv({"num_envs": 32})
     space, actions = rows.single_observation_space, rows.single_action_space
     config = dqn_config(double_q=double_q, td_error_loss_fn="mse")
     learner = config.build_learner(spaces={DEFAULT_MODULE_ID: (space, actions)})

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import ray
+from quincunx_agents.greedy import greedy
 
-from agents.greedy import greedy
 from quincunx_env.arena import evaluate_all, tournament
 from quincunx_env.arena.__main__ import main
-from tests.test_tournament import SMALL, THREE, files, same
+from tests.arena.test_tournament import SMALL, THREE, files, same
 
 
 @dataclass(frozen=True)

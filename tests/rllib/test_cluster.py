@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.arena.test_tournament import files
 from tests.rllib.conftest import add_node
-from tests.test_tournament import files
 
 ROOT = Path(__file__).parents[2]
 FORMS = {"the solitaire": ("--players 1", "default_policy"), "two players": ("--players 2", "main")}

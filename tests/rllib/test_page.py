@@ -7,7 +7,7 @@ import pytest
 import yaml
 from ray.autoscaler._private.util import prepare_config, validate_config
 
-from tests.test_commands import NAMED, ROOT, programs, run, stop_once_read
+from tests.docs.test_commands import NAMED, ROOT, programs, run, stop_once_read
 
 RAYJOB, LAUNCHER = (
     yaml.safe_load(block)

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import quincunx_agents
 import ray
+from quincunx_agents.networks.policy import Network, PolicyNetworkAgent, load_weights
+from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
-import agents
-from agents.first_sight import Network, PlayAgent, load_weights
-from agents.rllib_module import QPlayModule
 from quincunx_env.arena import compare, evaluate, table
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
-from train import checkpoint
 from train import rllib as training
-from train.league import MAIN, Matchmaking, place, taken_by
+from train.common import checkpoint
+from train.common.league import MAIN, Matchmaking, place, taken_by
 from train.rllib import Arguments, Checkpoints, State, main
 
 TINY: dict[str, Any] = {
@@ -83,7 +83,7 @@ def test_a_run_leaves_weights_that_play_without_ray_and_goes_on() -> None:
     assert [state["iteration"] for state in states()] == [2, 4]
     assert states()[-1]["steps"] >= TINY["total_steps"]
     assert json.loads(Path("runs/tiny/evaluation.json").read_text()) == results
-    agent = agents.load("runs/tiny/tiny.safetensors")
+    agent = quincunx_agents.load("runs/tiny/tiny.safetensors")
     assert evaluate(agent, TINY["test_deals"]).to_json() == results["trained"]
     assert list(Path("runs/tiny/tensorboard").iterdir())
 
@@ -147,7 +147,7 @@ def test_training_goes_on_when_all_env_runners_are_lost() -> None:
 def dqn_config(rows: int, **training: Any) -> DQNConfig:
     config = DQNConfig().environment("quincunx-solitaire").training(**training)
     config.env_runners(num_env_runners=0, gym_env_vectorize_mode="vector_entry_point", num_envs_per_env_runner=rows)
-    config.rl_module(rl_module_spec=RLModuleSpec(QPlayModule, model_config={"rules": Rules()}))
+    config.rl_module(rl_module_spec=RLModuleSpec(DQNPolicyNetworkModule, model_config={"rules": Rules()}))
     return config.debugging(seed=1, log_level="ERROR")
 
 
@@ -162,7 +162,7 @@ def test_dqn_learns_from_replayed_plays() -> None:
     assert all(changed), "of the target network, too"
     played, learned = algorithm.get_module().network.trained(), module.network.trained()
     assert same(played, learned)
-    assert evaluate(PlayAgent(played), 5).scores.shape == (5,)
+    assert evaluate(PolicyNetworkAgent(played), 5).scores.shape == (5,)
     algorithm.stop()
 
 
@@ -179,11 +179,11 @@ def test_what_dqn_learns() -> None:
         epsilon=[(0, 1.0), (15_000, 0.05)],
         replay_buffer_config={"type": "EpisodeReplayBuffer", "capacity": 50_000},
     ).build_algo()
-    begun = evaluate(PlayAgent(algorithm.get_module().network.trained()), 300, domain="validation")
+    begun = evaluate(PolicyNetworkAgent(algorithm.get_module().network.trained()), 300, domain="validation")
     steps = 0
     while steps < 30_000:
         steps = algorithm.train()[NUM_ENV_STEPS_SAMPLED_LIFETIME]
-    ended = evaluate(PlayAgent(algorithm.get_module().network.trained()), 300, domain="validation")
+    ended = evaluate(PolicyNetworkAgent(algorithm.get_module().network.trained()), 300, domain="validation")
     algorithm.stop()
     print(f"\nafter {steps:,.0f} plays:")
     print(table({"untrained": begun, "trained": ended}))
@@ -251,7 +251,9 @@ def test_a_duel_is_trained_measured_and_resumed() -> None:
     assert results["league"] != ["beginner"] * 2
     network = load_weights(Path("runs/tiny/tiny.safetensors"))
     assert network.rules == multiplayer_rules(2)
-    games = compare([PlayAgent(network), "greedy"], TINY["test_deals"], rules=network.rules, names=["trained", "other"])
+    games = compare(
+        [PolicyNetworkAgent(network), "greedy"], TINY["test_deals"], rules=network.rules, names=["trained", "other"]
+    )
     assert games.win_rate().value == results["greedy"]["won"]
     assert 0 < games.even[0] < 1
     again = main(Arguments(**DUEL | {"promote_at": 0.0, "resume": True, "total_steps": 400}))

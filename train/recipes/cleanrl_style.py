@@ -12,11 +12,11 @@ import gymnasium
 import numpy as np
 import torch
 import tyro
+from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
 from torch import Tensor, nn
 from torch.distributions import Categorical
 from tqdm import trange
 
-from agents.network import VALUE_SCALE, PlayNetwork
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
 from train.recipes.measure import Likeliest, measure
@@ -57,14 +57,14 @@ def masked(logits: Tensor, mask: Tensor) -> Categorical:
     return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 
-def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
+def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
     """Train and evaluate."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     steps, games = arguments.rollout, arguments.num_envs
     envs = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=games, observation="flat", preview=True)
     observer = Observer(Rules(), preview=True)
-    network = PlayNetwork(observer)
+    network = PolicyNetwork(observer)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     updates = arguments.total_steps // (steps * games)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 import torch
+from quincunx_agents.torch.networks import PolicyNetwork
 
-from agents.network import PlayNetwork
 from quincunx_env.arena import Evaluation, evaluate
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
@@ -18,7 +18,7 @@ class Likeliest:
         observer: that of the environment it was trained on.
     """
 
-    def __init__(self, network: PlayNetwork, observer: Observer) -> None:
+    def __init__(self, network: PolicyNetwork, observer: Observer) -> None:
         self.network = network
         self.observer = observer
 

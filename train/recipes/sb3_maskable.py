@@ -14,18 +14,18 @@ from typing import Literal
 
 import torch
 import tyro
+from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
+from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from tqdm import tqdm
 
-from agents.network import VALUE_SCALE, PlayNetwork
-from agents.sb3_policy import PlayPolicy
-from quincunx_env.adapters.sb3 import GamesVecEnv, LearnerVecEnv, SolitaireVecEnv
+from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena import Comparison, Evaluation, compare, resolve
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.quincunx.rules import Rules
-from train.pool import Member, Pool, Sampling
+from train.common.opponents import Member, Pool, Sampling
 from train.recipes.measure import Likeliest, measure
 
 
@@ -65,7 +65,7 @@ class Arguments:
     """show a progress bar"""
 
 
-def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation | dict[str, Comparison]]:
+def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Comparison]]:
     """Train and evaluate: the solitaire alone, several players against each of ``against``."""
     torch.set_num_threads(1)
     if arguments.players == 1:
@@ -73,7 +73,7 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation | dict[str, Comp
         return learned.network, measure(learned, arguments.deals)
     rules = Rules(num_players=arguments.players)
     pool = Pool(arguments.sampling, [Member(name, policy_for(resolve(name), rules)) for name in arguments.baselines])
-    env = LearnerVecEnv(
+    env = VsOpponentsVecEnv(
         arguments.num_envs,
         num_players=arguments.players,
         pool=[member.player for member in pool.members],
@@ -93,7 +93,7 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation | dict[str, Comp
 def learn(arguments: Arguments, env: GamesVecEnv, *callbacks: BaseCallback) -> Likeliest:
     """MaskablePPO in these games."""
     model = MaskablePPO(
-        PlayPolicy,
+        QuincunxMaskablePolicy,
         env,
         policy_kwargs={"observer": env.envs.observer},
         n_steps=arguments.rollout,
@@ -129,7 +129,7 @@ class SelfPlay(BaseCallback):
         every: plays after which the learner joins them.
     """
 
-    def __init__(self, env: LearnerVecEnv, pool: Pool[Policy], every: int) -> None:
+    def __init__(self, env: VsOpponentsVecEnv, pool: Pool[Policy], every: int) -> None:
         super().__init__()
         self.env = env
         self.pool = pool
@@ -152,7 +152,7 @@ class SelfPlay(BaseCallback):
 def snapshot(model: BaseAlgorithm, env: GamesVecEnv) -> Likeliest:
     """The learner as it is now, as a policy that takes the likeliest action."""
     network = copy.deepcopy(model.policy.mlp_extractor)
-    assert isinstance(network, PlayNetwork)
+    assert isinstance(network, PolicyNetwork)
     return Likeliest(network, env.envs.observer)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import tyro
 from gymnasium import spaces
+from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory, LRSchedulerFactoryLinear
@@ -23,7 +24,6 @@ from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import ActionReprNet
 from torch import Tensor, nn
 
-from agents.network import VALUE_SCALE, PlayNetwork
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
 from train.recipes.measure import Likeliest, measure
@@ -79,9 +79,9 @@ def make_env() -> MaskInObservation:
 
 
 class Actor(ActionReprNet[Any]):
-    """The logits of `PlayNetwork`, very low where the mask forbids."""
+    """The logits of `PolicyNetwork`, very low where the mask forbids."""
 
-    def __init__(self, network: PlayNetwork) -> None:
+    def __init__(self, network: PolicyNetwork) -> None:
         super().__init__()
         self.network = network
 
@@ -94,7 +94,7 @@ class Actor(ActionReprNet[Any]):
 class Critic(nn.Module):
     """Its value."""
 
-    def __init__(self, network: PlayNetwork) -> None:
+    def __init__(self, network: PolicyNetwork) -> None:
         super().__init__()
         self.network = network
 
@@ -103,7 +103,7 @@ class Critic(nn.Module):
         return self.network.forward_critic(torch.as_tensor(obs.obs, dtype=torch.float32))
 
 
-def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
+def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
     """Train and evaluate."""
     torch.manual_seed(arguments.seed)
     np.random.seed(arguments.seed)  # noqa: NPY002  Tianshou shuffles with it
@@ -112,7 +112,7 @@ def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
     envs.seed(arguments.seed)
     single = make_env()
     observer = Observer(Rules(), preview=True)
-    network = PlayNetwork(observer)
+    network = PolicyNetwork(observer)
     policy = DiscreteActorPolicy(actor=Actor(network), action_space=single.action_space)
     per_update = arguments.rollout * arguments.num_envs
     steps = arguments.total_steps // per_update * per_update

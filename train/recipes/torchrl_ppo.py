@@ -14,6 +14,7 @@ import gymnasium
 import torch
 import tyro
 from gymnasium.vector import AutoresetMode
+from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
@@ -26,7 +27,6 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 from tqdm import tqdm
 
-from agents.network import VALUE_SCALE, PlayNetwork
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
 from train.recipes.measure import Likeliest, measure
@@ -87,9 +87,9 @@ def make_env(num_envs: int) -> EnvBase:
 
 
 class Actor(nn.Module):
-    """The logits of `PlayNetwork`."""
+    """The logits of `PolicyNetwork`."""
 
-    def __init__(self, network: PlayNetwork) -> None:
+    def __init__(self, network: PolicyNetwork) -> None:
         super().__init__()
         self.network = network
 
@@ -106,14 +106,14 @@ class Critic(Actor):
         return self.network.forward_critic(observation.flatten(0, -2).float()).view(*observation.shape[:-1], 1)
 
 
-def main(arguments: Arguments) -> tuple[PlayNetwork, Evaluation]:
+def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
     """Train and evaluate."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     env = make_env(arguments.num_envs)
     env.set_seed(arguments.seed)
     observer = Observer(Rules(), preview=True)
-    network = PlayNetwork(observer)
+    network = PolicyNetwork(observer)
     actor = ProbabilisticActor(
         TensorDictModule(Actor(network), in_keys=["observation"], out_keys=["logits"]),
         in_keys={"logits": "logits", "mask": "action_mask"},

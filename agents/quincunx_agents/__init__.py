@@ -1,0 +1,33 @@
+"""Baseline agents for Quincunx and the spiral game.
+
+Each is a `quincunx_env.core.policy.Policy` or a `quincunx_env.core.policy.PolicyFactory`. By name they are found as entry
+points of the group ``quincunx_env.policies``; see `quincunx_env.policies.resolve`.
+"""
+
+from pathlib import Path
+
+from quincunx_env.core.policy import Agent
+
+__all__ = ["load"]
+
+
+def load(name: str | Path) -> Agent:
+    """A trained network as an agent; PyTorch is not needed.
+
+    Args:
+        name: a network that comes with the package (``solitaire-v0``, ``players-v0`` or ``spiral-v0``), or a weights
+            file ``*.safetensors`` that a script in ``train`` wrote. The file says whether it holds a value network
+            (`quincunx_agents.networks.value`) or a policy network (`quincunx_agents.networks.policy`).
+
+    Raises:
+        ValueError: if no network of that name comes with the package.
+        WeightsError: if the file is missing, damaged or of another format.
+    """
+    from quincunx_agents.networks import policy, value, weights_io  # they need safetensors; the other agents do not
+
+    path = Path(name)
+    if path.suffix != ".safetensors":
+        return value.load(str(name))
+    if weights_io.read(path)[1].get("network") == policy.KIND:
+        return policy.PolicyNetworkAgent(policy.load_weights(path))
+    return value.ValueAgent(value.load_weights(path))

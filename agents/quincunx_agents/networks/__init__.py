@@ -1,0 +1,1 @@
+"""Networks for inference with NumPy alone, and their weights."""

@@ -1,0 +1,430 @@
+"""A play judged by what can be said of it in a few numbers.
+
+Every legal play is described by the features of `FEATURES`: what it scores and draws, what it opens in the cells around
+it for oneself and for cards yet unseen, what it gives up. Its worth is a weighted sum of them, in points, and the best
+is played. The weights stand in `WEIGHTS`, one column for each kind of game; ``train/tune_heuristic.py`` found them.
+
+Which game is played follows from the observation, so that one agent plays every variant.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.core.batch import unpack
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.observation import Pieces
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.cards import CARDS
+from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
+from quincunx_env.quincunx.scoring import (
+    PAIR_BONUS,
+    STRAIGHT_BONUS,
+    THREE_BONUS,
+    basic,
+    pair,
+    penalty,
+    power,
+    power_points,
+    rank_order,
+)
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float32]
+
+RANKS = "A23456789CPX"
+
+FEATURES = {
+    "draws": "cards drawn",
+    "short": "cards drawn that the plays still to come need",
+    "bare": "solitaire: whether a single card is left for more than one play",
+    "elsewhere": "most that this card could be worth in another cell",
+    "instead": "most that another card of the hand could be worth in this cell",
+    "threat": "points of a good play that an unseen card makes in this cell, on average",
+    "opens": "how much more the best card of the hand is worth in the cells around",
+    "opens_unseen": "the same for the average unseen card",
+    "setups": "bonuses of threes and straights that a card of the hand then completes",
+    "setups_unseen": "bonuses that unseen cards then complete, times their share of all unseen cards",
+    "empties": "empty cells around",
+    "penalty": "what this card costs in hand at the end",
+}
+"""What is said of a play; every one has two weights, for the last plays of a round and for how much more it weighs at
+the beginning."""
+
+NAMES = ("points", *FEATURES, *(f"{name} early" for name in FEATURES), *(f"keep {rank}" for rank in RANKS))
+"""The columns of `Plays.features`."""
+
+GAMES = ((1, "corners"), (2, "corners"), (3, "corners"), (4, "corners"), (2, "open"), (3, "open"), (4, "open"))
+"""Number of players and start of the columns of `WEIGHTS`."""
+
+WEIGHTS: dict[str, tuple[float, ...]] = {
+    "points": (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00),
+    "draws": (4.21, -2.60, -3.87, -3.52, -1.74, -1.90, -3.35),
+    "short": (12.42, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "bare": (-3.58, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "elsewhere": (-0.27, -0.28, -0.26, -0.19, -0.28, -0.33, -0.26),
+    "instead": (-0.12, -0.12, -0.08, -0.04, -0.15, -0.02, -0.05),
+    "threat": (-0.69, 1.04, 0.80, 0.67, 1.46, 0.94, 0.72),
+    "opens": (0.37, 0.19, 0.13, 0.12, 0.22, 0.17, 0.14),
+    "opens_unseen": (0.54, -0.47, -0.38, -0.24, -0.44, -0.31, -0.30),
+    "setups": (0.28, 0.17, 0.18, 0.11, 0.11, 0.07, 0.06),
+    "setups_unseen": (0.43, -1.67, -1.15, -0.90, -0.79, -0.45, -0.13),
+    "empties": (-0.65, -0.49, 0.66, 0.21, -0.18, 0.73, 0.81),
+    "penalty": (0.37, 0.27, 0.12, 0.44, 0.15, 0.28, 0.30),
+    "draws early": (8.65, 7.13, 5.48, 2.41, 5.34, 6.44, 7.18),
+    "short early": (9.63, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "bare early": (-3.59, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "elsewhere early": (-0.16, -0.31, -0.35, -0.32, -0.05, -0.14, 0.03),
+    "instead early": (-0.08, -0.02, -0.01, 0.07, 0.14, 0.11, 0.03),
+    "threat early": (-0.32, 0.97, 0.97, 0.75, 1.50, 1.16, 0.83),
+    "opens early": (0.18, 0.07, 0.06, 0.05, 0.15, 0.03, 0.02),
+    "opens_unseen early": (0.60, -0.41, -0.47, -0.31, -0.52, -0.59, -0.61),
+    "setups early": (0.19, 0.19, 0.17, 0.15, 0.13, 0.15, 0.17),
+    "setups_unseen early": (1.03, -1.49, -1.56, -1.15, -1.40, -1.13, -1.37),
+    "empties early": (-1.01, 0.96, 0.40, 0.99, 0.20, 1.65, 0.22),
+    "penalty early": (-0.15, -0.43, -0.33, -0.38, -0.45, -0.37, -0.44),
+    "keep A": (-3.36, 0.33, 0.78, 0.34, 0.64, -1.21, 0.29),
+    "keep 2": (-1.70, 1.72, 0.96, 3.95, 2.60, 2.70, 1.99),
+    "keep 3": (-3.38, 3.79, 2.82, 1.78, 4.49, 1.69, 4.49),
+    "keep 4": (-2.82, 4.94, 9.59, 5.53, 4.60, 6.59, 6.59),
+    "keep 5": (1.89, 7.55, 5.77, 6.05, 3.12, 2.98, 5.63),
+    "keep 6": (3.69, 4.79, 0.71, 3.72, 3.24, 1.20, 3.46),
+    "keep 7": (5.22, 3.89, -1.38, 1.04, -1.12, 1.18, 1.34),
+    "keep 8": (3.15, -1.66, -3.14, -2.03, -3.00, -0.61, -2.16),
+    "keep 9": (0.53, -1.57, -2.59, -1.17, -2.80, -0.74, -1.92),
+    "keep C": (3.87, -4.83, -7.85, -7.16, -3.68, -5.67, -5.48),
+    "keep P": (-5.67, 2.08, 0.75, 1.38, 0.99, 0.99, 1.60),
+    "keep X": (4.10, -8.74, -10.07, -9.43, -9.83, -9.83, -9.22),
+}
+"""What each feature is worth in points, in each of the `GAMES`.
+
+Found by ``python -m train.tune_heuristic`` with ``--num-players`` and ``--start`` as the column says (solitaire:
+``--iterations 150 --games 500``; several players: ``--iterations 80``). The rows of Pawn and Excuse are from
+``--iterations 70 --excuse --pawns``, for the solitaire and for two players from corners, set to the mean of the other
+ranks. In the solitaire ``short`` was then raised by 3: on validation deals that lost fewer rounds at the same mean.
+"""
+
+DRAW_VALUE = {True: 8.0, False: 2.0}
+"""Points that a draw is taken for while the best play of a cell or card is looked for; in the solitaire, and else."""
+
+NOTHING = -1000.0
+"""PlayScore of what cannot be played."""
+
+LOST = -100.0
+"""Added to the worth of a play that loses the solitaire."""
+
+
+class Plays(NamedTuple):
+    """The legal plays of n positions, m in all."""
+
+    rows: Ints
+    """[m]: position of each play."""
+    actions: Ints
+    """[m]: joint action."""
+    features: Floats
+    """[m, len(NAMES)]."""
+    loses: Bools
+    """[m]: whether the play loses the solitaire."""
+
+
+class _Tables(NamedTuple):
+    """Axes: K cards, a card id or `EMPTY` (-1, the last)."""
+
+    rank: Ints
+    """[K]: index into `RANKS`."""
+    points: Floats
+    """[K, K]: what two adjacent cards score, basic points and pair."""
+    draws: Floats
+    """[K, K]: what they draw."""
+    partner: Ints
+    """[K]: the card that makes a power play with this one, -2 if none does."""
+    power: Floats
+    """[K, K + 1]: what a card in the grid adds to a power play of the first."""
+    penalty: Floats
+    """[K]."""
+    complete: Ints
+    """[K, K + 1, pattern]: index into `RANKS` of the rank that completes a three or a straight, -1 if none does."""
+    bonus: Floats
+    """[K, K + 1, pattern]: the bonus for that."""
+
+
+PATTERNS = ((1, -1), (1, 2), (2, 1), (-1, 1), (-1, -2), (-2, -1))
+"""Where on a line, seen from the card played, a second card lies and an empty cell that a third would complete."""
+
+
+@cache
+def _tables(pawns: bool) -> _Tables:
+    cards = range(len(CARDS))
+    others = (*cards, EMPTY)
+    order = [rank_order(card, pawns) for card in cards]
+    by_order = {place: RANKS.index(CARDS[card].rank) for card, place in zip(cards, order, strict=True)}
+    complete = np.full((len(cards), len(others), len(PATTERNS)), -1)
+    bonus = np.zeros(complete.shape, np.float32)
+    for card in cards:
+        for other in cards:
+            for number, (at, gap) in enumerate(PATTERNS):
+                here, there = order[card], order[other]
+                if here is None or there is None or card == other:
+                    continue
+                step, rest = divmod(there - here, at)
+                third = here + step * gap
+                if rest == 0 and abs(step) <= 1 and third in by_order:
+                    complete[card, other, number] = by_order[third]
+                    bonus[card, other, number] = STRAIGHT_BONUS if step else THREE_BONUS
+    partners = [[other for other in cards if power(card, other)] for card in cards]
+    return _Tables(
+        rank=np.array([RANKS.index(card.rank) for card in CARDS]),
+        points=np.array(
+            [[basic(card, other)[0] + PAIR_BONUS * pair(card, other) for other in cards] for card in cards], np.float32
+        ),
+        draws=np.array([[basic(card, other)[1] for other in cards] for card in cards], np.float32),
+        partner=np.array([found[0] if found else -2 for found in partners]),
+        power=np.array([[power_points(CARDS[card].suits, [other]) for other in others] for card in cards], np.float32),
+        penalty=np.array([penalty([card]) for card in cards], np.float32),
+        complete=complete,
+        bonus=bonus,
+    )
+
+
+class _Geometry(NamedTuple):
+    """Axes: C cells and the one that stands for off the grid."""
+
+    adjacent: Ints
+    """[C, 4]."""
+    second: Ints
+    """[C, lines x patterns]: the cell of the second card."""
+    gap: Ints
+    """[C, lines x patterns]: the cell of the third."""
+
+
+@cache
+def _geometry(rules: Rules) -> _Geometry:
+    cells = range(rules.num_cells)
+
+    def reach(which: int) -> Ints:
+        distances = tuple(pattern[which] for pattern in PATTERNS)
+        lines = [[rules.grid.line(cell, line, distances) for line in range(rules.num_lines)] for cell in cells]
+        return np.array(lines).reshape(rules.num_cells, -1)
+
+    return _Geometry(np.array(rules.grid.adjacent), reach(0), reach(1))
+
+
+def rules_of(observation: Pieces) -> Rules:
+    """The rules of a game, as far as an observation tells and a heuristic needs them.
+
+    Left out are contact, which the mask shows, the flush bonus, which is in the preview, and what concerns more than
+    the present round.
+    """
+    # A solitaire counts 3 things, and each further player brings a hand and a score (and, in a match, a total).
+    players = {3: 1, 7: 2, 10: 2, 9: 3, 13: 3, 11: 4, 16: 4}[observation["counts"].shape[1]]
+    pending = observation["pending"][0, 0] >= 0 if "pending" in observation else False
+    in_hands_and_pile = int(observation["counts"][0, : 1 + players].sum())
+    deck = in_hands_and_pile + int((observation["board"][0] != EMPTY).sum()) + int(pending)
+    return Rules(
+        num_players=players,
+        start="open" if observation["board"].shape[1] == 81 else "corners",
+        pawns=deck >= 40,
+        excuse=deck in (37, 41),
+    )
+
+
+def describe(observation: Pieces, mask: Bools) -> Plays:
+    """Describe every legal play.
+
+    Args:
+        observation: pieces [n, ...] with the preview.
+        mask: bool [n, A].
+    """
+    rules = rules_of(observation)
+    tables, geometry = _tables(rules.pawns), _geometry(rules)
+    n, num_cards, num_cells = len(mask), rules.num_cards, rules.num_cells
+    legal = mask[:, : rules.num_plays_encoded].reshape(n, num_cards, num_cells)
+    cells_open = np.logical_or.reduce(legal, axis=1)
+    rows, actions = np.divmod(np.flatnonzero(legal), num_cards * num_cells)
+    cards, cells = np.divmod(actions, num_cells)
+    board = np.concatenate([observation["board"], np.full((n, 1), EMPTY, np.int8)], axis=1)
+    empty = board == EMPTY
+    empty[:, -1] = False
+    hand = observation["hand"] > 0
+    preview = observation["preview"]
+    unseen, hidden = _unseen(rules, board, hand)
+
+    # The situation: plays of one's own still to come after this one, and cards left for them.
+    left = (rules.setup.filled - (~empty[:, :-1]).sum(axis=1) - 1) // rules.num_players
+    keeps = hand.sum(axis=1) - 1
+    pile = observation["counts"][:, 0].astype(np.int64)
+    points, draws = preview.reshape(n, -1, 2)[rows, actions].T
+    draws = np.minimum(draws, pile[rows])
+    short = np.minimum(draws, np.maximum(left - keeps, 0)[rows])
+
+    # Cards of the hand in slots, so that not every card of the deck is looked at.
+    slots = np.argsort(~hand, axis=1, kind="stable")[:, : max(int(keeps.max()) + 1, 1)]
+    filled = np.arange(slots.shape[1]) <= keeps[:, None]
+    worth = (preview[..., 0] + DRAW_VALUE[rules.num_players == 1] * preview[..., 1]).astype(np.float32)
+    worth = np.concatenate([worth, np.zeros((n, num_cards, 1), np.float32)], axis=2)
+    worth = np.where(filled[:, :, None], worth[np.arange(n)[:, None], slots], NOTHING)
+    own_slot: Ints = (slots[rows] == cards[:, None]).argmax(axis=1)
+    playable = np.where(cells_open[:, None, :], worth[:, :, :-1], NOTHING)
+    elsewhere = _best_other(playable, axis=2)[rows, own_slot, cells]
+    instead = _best_other(playable, axis=1)[rows, own_slot, cells]
+
+    around = geometry.adjacent[cells]
+    free = empty[rows[:, None], around]
+    by_set_up = _set_up(tables, geometry, board, empty, hand, unseen, rows, cards, cells)
+    average = (unseen @ np.maximum(tables.points[:num_cards, :num_cards], 0)) / hidden[:, None]
+    empties = free.sum(axis=1)
+    features = np.stack(
+        [
+            draws,
+            short,
+            (rules.num_players == 1) & (left[rows] > 1) & (keeps[rows] + draws == 1),
+            np.maximum(elsewhere, -20),
+            np.maximum(instead, -20),
+            _threat(rules, board, cells_open, unseen, hidden)[rows, cells],
+            _opens(tables, board, worth, slots, own_slot, rows, cards, around, free),
+            average[rows, cards] * empties,
+            *by_set_up,
+            empties,
+            tables.penalty[cards],
+        ],
+        axis=1,
+        dtype=np.float32,
+    )
+    early = (left * rules.num_players / rules.num_plays).astype(np.float32)[rows, None]
+    keep = np.eye(len(RANKS), dtype=np.float32)[tables.rank[cards]] * early
+    loses = (rules.num_players == 1) & (left[rows] > 0) & (keeps[rows] + draws == 0)
+    columns = [points[:, None].astype(np.float32), features, features * early, keep]
+    return Plays(rows, actions, np.concatenate(columns, axis=1), loses)
+
+
+def _unseen(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
+    """1 for each card that lies in the pile or another hand, float32 [n, K]; and how many, at least 1, [n]."""
+    unseen = np.zeros((len(board), rules.num_cards + 1), np.float32)
+    unseen[:, rules.deck] = 1
+    np.put_along_axis(unseen, board.astype(np.int64), 0, axis=1)  # EMPTY is the extra, last column
+    unseen = unseen[:, :-1] * ~hand
+    return unseen, np.maximum(unseen.sum(axis=1), 1)
+
+
+def _best_other(worth: Floats, axis: int) -> Floats:
+    """Along an axis, the largest of all the other entries."""
+    if worth.shape[axis] == 1:
+        return np.full_like(worth, NOTHING)
+    first, second = np.moveaxis(np.partition(worth, (-2, -1), axis=axis), axis, 0)[[-1, -2]]
+    at = np.expand_dims(worth.argmax(axis=axis), axis)
+    best = np.broadcast_to(np.expand_dims(first, axis), worth.shape).copy()
+    np.put_along_axis(best, at, np.expand_dims(second, axis), axis=axis)
+    return best
+
+
+def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
+    """Mean over the unseen cards of the points that they score in each legal cell, nothing if negative, [n, C]."""
+    plays = np.flatnonzero((unseen > 0)[:, :, None] & cells[:, None, :])
+    rows, actions = np.divmod(plays, rules.num_plays_encoded)
+    batch = Batch(rules, len(board))
+    batch.board[:] = board
+    points, _ = batch.value(*np.divmod(actions, rules.num_cells), rows)
+    worth = np.zeros((len(board), rules.num_cards, rules.num_cells), np.float32)
+    worth.reshape(-1)[plays] = np.maximum(points, 0)
+    mean: Floats = worth.sum(axis=1) / hidden[:, None]
+    return mean
+
+
+def _opens(
+    tables: _Tables,
+    board: npt.NDArray[np.int8],
+    worth: Floats,
+    slots: Ints,
+    own_slot: Ints,
+    rows: Ints,
+    cards: Ints,
+    around: Ints,
+    free: Bools,
+) -> Floats:
+    """How much more the best other card of the hand is worth in each free cell around, all cells together, [m]."""
+    other = slots[rows]
+    gain = tables.points[cards[:, None], other] + 4 * tables.draws[cards[:, None], other]
+    suit = tables.power[:, board].sum(axis=2)  # [K, n]: what a power play of each card would score
+    gain += np.where(other == tables.partner[cards][:, None], suit[cards, rows][:, None], 0)
+    before = worth[rows[:, None], :, around]
+    np.put_along_axis(before, own_slot[:, None, None], NOTHING, axis=2)
+    after = (before + gain[:, None, :]).max(axis=2)
+    opened = np.where(free & (after > NOTHING / 2), after - before.max(axis=2), 0)
+    total: Floats = opened.sum(axis=1)
+    return total
+
+
+def _set_up(
+    tables: _Tables,
+    geometry: _Geometry,
+    board: npt.NDArray[np.int8],
+    empty: Bools,
+    hand: Bools,
+    unseen: Floats,
+    rows: Ints,
+    cards: Ints,
+    cells: Ints,
+) -> tuple[Floats, Floats]:
+    """Bonuses that a third card then completes: by the hand, and by the average unseen card, [m] each."""
+    num_cards = hand.shape[1]
+    is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
+    in_hand, not_seen = hand @ is_rank, unseen @ is_rank
+    at_row = rows[:, None]
+    lines = geometry.second.shape[1] // len(PATTERNS)
+    pattern = np.tile(np.arange(len(PATTERNS)), lines)
+    second = board[at_row, geometry.second[cells]]
+    wanted = tables.complete[cards[:, None], second, pattern]
+    bonus = tables.bonus[cards[:, None], second, pattern] * empty[at_row, geometry.gap[cells]]
+    # The card itself leaves the hand.
+    held = in_hand[at_row, wanted] - (wanted == tables.rank[cards][:, None])
+    share = not_seen[at_row, wanted] / np.maximum(unseen.sum(axis=1), 1)[at_row]
+    return (bonus * (held > 0)).sum(axis=1), (bonus * share).sum(axis=1)
+
+
+def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
+    """The features ``setups`` and ``setups_unseen`` of plays of the seats to move, float32 [m] each."""
+    rules = games.rules
+    held = games.hands[np.arange(games.num_games), games.mover]
+    hand = unpack(held[:, None], rules.num_cards).view(np.bool_)
+    empty = games.board == EMPTY
+    empty[:, -1] = False
+    unseen, _ = _unseen(rules, games.board, hand)
+    return _set_up(_tables(rules.pawns), _geometry(rules), games.board, empty, hand, unseen, rows, cards, cells)
+
+
+def weights_for(rules: Rules) -> Floats:
+    """The column of `WEIGHTS` for a game, float32 [len(NAMES)]."""
+    column = GAMES.index((rules.num_players, rules.start))
+    return np.array([WEIGHTS[name][column] for name in NAMES], np.float32)
+
+
+def worth(observation: Pieces, mask: Bools, weights: Floats) -> Floats:
+    """The worth of every play, minus infinity where none is legal, float32 [n, K * C].
+
+    Args:
+        observation: pieces [n, ...] with the preview.
+        mask: bool [n, A].
+        weights: float32 [len(NAMES)].
+    """
+    plays = describe(observation, mask)
+    table = np.full((len(mask), int(np.prod(observation["preview"].shape[1:3]))), -np.inf, np.float32)
+    table[plays.rows, plays.actions] = plays.features @ weights + LOST * plays.loses
+    return table
+
+
+def heuristic(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+    """Choose the play of greatest worth, ties by the lowest action; see `quincunx_env.core.policy.Policy`.
+
+    With Simpleton it announces what the play is worth.
+    """
+    table = worth(observation, mask, weights_for(rules_of(observation)))
+    best: Ints = table.argmax(axis=1)
+    if "pending" in observation:
+        announcing = observation["pending"][:, 0] >= 0
+        # While announcing, the preview holds the pending play alone.
+        points = observation["preview"][..., 0].reshape(len(mask), -1).sum(axis=1)
+        best = np.where(announcing, table.shape[1] + points - ANNOUNCE_MIN, best)
+    return best

@@ -1,0 +1,1 @@
+"""Search with determinization: hidden cards are sampled, and each sampled game is evaluated as if known."""

@@ -1,0 +1,1 @@
+"""Networks in PyTorch, for training; they need the extra ``train``."""

@@ -1,0 +1,45 @@
+"""The specification of a game: its classes and functions, gathered for code that works with any game."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from quincunx_env.core.batch import BaseBatch
+from quincunx_env.core.deal import BaseDeal
+from quincunx_env.core.game import BaseGame
+from quincunx_env.core.notation import BaseNotation
+from quincunx_env.core.observation import Observer
+from quincunx_env.core.scene import Scene, ScoredPlay
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """What environments, the arena and the programs need to know of a game.
+
+    A game declares its own in its package's ``__init__``; `quincunx_env.registry` lists them by name.
+    """
+
+    name: str
+    """By which the game is chosen: ``"quincunx"`` or ``"spiral"``."""
+    Rules: type[Any]
+    """Options of the game; a frozen dataclass, see `quincunx_env.core.rules.BaseRules`."""
+    multiplayer_rules: Callable[..., Any]
+    """``Rules`` of the game for several players, from its options."""
+    Deal: type[BaseDeal]
+    """The cards of a round before its first play."""
+    Game: type[BaseGame[Any, Any]]
+    """One game in plain Python."""
+    Batch: type[BaseBatch[Any, Any]]
+    """Many games in NumPy arrays."""
+    Observer: type[Observer]
+    """Observations and masks; their shapes depend on the rules."""
+    PaddedObserver: type[Observer] | None
+    """Observations and masks of the same shape under all rules; None where ``Observer`` has that already."""
+    notation: BaseNotation[Any]
+    """How actions and positions are written."""
+    ansi: Callable[..., str]
+    """A game as text: (game, seat, colour); seat None shows all hands."""
+    scene: Callable[..., Scene]
+    """A game as a scene for renderers: (game, seat)."""
+    candidate: Callable[[Any, int, int], ScoredPlay]
+    """What a play would score: (game, card, cell)."""

@@ -1,0 +1,392 @@
+"""Game records: a game from its deal to its last play as text that people read and programs trust.
+
+    quincunx_env record 1
+    game quincunx num_players=2 simpleton=yes
+    seats ann, greedy
+    seed 7 game 0 domain play
+    1. seat 0: 2MK (1, 3) = 0 0
+    2. seat 0: announce 12 = 12 0
+    ...
+    over 64 71
+    check 5f3a9c21
+
+The first line says which version of this format it is. ``game`` has the options that are not the default's; ``seats``,
+which may be left out, who played; ``seed`` from which deals, or else a line ``deal`` has the cards of each round. Every
+action stands on a line of its own, with its number, the seat, the action as `quincunx_env.notation.text` writes it, and what
+each seat gained by it; a line ``round 2`` stands before each later round. ``over``, or ``stopped`` for a game that
+has not ended, has the points of all seats. Empty lines, and what follows a ``#``, say nothing.
+
+A record is read by playing it: a record that does not follow the rules, or whose points are not those of its plays, is
+refused. ``check`` is the checksum of everything before it, so that what has been changed since is refused too.
+
+>>> from quincunx_env import Rules
+>>> record = Record(Rules(), Seeded(seed=0), actions=(33,), seats=("ann",))
+>>> print(record)
+quincunx_env record 1
+game quincunx
+seats ann
+seed 0 game 0 domain play
+1. seat 0: AV (0, 1) = 3
+stopped 3
+check ec36c085
+>>> Record.parse(str(record)) == record
+True
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeVar, cast
+
+from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Domain, check_seed
+from quincunx_env.core.game import BaseGame, IllegalAction
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.text import PlayScore, play_score, print_action
+from quincunx_env.registry import GAMES, spec_of
+
+VERSION = 1
+_TITLE = "quincunx_env record"
+
+Game = BaseGame[Any, Any]
+Deals = tuple[BaseDeal, ...]
+Read = TypeVar("Read")
+
+
+class RecordError(ValueError):
+    """A text is no record, or a record does not follow the rules."""
+
+
+class Seeded(NamedTuple):
+    """Deals that come from a seed; see `quincunx_env.core.deal`."""
+
+    seed: int
+    game: int = 0
+    domain: Domain = "play"
+
+
+class RecordedAction(NamedTuple):
+    """An action, and what came of it."""
+
+    number: int
+    """From 1."""
+    round: int
+    """From 0."""
+    seat: int
+    action: int
+    text: str
+    """The action as it is written."""
+    score: PlayScore | None
+    """What the play scores, in parts; with Simpleton its announcement has it. None where plays score nothing, or where
+    it was not asked for."""
+    gains: list[int]
+    """What each seat gained or lost by it."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A game from its deal on. Two records are equal if they tell the same.
+
+    Raises:
+        RecordError: if the game does not follow the rules, naming the first play that breaks them.
+    """
+
+    rules: BaseRules
+    dealt: Seeded | Deals
+    """Where the deals come from, or the deals themselves, one for each round."""
+    actions: tuple[int, ...] = ()
+    """Those of the engines."""
+    seats: tuple[str, ...] = ()
+    """Who played, from seat 0 on; empty if that is not told."""
+
+    def __post_init__(self) -> None:
+        if self.seats and len(self.seats) != self.rules.num_players:
+            raise RecordError(f"these rules have {self.rules.num_players} seats, got names for {len(self.seats)}")
+        for name in self.seats:
+            if not name or name != " ".join(name.split()) or set(name) & set(",#"):
+                raise RecordError(f"the name of a seat has no comma, #, line break or outer space, got {name!r}")
+        game = _start(self.rules, self.dealt)
+        for number, action in enumerate(self.actions, 1):
+            _apply_action(game, number, action)
+
+    @classmethod
+    def from_game(
+        cls, game: Game, actions: Sequence[int], seats: Sequence[str] = (), seeded: Seeded | None = None
+    ) -> Self:
+        """The record of a game in progress, or over.
+
+        Args:
+            game: as it stands.
+            actions: all of its actions; a game does not keep them.
+            seats: who played.
+            seeded: where its deals come from; without it the record has the deals themselves.
+
+        Raises:
+            RecordError: if these actions do not lead from these deals to this game.
+        """
+        record = cls(game.rules, seeded or game.deals, tuple(actions), tuple(seats))
+        end = record.game()
+        if end.deals != game.deals or end.__getstate__() != game.__getstate__():
+            raise RecordError("these actions do not lead to this game")
+        return record
+
+    # --- Replay ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def deals(self) -> Deals:
+        """The deal of each round."""
+        return _start(self.rules, self.dealt).deals
+
+    def game(self, actions: int | None = None) -> Game:
+        """The game after so many of its actions, all by default: any renderer shows it."""
+        game = _start(self.rules, self.dealt)
+        for action in self.actions[:actions]:
+            game.step(action)
+        return game
+
+    def replay(self) -> Iterator[tuple[RecordedAction, Game]]:
+        """Every action with the game after it; the game is the same one, going on."""
+        game = _start(self.rules, self.dealt)
+        for number, action in enumerate(self.actions, 1):
+            yield apply_action(game, number, action, explain=True), game
+
+    @cached_property
+    def turns(self) -> tuple[RecordedAction, ...]:
+        """Every action with what came of it."""
+        return tuple(turn for turn, _ in self.replay())
+
+    # --- Text --------------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        game = _start(self.rules, self.dealt)
+        turns = (apply_action(game, number, action) for number, action in enumerate(self.actions, 1))
+        lines = [*_header(self.rules, self.dealt, self.seats), *_turns(turns)]
+        lines.append(f"{'over' if game.over else 'stopped'} {_numbers(game.totals)}")
+        text = "\n".join(lines)
+        return f"{text}\ncheck {zlib.crc32(text.encode()):08x}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The inverse of ``str``.
+
+        Raises:
+            RecordError: naming the line and what is wrong with it, a play that breaks the rules with what is legal.
+        """
+        numbered = ((number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), 1))
+        lines = [_Line(number, " ".join(words)) for number, words in numbered if words]
+        if not lines or lines[0].text != f"{_TITLE} {VERSION}":
+            raise RecordError(f"a record begins with '{_TITLE} {VERSION}', this one with {text[:40]!r}")
+        rules, seats, dealt = _read_header(lines)
+        game, actions = _start(rules, dealt), list[int]()
+        for line in lines:
+            if line.text[0].isdigit():
+                actions.append(_read_turn(line, game, len(actions) + 1))
+        record = cls(rules, dealt, tuple(actions), seats)
+        _compare(lines, str(record).splitlines())
+        return record
+
+    # --- Files -------------------------------------------------------------------------------------------------------
+
+    def write(self, path: Path) -> None:
+        """Write a file, whole or not at all."""
+        write_atomically(path, lambda unfinished: unfinished.write_text(f"{self}\n", encoding="utf-8"))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file.
+
+        Raises:
+            RecordError: naming the file, the line and what is wrong.
+            OSError: if there is no such file, or it cannot be read.
+        """
+        try:
+            return cls.parse(path.read_text(encoding="utf-8"))
+        except ValueError as error:  # also of a text that is no UTF-8
+            raise RecordError(f"{path}: {error}") from error
+
+
+def apply_action(game: Game, number: int, action: int, explain: bool = False) -> RecordedAction:
+    """Take an action in a game and tell what came of it.
+
+    Args:
+        game: goes on.
+        number: how many actions there are with this one.
+        action: of the engines.
+        explain: tell what the play is worth, too.
+
+    Raises:
+        IllegalAction: if it is illegal; the game has not changed then.
+    """
+    round, seat, before = game.round, game.mover, game.copy()
+    gains = game.step(action)
+    laid = (game.round, game.ply) != (before.round, before.ply)  # with Simpleton only after the announcement
+    scores = play_score(before, action) if explain and laid else None
+    return RecordedAction(number, round, seat, action, print_action(game, action), scores, gains)
+
+
+def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
+    """`take` for a record that is to follow the rules."""
+    try:
+        return apply_action(game, number, action)
+    except IllegalAction as error:
+        said = print_action(game, action) if 0 <= action < game.rules.num_actions else action
+        legal = spec_of(game.rules).notation.legal(game)
+        raise RecordError(f"play {number}, {said}, breaks the rules: {error}; {legal}") from error
+
+
+def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
+    """The game before its first play."""
+    cls: Any = spec_of(rules).Game
+    try:
+        if not isinstance(dealt, Seeded):
+            return cls(rules, dealt)  # type: ignore[no-any-return]
+        if dealt.domain not in DOMAINS:
+            raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {dealt.domain!r}")
+        if not 0 <= dealt.game < MAX_SEED:
+            raise ValueError(f"the number of a game lies between 0 and 2**63 - 1, got {dealt.game}")
+        return cls.from_seed(rules, check_seed(dealt.seed), dealt.game, dealt.domain)  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise RecordError(str(error)) from error
+
+
+# --- Writing ---------------------------------------------------------------------------------------------------------
+
+
+def _header(rules: BaseRules, dealt: Seeded | Deals, seats: Sequence[str]) -> list[str]:
+    options = [
+        f"{option.name}={_print_option(value)}"
+        for option in fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
+        if (value := getattr(rules, option.name)) != option.default
+    ]
+    lines = [f"{_TITLE} {VERSION}", " ".join(["game", spec_of(rules).name, *options])]
+    if seats:
+        lines.append(f"seats {', '.join(seats)}")
+    if isinstance(dealt, Seeded):
+        return [*lines, f"seed {dealt.seed} game {dealt.game} domain {dealt.domain}"]
+    return [*lines, *(f"deal {deal}" for deal in dealt)]
+
+
+def _print_option(value: bool | int | str) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def _turns(turns: Iterable[RecordedAction]) -> Iterator[str]:
+    round = 0
+    for turn in turns:
+        if turn.round > round:
+            round = turn.round
+            yield f"round {round + 1}"
+        yield _turn(turn)
+
+
+def _turn(turn: RecordedAction) -> str:
+    return f"{turn.number}. seat {turn.seat}: {turn.text} = {_numbers(turn.gains)}"
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+# --- Reading ---------------------------------------------------------------------------------------------------------
+
+
+class _Line(NamedTuple):
+    """A line that says something."""
+
+    number: int
+    """From 1."""
+    text: str
+
+    def wrong(self, why: object) -> RecordError:
+        return RecordError(f"line {self.number}: {why}")
+
+    def read(self, reader: Callable[[str], Read]) -> Read:
+        """Let ``reader`` read what follows the first word."""
+        try:
+            return reader(self.text.partition(" ")[2])
+        except ValueError as error:
+            raise self.wrong(error) from error
+
+
+def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Seeded | Deals]:
+    """Rules, names of seats and deals. That nothing else is said, and in which order, `_compare` sees to."""
+
+    def said(keyword: str) -> list[_Line]:
+        return [line for line in lines if line.text.split()[0] == keyword]
+
+    for keyword in ("game", "seed"):
+        if not said(keyword) and not (keyword == "seed" and said("deal")):
+            raise RecordError(f"the line '{keyword} ...' is missing" + " (or 'deal ...')" * (keyword == "seed"))
+    rules = said("game")[0].read(_read_rules)
+    seats = said("seats")[0].read(lambda text: tuple(text.split(", "))) if said("seats") else ()
+    cls: type[BaseDeal] = spec_of(rules).Deal
+    deals = tuple(line.read(cls.parse) for line in said("deal"))
+    return rules, seats, deals or said("seed")[0].read(_read_seeded)
+
+
+def _read_seeded(text: str) -> Seeded:
+    told = re.fullmatch(r"(\d{1,20}) game (\d{1,20}) domain (\w+)", text, re.ASCII)
+    if not told:
+        raise ValueError(f"a seed reads as 'seed 7 game 0 domain play', got {text!r}")
+    return Seeded(int(told[1]), int(told[2]), cast(Domain, told[3]))  # whether it is one is checked with the rest
+
+
+def _read_rules(text: str) -> BaseRules:
+    """The inverse of what `_header` writes after ``game``."""
+    name, *options = text.split() or [""]
+    if name not in GAMES:
+        raise ValueError(f"the game is one of {', '.join(GAMES)}, got {name!r}")
+    cls = GAMES[name].Rules
+    known: dict[str, Any] = {option.name: option.default for option in fields(cls)}
+    chosen: dict[str, Any] = {}
+    for option in options:
+        key, _, value = option.partition("=")
+        if key not in known:
+            raise ValueError(f"{name} has the options {', '.join(known)}, got {option!r}")
+        chosen[key] = _read_option(value, known[key])
+    rules: BaseRules = cls(**chosen)
+    return rules
+
+
+def _read_option(text: str, default: bool | int | str) -> bool | int | str:
+    """An option of the type of its default."""
+    if isinstance(default, bool):
+        return {"yes": True, "no": False}.get(text, text)  # the rules complain of anything else
+    return int(text) if isinstance(default, int) and text.isdecimal() else text
+
+
+def _read_turn(line: _Line, game: Game, number: int) -> int:
+    """Take the action of a line, make sure that it is told as it went, and return it."""
+    told = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
+    if not told:
+        raise line.wrong(f"a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")
+    notation = spec_of(game.rules).notation
+    try:
+        action = notation.read_action(game.rules, told[1])
+    except ValueError as error:
+        raise line.wrong(f"play {number} is illegible: {error}; {notation.legal(game)}") from error
+    try:
+        turn = _apply_action(game, number, action)
+    except RecordError as error:
+        raise line.wrong(error) from error
+    if line.text != _turn(turn):
+        raise line.wrong(f"by the rules play {number} reads {_turn(turn)!r}, got {line.text!r}")
+    return action
+
+
+def _compare(lines: Sequence[_Line], written: Sequence[str]) -> None:
+    """Make sure that a record says what it would say if it were written now."""
+    for line, right in zip_longest(lines, written):
+        if line is None:
+            raise RecordError(f"the record is cut short: {right!r} is missing")
+        if line.text == right:
+            continue
+        if right is None:
+            raise line.wrong(f"nothing follows the line 'check ...', got {line.text!r}")
+        if right.startswith("check"):
+            raise line.wrong(f"the record has been changed since it was written; if that is right, write {right!r}")
+        raise line.wrong(f"this should read {right!r}, got {line.text!r}")

@@ -1,0 +1,173 @@
+"""Positions of any game as text and as JSON, from any seat, and actions as people write them.
+
+For logs, for people, and for players that read: what a seat may not know is not in it.
+
+>>> from quincunx_env import Game, Rules
+>>> game = Game.from_seed(Rules(num_players=2), seed=0)
+>>> print(to_text(game, seat=0))
+     0    1    2    3    4
+  0  AK   .    .    .    CL
+  1  .    .    .    .    .
+  2  .    .    CY   .    .
+  3  .    .    .    .    .
+  4  3MV  .    .    .    4YK
+> seat 0:    0 points, hand: AV AL 2MK 2VL 4VL 5YK 7VY 8MS 9LK CS
+  seat 1:    0 points, hand: 10 cards
+  pile: 11 cards
+>>> gains = game.step(parse_action(game, "9LK (0, 3)"))
+>>> print(to_text(game, seat=0).partition("last: ")[2])
+seat 0 played 9LK at (0, 3): 9 points
+    basic +9 (0, 4)
+>>> to_json(game, seat=1)["last"]["score"]
+{'points': 9, 'draws': 0, 'parts': {'basic': 9}}
+>>> parse_action(game, "9LK (0, 3)")  # doctest: +ELLIPSIS
+Traceback (most recent call last):
+quincunx_env.core.game.IllegalAction: 9LK cannot be played at (0, 3): it is not in the hand ...
+"""
+
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from quincunx_env.core.game import BaseGame
+from quincunx_env.core.scene import ScoredPlay
+from quincunx_env.registry import spec_of
+
+Game = BaseGame[Any, Any]
+Json = dict[str, Any]
+
+
+class PlayScore(NamedTuple):
+    """What a play scores at once, and for what."""
+
+    points: int
+    """Sum of the parts."""
+    draws: int
+    """Cards that it earns, whether or not the pile has them."""
+    parts: dict[str, int]
+    """Points by what they are for; only those that are not 0."""
+
+    def __str__(self) -> str:
+        parts = [f"{name} {points:+}" for name, points in self.parts.items()]
+        draws = [f"{self.draws} draw{'s' * (self.draws > 1)}"] if self.draws else []
+        return f"{self.points:+}" + (f" ({', '.join(parts + draws)})" if parts or draws else "")
+
+
+def play_score(game: Game, action: int) -> PlayScore | None:
+    """What a play would score at once, by the true points of the play an announcement; None where plays score nothing.
+
+    Args:
+        game: as it stands.
+        action: of the engine; legal.
+    """
+    spec = spec_of(game.rules)
+    return _play_score(spec.candidate(game, *spec.notation.place(game, action)))
+
+
+def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
+    """A position as people read it: grid, hands, scores, the last play and what it scored.
+
+    Args:
+        game: what to show.
+        seat: the seat that looks: other hands show as numbers of cards. None shows all hands.
+        legal: list the legal plays, if it is this seat's turn, with what each scores at once.
+    """
+    spec = spec_of(game.rules)
+    lines = [spec.ansi(game, seat)]
+    if legal and seat in (None, game.mover):
+        lines.append(f"  {spec.notation.legal(game)}")
+        for play in spec.notation.plays(game):
+            scores = play_score(game, play)
+            lines.append(f"    {print_action(game, play)}" + ("" if scores is None else f": {scores}"))
+    return "\n".join(lines)
+
+
+def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
+    """A position as plain data, which ``json.dumps`` takes.
+
+    The keys are always the same for one game. Cards are their names, cells lists of row and column from the top left;
+    null stands for what there is none of, and for hands that the seat cannot see.
+
+    | key | what it is |
+    |---|---|
+    | ``game`` | ``"quincunx"`` or ``"spiral"`` |
+    | ``rules`` | its options by name |
+    | ``seat`` | the seat that looks, null: all of them |
+    | ``round``, ``first`` | number of the round from 0, the seat that began it |
+    | ``ply`` | cards played in this round |
+    | ``mover`` | the seat to move, null when the game is over |
+    | ``over``, ``winners`` | whether the game has ended; then the seats that won |
+    | ``totals``, ``scores`` | points of each seat in the whole game so far, and in this round |
+    | ``hand_sizes``, ``hands`` | for each seat: how many cards it holds, and which, null if hidden |
+    | ``board`` | rows of cards |
+    | ``last`` | last play of this round: ``seat``, ``action`` as written, its ``number`` for the engines, ``score`` |
+    | ``legal`` | if asked for: the legal plays, if it is this seat's turn, as in ``last`` but for the seat |
+    | Quincunx: ``order`` | rows of the plies on which the cards came, 0 for those dealt face up |
+    | ``pile`` | cards left in it |
+    | ``pending`` | Simpleton: the play (``action``) whose points are to be announced, from ``least`` to ``most`` |
+    | ``lost``, ``rating`` | solitaire: whether the hand ran out; how a finished round is rated |
+    | The spiral game: ``dealer``, ``next`` | the seat that deals; the cell of the next card |
+
+    ``score`` is what a play scores at once: ``points``, ``draws``, and the ``parts`` that are not 0; null where the
+    full square is scored. With Simpleton these are the true points.
+
+    Args:
+        game: what to show.
+        seat: the seat that looks. None shows all hands.
+        legal: with the legal plays.
+    """
+    rules, notation = game.rules, spec_of(game.rules).notation
+    seats, moves = range(rules.num_players), seat in (None, game.mover)
+    last = spec_of(rules).scene(game, seat).last
+    told = {
+        "game": spec_of(rules).name,
+        "rules": asdict(rules),
+        "seat": seat,
+        "round": game.round,
+        "first": game.first,
+        "ply": game.ply,
+        "mover": None if game.over else game.mover,
+        "over": game.over,
+        "winners": [*game.winners] if game.over else None,
+        "totals": [*game.totals],
+        "scores": [*game.scores],
+        "hand_sizes": [len(game.hand(player)) for player in seats],
+        "hands": [notation.names(game.hand(player)) if seat in (None, player) else None for player in seats],
+        "last": last and _action(game, notation.play(rules, last.card, last.cell), _play_score(last)),
+        "legal": None,
+        **notation.state(game),
+    }
+    if last:
+        told["last"]["seat"] = (game.first + game.ply - 1) % rules.num_players
+    if legal:
+        told["legal"] = [_action(game, play, play_score(game, play)) for play in notation.plays(game) if moves]
+    return told
+
+
+def print_action(game: Game, action: int) -> str:
+    """Write an action of the engine: ``2MK (1, 3)``, in the spiral game ``9H``, with Simpleton also ``announce 12``."""
+    return spec_of(game.rules).notation.print_action(game.rules, action)
+
+
+def parse_action(game: Game, text: str) -> int:
+    """The legal action that a text says; the inverse of `print_action`.
+
+    Brackets and comma, and the word ``announce``, may be left out.
+
+    Raises:
+        IllegalAction: if it says none, naming the mistake and what is legal.
+    """
+    return spec_of(game.rules).notation.parse_action(game, text)
+
+
+def _play_score(play: ScoredPlay) -> PlayScore | None:
+    if not play.scored:
+        return None
+    parts: dict[str, int] = {}
+    for part in play.parts:
+        if part.points:
+            parts[part.name] = parts.get(part.name, 0) + part.points
+    return PlayScore(play.points, play.draws, parts)
+
+
+def _action(game: Game, action: int, scores: PlayScore | None) -> Json:
+    return {"action": print_action(game, action), "number": action, "score": scores and scores._asdict()}

@@ -1,0 +1,131 @@
+"""Networks that play at first sight: the same without torch, and files of them."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+import quincunx_agents  # noqa: E402
+from quincunx_agents.networks import weights_io  # noqa: E402
+from quincunx_agents.networks.policy import Network, PolicyNetworkAgent, load_weights, logits, save_weights  # noqa: E402
+from quincunx_agents.networks.value import WEIGHTS, ValueAgent, WeightsError  # noqa: E402
+from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
+
+from quincunx_env.arena import compare  # noqa: E402
+from quincunx_env.core.observation import Pieces  # noqa: E402
+from quincunx_env.quincunx.batch import Batch  # noqa: E402
+from quincunx_env.quincunx.rules import Rules, multiplayer_rules  # noqa: E402
+from quincunx_env.registry import make_observer  # noqa: E402
+from quincunx_env.spiral import Rules as SpiralRules  # noqa: E402
+
+GAMES = [Rules(), Rules(pawns=True, flush=True), multiplayer_rules(2), multiplayer_rules(4, start="open", match=True)]
+
+
+def trained(rules: Rules) -> PolicyNetwork:
+    """A network with weights as if it had learned something."""
+    torch.manual_seed(3)
+    network = PolicyNetwork(make_observer(rules, preview=True), width=24, depth=8)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return network
+
+
+def positions(rules: Rules) -> tuple[Pieces, np.ndarray]:
+    """What is observed in the middle of some games, with the mask."""
+    batch, rng = Batch(rules, 20), np.random.default_rng(3)
+    batch.reset(seed=5)
+    for _ in range(4):
+        batch.step(np.array([rng.choice(np.flatnonzero(row)) for row in batch.mask()]))
+    return make_observer(rules, preview=True).observe_batch(batch), batch.mask()
+
+
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+def test_it_plays_the_same_without_torch(rules: Rules) -> None:
+    network = trained(rules)
+    observation, mask = positions(rules)
+    flat = torch.from_numpy(make_observer(rules, preview=True).flatten(observation).astype(np.float32))
+    with torch.no_grad():
+        wanted = network.forward_actor(flat).numpy()
+    found = logits(network.trained(), observation)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    played = PolicyNetworkAgent(network.trained())(observation, mask, np.random.default_rng())
+    assert mask[np.arange(len(mask)), played].all()
+    assert (played == np.where(mask, wanted, -np.inf).argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+def test_a_file_of_it_is_loaded_by_its_name(rules: Rules, tmp_path: Path) -> None:
+    path, network = tmp_path / "mine.safetensors", trained(rules).trained()
+    save_weights(path, network)
+    agent = quincunx_agents.load(path)
+    assert isinstance(agent, PolicyNetworkAgent)
+    assert agent.network.rules == rules
+    assert all((agent.network.weights[name] == array).all() for name, array in network.weights.items())
+    observation, mask = positions(rules)
+    rng = np.random.default_rng()
+    assert (agent(observation, mask, rng) == PolicyNetworkAgent(network)(observation, mask, rng)).all()
+
+
+def test_files_of_both_kinds_are_told_apart(tmp_path: Path) -> None:
+    shipped = quincunx_agents.load(str(WEIGHTS / "players-v0.safetensors"))
+    assert isinstance(shipped, ValueAgent)
+    save_weights(tmp_path / "mine.safetensors", trained(multiplayer_rules(2)).trained())
+    game = compare([quincunx_agents.load(tmp_path / "mine.safetensors"), shipped], deals=2, names=["mine", "shipped"])
+    assert game.win_rate().value < 1
+    with pytest.raises(WeightsError, match="does not tell what they have learned"):
+        load_weights(WEIGHTS / "players-v0.safetensors")
+    with pytest.raises(ValueError, match="no network 'mine'"):
+        quincunx_agents.load("mine")
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    path, network = tmp_path / "mine.safetensors", trained(Rules()).trained()
+    with pytest.raises(WeightsError, match="missing"):
+        quincunx_agents.load(path)
+    save_weights(path, network)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7])
+    with pytest.raises(WeightsError, match="damaged"):
+        quincunx_agents.load(path)
+    path.write_bytes(whole[:-7] + bytes(7))
+    with pytest.raises(WeightsError, match="checksum"):
+        quincunx_agents.load(path)
+    cut = dict(network.weights) | {"wanted.bias": network.weights["wanted.bias"][:-1]}
+    for strange in (dataclasses.replace(network, weights=cut), dataclasses.replace(network, rules=Rules(pawns=True))):
+        save_weights(path, strange)
+        with pytest.raises(WeightsError, match="another version"):
+            quincunx_agents.load(path)
+    missing = {name: array for name, array in network.weights.items() if name != "trunk.0.bias"}
+    weights_io.write(path, missing, {"network": "play", "rules": {"players": 5}}, "")
+    with pytest.raises(WeightsError, match="another version"):
+        quincunx_agents.load(path)
+
+
+def test_other_games_than_the_learned_one_are_refused() -> None:
+    agent = PolicyNetworkAgent(trained(Rules()).trained())
+    observation, mask = positions(multiplayer_rules(2))
+    with pytest.raises(ValueError, match="the observation is of another game"):
+        agent(observation, mask, np.random.default_rng())
+    for observer in (
+        make_observer(Rules()),
+        make_observer(multiplayer_rules(2, simpleton=True), preview=True),
+        make_observer(SpiralRules(), preview=True),
+    ):
+        with pytest.raises(ValueError, match="this network needs"):
+            PolicyNetwork(observer)
+
+
+def test_a_network_that_reads_fixed_width_is_not_written() -> None:
+    with pytest.raises(ValueError, match="this one reads observations of fixed width"):
+        PolicyNetwork(make_observer(Rules(), preview=True, padded=True)).trained()
+
+
+def test_a_network_of_other_sizes_is_a_network(tmp_path: Path) -> None:
+    network = PolicyNetwork(make_observer(Rules(), preview=True), width=7, depth=3).trained()
+    save_weights(tmp_path / "small.safetensors", network)
+    assert isinstance(load_weights(tmp_path / "small.safetensors"), Network)

@@ -1,0 +1,300 @@
+"""The searching agents: they see no more than their observation, play legally, and find what is obvious."""
+
+import importlib.util
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from quincunx_agents.search.beam import beam
+from quincunx_agents.search.determinized import DeterminizedSearch, SearchConfig
+from quincunx_agents.search.monte_carlo import MonteCarlo
+from quincunx_agents.search.pimc_beam import PimcBeam
+from quincunx_agents.spiral.heuristic import spiral_heuristic
+
+from quincunx_env.core.game import BaseGame
+from quincunx_env.core.policy import Policy
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.cards import parse_card, parse_cards
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
+from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.testing import hide
+from tests.variants import VARIANTS
+
+TINY: dict[str, Any] = {
+    "monte_carlo": MonteCarlo(shortlist=4, samples=2, stages=2),
+    "tree_search": PimcBeam(shortlist=4, samples=2, stages=2, width=2),
+}
+"""Every searching agent, with next to nothing to search."""
+
+if importlib.util.find_spec("safetensors"):
+    from quincunx_agents.search.network import NetworkSearch
+
+    TINY["network_search"] = NetworkSearch(shortlist=4, samples=2, stages=2, depth=3)
+    FORESIGHT = [pytest.param(NetworkSearch(foresight=0.5, lost_value=-400), id="network_search")]
+else:
+    FORESIGHT = []
+
+SPIRALS: dict[str, BaseRules] = {
+    "spiral": SpiralRules(),
+    "spiral-end-fifteens": SpiralRules(scoring="end", fifteens=True, deals=1),
+}
+
+EVERY: dict[str, BaseRules] = {**VARIANTS, **SPIRALS}
+
+
+def can_play(agent: Any, rules: BaseRules) -> bool:
+    """Whether an agent plays these games at all."""
+    try:
+        agent.for_rules(rules)
+    except ValueError:
+        return False
+    return True
+
+
+def both(games: Mapping[str, BaseRules], **agents: Any) -> pytest.MarkDecorator:
+    """Parameters ``rules`` and ``agent``: every agent with all of these games that it plays."""
+    pairs = [
+        pytest.param(rules, agent, id=f"{name}-{game}")
+        for name, agent in agents.items()
+        for game, rules in games.items()
+        if can_play(agent, rules)
+    ]
+    return pytest.mark.parametrize(("rules", "agent"), pairs)
+
+
+HIDING: dict[str, BaseRules] = SPIRALS | {
+    name: VARIANTS[name]
+    for name in (
+        "solitaire",
+        "solitaire-contact+excuse+pawns+flush",
+        "corners-2",
+        "corners-3+excuse+pawns+flush+simpleton+match",
+        "open-2+match",
+        "open-4+pawns",
+    )
+}
+
+
+def ask(policy: Policy, rules: BaseRules, batch: Any, seed: int = 0) -> list[int]:
+    """What a policy does in every game of a batch."""
+    observer = make_observer(rules, preview=True)
+    chosen = policy(observer.observe_batch(batch), observer.mask_batch(batch), np.random.default_rng(seed))
+    assert chosen.dtype == np.int64
+    return list(map(int, chosen))
+
+
+def batch_of(game: BaseGame[Any, Any], deals: Sequence[Any], actions: Sequence[int]) -> Any:
+    """A batch of one: the same actions from these deals."""
+    batch = spec_of(game.rules).Batch(game.rules, 1)
+    batch.reset(deals=[deals])
+    for action in actions:
+        batch.step([action])
+    return batch
+
+
+def disagreements(policy_for: Callable[[Any], Policy], rules: BaseRules, seed: int) -> int:
+    """How often a policy decides differently when the cards that it cannot see change places.
+
+    Args:
+        policy_for: makes the policy for one game; an honest one ignores which.
+        rules: which game.
+        seed: of the game and of what changes.
+    """
+    rng = np.random.default_rng(seed)
+    observer = make_observer(rules)
+    game = spec_of(rules).Game.from_seed(rules, seed)
+    actions, different = list[int](), 0
+    while not game.over:
+        if len(actions) % 5 == seed % 5:
+            truth = batch_of(game, game.deals, actions)
+            twin = batch_of(game, hide(game, game.mover, rng), actions)
+            different += ask(policy_for(truth), rules, truth) != ask(policy_for(twin), rules, twin)
+        actions.append(int(rng.choice(np.flatnonzero(observer.mask(game)))))
+        game.step(actions[-1])
+    return different
+
+
+@both(HIDING, **TINY)
+def test_decisions_do_not_depend_on_hidden_cards(rules: BaseRules, agent: Any) -> None:
+    policy = agent.for_rules(rules)
+    assert disagreements(lambda _: policy, rules, seed=3) == 0
+
+
+def test_an_agent_that_knows_the_pile_would_be_found_out() -> None:
+    def cheat(truth: Batch) -> Policy:
+        """The play after which the true game could go best."""
+
+        def policy(observation: Any, mask: Any, rng: np.random.Generator) -> Any:
+            plays = np.flatnonzero(mask[0])
+            games = truth.fork(np.zeros(len(plays), np.int64))
+            games.step(plays)
+            return plays[[beam(games, 2).argmax()]]
+
+        return policy
+
+    assert sum(disagreements(cheat, Rules(), seed) for seed in range(3)) > 0
+
+
+@both(EVERY, **TINY)
+def test_plays_legally_in_every_variant(rules: BaseRules, agent: Any) -> None:
+    """Random games in which the agent plays now and then, and to the end; announcements are true."""
+    policy, rng = agent.for_rules(rules), np.random.default_rng(1)
+    observer = make_observer(rules, preview=True)
+    batch = spec_of(rules).Batch(rules, 2)
+    batch.reset(seed=5)
+    turns = 0
+    while not batch.over.all():
+        rows = np.flatnonzero(~batch.over)
+        live: Any = batch.fork(rows)
+        mask = observer.mask_batch(live)
+        pending = getattr(live, "pending", np.full((1, 2), -1))
+        # The engine refuses illegal actions.
+        actions = np.array([rng.choice(np.flatnonzero(legal)) for legal in mask])
+        if turns % 20 == 0 or pending[0, 0] >= 0:
+            actions = policy(observer.observe_batch(live), mask, rng)
+        if pending[0, 0] >= 0:
+            points, _ = live.value(*pending.T)
+            assert (actions == live.rules.num_plays_encoded + points - ANNOUNCE_MIN).all()
+        batch.step(actions, rows)
+        turns += 1
+
+
+@both({"solitaire": Rules(), "corners-2": Rules(2), "spiral": SpiralRules()}, **TINY)
+def test_the_generator_settles_everything(rules: BaseRules, agent: Any) -> None:
+    batch = spec_of(rules).Batch(rules, 3)
+    batch.reset(seed=11)
+    policy = agent.for_rules(rules)
+    assert ask(policy, rules, batch) == ask(agent.for_rules(rules), rules, batch)
+    assert ask(policy, rules, batch)[0] == ask(policy, rules, batch.fork([0]))[0], "rows are searched one by one"
+
+
+# --- What is obvious -------------------------------------------------------------------------------------------------
+
+
+def test_the_last_play_of_several_players_is_the_best_one() -> None:
+    """What it scores, plus what the card would have cost in hand: all of it is known unless a card is drawn."""
+    rules, checked = Rules(2), 0
+    for seed in range(12):
+        game, rng = Game.from_seed(rules, seed), np.random.default_rng(seed)
+        actions = list[int]()
+        while len(actions) < rules.num_plays - 1:
+            actions.append(int(rng.choice(np.flatnonzero(make_observer(rules).mask(game)))))
+            game.step(actions[-1])
+        batch = batch_of(game, game.deals, actions)
+        legal = np.flatnonzero(batch.mask()[0])
+        if batch.value(*np.divmod(legal, rules.num_cells), np.zeros_like(legal))[1].any():
+            continue
+        after = batch.fork(np.zeros_like(legal))
+        after.step(legal)
+        [found] = ask(MonteCarlo(shortlist=len(legal), samples=1, stages=8, trust=0.0).for_rules(rules), rules, batch)
+        assert after.totals[legal == found, game.mover] == after.totals[:, game.mover].max()
+        checked += 1
+    assert checked >= 3
+
+
+def test_the_tree_search_is_for_one() -> None:
+    with pytest.raises(ValueError, match="got rules for 2 players"):
+        PimcBeam().for_rules(Rules(2))
+    if "network_search" in TINY:
+        with pytest.raises(ValueError, match="foresight is for the solitaire, got rules for 2 players"):
+            NetworkSearch(foresight=0.5).for_rules(Rules(2))
+
+
+def test_every_agent_plays_what_it_should() -> None:
+    """So that a game that is refused by mistake is not left out above."""
+    games = EVERY.values()
+    solitaires = {name for name, rules in EVERY.items() if rules.num_players == 1}
+    assert all(can_play(TINY["monte_carlo"], rules) for rules in games)
+    assert {name for name, rules in EVERY.items() if can_play(TINY["tree_search"], rules)} == solitaires
+    if "network_search" in TINY:
+        played = {name for name, rules in EVERY.items() if can_play(TINY["network_search"], rules)}
+        plain = {
+            f"{start}-{players}{match}"
+            for start in ("corners", "open")
+            for players in (2, 3, 4)
+            for match in ("", "+match")
+        }
+        assert played == {"solitaire", "solitaire-contact", "spiral", *plain}
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(MonteCarlo(lost_value=-200), id="monte_carlo"),
+        pytest.param(PimcBeam(samples=4, lost_value=-200), id="tree_search"),
+        *FORESIGHT,
+    ],
+)
+def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
+    """Solitaire: the last card, 2MK, draws only beside 9LK; otherwise the round is lost, which counts little here."""
+    rules = Rules()
+    batch = Batch(rules, 1)
+    up, hand = "AM AS AV AL", "2MK 4YK 9LK 5SV 6LK 6MV 7SK 3MV"
+    seen = set(parse_cards(f"{up} {hand}"))
+    batch.reset(deals=[Deal(parse_cards(up), (parse_cards(hand),), tuple(c for c in rules.deck if c not in seen))])
+    for card, cell in (("4YK", 1), ("3MV", 4), ("9LK", 10), ("5SV", 2), ("6MV", 13), ("7SK", 7), ("6LK", 8)):
+        batch.step([parse_card(card) * rules.num_cells + cell])
+    hands = int(np.bitwise_count(batch.hands[0, 0]))
+    legal = np.flatnonzero(batch.mask()[0])
+    _, draws = batch.value(*np.divmod(legal, rules.num_cells), np.zeros_like(legal))
+    assert hands == 1
+    assert 0 < (draws > 0).sum() < len(legal)
+    [action] = ask(agent.for_rules(rules), rules, batch)
+    assert draws[legal == action] > 0
+
+
+@both({"solitaire": Rules(), "corners-2": Rules(2), "spiral": SpiralRules()}, **TINY)
+def test_a_budget_is_kept(rules: BaseRules, agent: SearchConfig) -> None:
+    """One comparison is always made, and no other begins when time is up."""
+    batch = spec_of(rules).Batch(rules, 1)
+    batch.reset(seed=0)
+    once = type(agent)(shortlist=8, samples=1, stages=50, budget_ms=0.0).for_rules(rules)  # type: ignore[attr-defined]
+    often = type(agent)(shortlist=8, samples=1, stages=2, budget_ms=1e6).for_rules(rules)  # type: ignore[attr-defined]
+    counts = []
+    for searcher in (once, often):
+        assert isinstance(searcher, DeterminizedSearch)
+        evaluate, calls = searcher.evaluate, list[int]()
+
+        def counted(games: Any, seat: int, left: int, evaluate: Any = evaluate, calls: list[int] = calls) -> Any:
+            calls.append(games.num_games)
+            return evaluate(games, seat, left)
+
+        searcher.evaluate = counted
+        start = time.perf_counter()
+        ask(searcher, rules, batch)
+        assert time.perf_counter() - start < 5
+        counts.append(calls)
+    assert counts == [[8], [8, 8]]
+
+
+def test_the_beam_never_promises_too_much_of_a_finished_game() -> None:
+    """Wider beams find better lines; a game that is over is worth what it scored."""
+    games = Batch(Rules(), 40, "validation")
+    games.reset(seed=0)
+    narrow, wide = beam(games, 2), beam(games, 16)
+    assert wide.mean() > narrow.mean() + 5
+    while not games.over.all():
+        games.step(games.mask().argmax(axis=1))
+    assert (beam(games, 2, lost_value=-7.0) == np.where(games.lost, -7.0, games.scores[:, 0])).all()
+
+
+def test_the_spiral_heuristic_beats_greed() -> None:
+    """72 % in the long run."""
+    rules = SpiralRules(deals=1)
+    games = 400
+    batch = spec_of(rules).Batch(rules, games, "validation")
+    batch.reset(seed=np.arange(games) // 2)
+    observer, rng = make_observer(rules, preview=True), np.random.default_rng(0)
+    hero = np.arange(games) % 2
+    while not batch.over.all():
+        observation, mask = observer.observe_batch(batch), observer.mask_batch(batch)
+        greedy = np.where(mask, observation["preview"][..., 0], -1).argmax(axis=1)
+        batch.step(np.where(batch.mover == hero, spiral_heuristic(observation, mask, rng), greedy))
+    own, other = batch.totals[np.arange(games), hero], batch.totals[np.arange(games), 1 - hero]
+    assert ((own > other) + 0.5 * (own == other)).mean() > 0.62

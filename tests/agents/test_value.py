@@ -1,0 +1,285 @@
+"""The value network: what it reads, what it answers, and its files."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("safetensors")
+
+from quincunx_agents.afterstates import SEATS
+from quincunx_agents.networks import value as module
+from quincunx_agents.networks.value import (
+    FORMS,
+    SHIPPED,
+    WEIGHTS,
+    Network,
+    ValueAgent,
+    WeightsError,
+    judge,
+    known_rules,
+    load,
+    load_weights,
+    save_weights,
+    shares,
+    shipped_for,
+    value,
+    worth,
+)
+from quincunx_agents.quincunx.features import MOST_CELLS, plays_of
+from quincunx_agents.uniform import uniform
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from quincunx_env.arena import evaluate
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import make_observer, spec_of
+
+GAMES = {form: rules for form, rules in FORMS.items() if isinstance(rules, Rules)}
+RNG = np.random.default_rng(0)
+
+
+def positions(rules: Rules, plies: int, games: int = 6) -> Batch:
+    """Games some random plays on."""
+    batch, rng = Batch(rules, games), np.random.default_rng(plies)
+    batch.reset(seed=plies)
+    for _ in range(plies):
+        batch.step(uniform({}, batch.mask(), rng) if not batch.over.any() else np.zeros(games, np.int64))
+        batch.reset(rows=batch.over)
+    return batch
+
+
+@pytest.mark.parametrize("rules", GAMES.values(), ids=GAMES)
+@pytest.mark.parametrize("plies", [0, 3, 8])
+def test_describes_what_every_card_would_score(rules: Rules, plies: int) -> None:
+    """The sums over unseen cards, made anew from the plain rules for one play of each position."""
+    batch = positions(rules, plies)
+    plays = plays_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    checked = 0
+    for at, described in plays.judged:
+        for number in range(0, len(at), 37):
+            row, (card, cell) = plays.rows[at[number]], divmod(int(plays.actions[at[number]]), rules.num_cells)
+            board = batch.board[row].tolist()
+            board[cell] = card
+            hand = batch.hands[row, batch.mover[row]]
+            held = {card for card in range(36) if int(hand) >> card & 1}
+            unseen = [card for card in range(36) if card not in held and card not in board]
+            after = batch.fork(np.array([row]))
+            after.step(plays.actions[at[number]][None])
+            empty = [place for place in range(rules.num_cells) if board[place] == -1]
+            if rules.start == "open":
+                empty = np.flatnonzero(after.cell_mask()[0]).tolist()
+            scores = [[scoring.score(rules, board, place, other) for other in unseen] for place in empty]
+            mean = [np.mean([score.points for score in of_cell]) for of_cell in scores]
+            drawn = [np.mean([len(score.draws) for score in of_cell]) for of_cell in scores]
+            told = described.sets[0][number]
+            assert told[:, 0].tolist() == [1] * len(empty) + [0] * (len(told) - len(empty))
+            assert not told[len(empty) :].any(), "what only fills up is all zeros"
+            told = told[: len(empty)]
+            assert told[:, 7] * 5 == pytest.approx(mean, abs=1e-4)
+            assert told[:, 11] / 3 == pytest.approx(drawn, abs=1e-4)
+            assert (told[:, 12:17].sum(axis=1) == 1).all()
+            assert len(empty) <= MOST_CELLS
+            checked += 1
+    assert checked
+
+
+def test_what_is_known_is_not_judged() -> None:
+    """After the last play come the penalties; a lost round is worth nothing in all."""
+    rules = Rules()
+    batch, observer = Batch(rules, 300), Observer(rules, preview=True)
+    batch.reset(seed=0)
+    lost = ended = 0
+    while not batch.over.all():
+        rows = np.flatnonzero(~batch.over)
+        live = batch.fork(rows)
+        mask = live.mask()
+        plays = plays_of(rules, observer.observe_batch(live), mask)
+        known = ~np.isnan(plays.certain[:, 0])
+        assert known.sum() + sum(len(at) for at, _ in plays.judged) == len(known)
+        actions = uniform({}, mask, RNG)
+        chosen = plays.actions == actions[plays.rows]
+        before = live.scores[:, 0].copy()
+        drawn = live.drawn.copy()
+        live.step(actions)
+        for row in np.flatnonzero(known[chosen]):
+            certain, points = plays.certain[chosen][row, 0], plays.points[chosen][row]
+            if live.lost[row]:
+                assert before[row] + points + certain == 0
+                lost += 1
+            elif live.drawn[row] == drawn[row]:
+                assert before[row] + points + certain == live.scores[row, 0]
+                ended += 1
+        assert (live.over == known[chosen]).all()
+        batch.step(actions, rows)
+    assert lost
+    assert ended
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_shipped_weights_play_legally_and_repeat(form: str) -> None:
+    rules = FORMS[form]
+    if isinstance(rules, Rules) and rules.num_players > 1:
+        rules = replace(rules, match=True)
+    observer = make_observer(rules, preview=True)
+    batch = spec_of(rules).Batch(rules, 8)
+    batch.reset(seed=5)
+    while not batch.over.all():
+        rows = np.flatnonzero(~batch.over)
+        live = batch.fork(rows)
+        observation, mask = observer.observe_batch(live), live.mask()
+        actions = value(observation, mask, RNG)
+        one = {name: piece[-1:] for name, piece in observation.items()}
+        assert value(observation, mask, RNG).tolist() == actions.tolist()
+        # The other positions make no difference, but for the rounding that decides between mirrored cells.
+        every = shipped_for(rules)._replace(candidates=0)
+        [again], [worths] = value(one, mask[-1:], RNG), worth(every, FORMS[form], one, mask[-1:])
+        assert worths[again] == pytest.approx(worths[actions[-1]], abs=0.01)
+        batch.step(actions, rows)
+
+
+def test_turning_the_grid_changes_no_worth() -> None:
+    batch = positions(Rules(), 4)
+    observer = Observer(Rules(), preview=True)
+    turned = batch.fork(np.arange(batch.num_games))
+    turn = np.rot90(np.arange(16).reshape(4, 4)).ravel()
+    turned.board[:, :16] = batch.board[:, turn]
+    turned.legal[:] = 0
+    for cell in range(16):
+        turned.legal[:, 0] |= (turned.board[:, cell] == -1).astype(np.uint64) << np.uint64(cell)
+    network = load("solitaire-v0").network
+    worths = [
+        worth(network, Rules(), observer.observe_batch(each), each.mask()).reshape(-1, 36, 16)
+        for each in (batch, turned)
+    ]
+    legal = np.isfinite(worths[1])
+    assert (np.isfinite(worths[0][:, :, turn]) == legal).all()
+    assert worths[0][:, :, turn][legal] == pytest.approx(worths[1][legal], abs=1e-3)
+
+
+def test_refuses_other_games() -> None:
+    simpleton = Rules(num_players=2, simpleton=True)
+    for rules in (Rules(pawns=True), Rules(num_players=2, excuse=True), simpleton):
+        batch = Batch(rules, 1)
+        batch.reset(seed=0)
+        with pytest.raises(ValueError, match="has learned"):
+            value(Observer(rules, preview=True).observe_batch(batch), batch.mask(), RNG)
+    with pytest.raises(ValueError, match="solitaire-v0"):
+        load("nobody")
+
+
+@pytest.mark.parametrize("form", sorted({*FORMS} - {"contact"}))
+def test_knows_the_game_by_its_observation(form: str) -> None:
+    rules = FORMS[form]
+    observer = make_observer(rules, preview=True)
+    batch = spec_of(rules).Batch(rules, 2)
+    batch.reset(seed=0)
+    assert known_rules(tuple(FORMS), observer.observe_batch(batch)) == rules
+
+
+def test_the_margin_is_shared_among_the_others() -> None:
+    assert shares(1).tolist() == [1, 0, 0, 0]
+    assert shares(2).tolist() == [1, -1, 0, 0]
+    assert shares(3).tolist() == [1, -0.5, -0.5, 0]
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_penalties_to_come_are_those_of_the_cards_one_cannot_see(players: int) -> None:
+    """After the last play: one's own cards are known, what others hold costs what unseen cards cost on average."""
+    rules = Rules(num_players=players)
+    batch = positions(rules, rules.num_plays - 1, games=40)
+    plays = plays_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    told, happened = np.zeros(players), np.zeros(players)
+    for number in range(len(plays.rows)):
+        after = batch.fork(plays.rows[number : number + 1])
+        mover, before = int(after.mover[0]), after.scores[0].copy()
+        drawn = int(after.drawn[0])
+        after.step(plays.actions[number : number + 1])
+        gains = np.roll(after.scores[0] - before, -mover)
+        gains[0] -= plays.points[number]
+        if drawn == after.drawn[0]:
+            assert gains[0] == pytest.approx(plays.certain[number, 0])
+        told += plays.certain[number, :players]
+        happened += gains
+    assert told == pytest.approx(happened, rel=0.25)
+
+
+def test_is_as_strong_as_it_should_be() -> None:
+    result = evaluate(value, 200, domain="validation", chunk=100)
+    assert result.mean > 132
+    assert result.lost.mean() < 0.03
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_weights_come_back_as_they_were_written(name: str, tmp_path: Path) -> None:
+    file = WEIGHTS / f"{name}.safetensors"
+    network = load_weights(file)
+    save_weights(tmp_path / "weights.safetensors", network)
+    again = load_weights(tmp_path / "weights.safetensors")
+    assert (again.forms, again.candidates) == (network.forms, network.candidates)
+    assert all((again.weights[name] == network.weights[name]).all() for name in network.weights)
+    assert (tmp_path / "weights.safetensors").read_bytes() == file.read_bytes()
+
+
+def test_refuses_damaged_files(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    with pytest.raises(WeightsError, match="missing"):
+        load_weights(path)
+    good = (WEIGHTS / "solitaire-v0.safetensors").read_bytes()
+    for damaged in (good[: len(good) // 2], b"", good[:3] + b"\xff" + good[4:], good[:-9] + b"\x01" + good[-8:]):
+        path.write_bytes(damaged)
+        with pytest.raises(WeightsError, match="damaged"):
+            load_weights(path)
+    save_file({"some": np.zeros(3, np.float32)}, path)
+    with pytest.raises(WeightsError, match="no file of weights"):
+        load_weights(path)
+    network = load_weights(WEIGHTS / "solitaire-v0.safetensors")
+    save_file(dict(network.weights), path)
+    with pytest.raises(WeightsError, match="no file of weights"):
+        load_weights(path)
+    for strange in (network._replace(forms=("whist",)), network._replace(forms=("spiral",))):
+        save_weights(path, strange)
+        with pytest.raises(WeightsError, match="another version"):
+            load_weights(path)
+    other = dict(network.weights) | {"sets.0.0.bias": network.weights["sets.0.0.bias"] + 1}
+    save_weights(path, network)
+    with safe_open(path, framework="numpy") as file:
+        about = file.metadata()
+    save_file(other, path, about)
+    with pytest.raises(WeightsError, match="checksum"):
+        load_weights(path)
+
+
+def test_shipped_weights_are_small_and_have_a_card() -> None:
+    for name in SHIPPED:
+        assert (WEIGHTS / f"{name}.safetensors").stat().st_size < 2**20
+        assert (WEIGHTS / f"{name}.json").exists()
+
+
+def test_plays_without_torch() -> None:
+    program = (
+        "import sys; from quincunx_agents.networks.value import value; from quincunx_env.arena import evaluate; evaluate(value, 2);"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(module.__file__).parents[1])
+
+
+def test_without_judgement_only_points_count() -> None:
+    network = load("solitaire-v0").network
+    flat = {name: np.zeros_like(array) for name, array in network.weights.items()}
+    batch = positions(Rules(), 2)
+    observation, mask = Observer(Rules(), preview=True).observe_batch(batch), batch.mask()
+    plays = plays_of(Rules(), observation, mask)
+    chosen = ValueAgent(Network(flat, network.forms, 0))(observation, mask, RNG)
+    for row, action in enumerate(chosen):
+        here = plays.rows == row
+        assert plays.points[here & (plays.actions == action)] == plays.points[here].max()
+    for _, described in plays.judged:
+        to_come, preferred = judge(flat, described)
+        assert to_come.shape == (len(preferred), SEATS)

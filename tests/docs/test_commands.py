@@ -1,0 +1,164 @@
+"""The commands that the documentation names exist, and their flags are right.
+
+Every ``python -m ...`` and ``make ...`` on a page is taken as it stands there. The README's are run, with a small
+budget appended where they would take minutes; of the others the program reads the command line and then stops.
+"""
+
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {ROOT / "CHANGELOG.md"})  # it tells what was
+COMMAND = re.compile(
+    r"^    ((?:make|python -m)\b(?:.*\\\n)*.*)$"  # indented, a backslash joins lines
+    r"|`((?:make|python -m) [^`]+)`",
+    re.MULTILINE,
+)
+
+SMALL = {
+    "train.ppo": "--total-steps 128 --num-envs 8 --rollout 16 --batch-size 64 --eval-every 128 --eval-deals 4 "
+    "--test-deals 4 --no-progress",
+    "train.benchmark": "--samples 1 --plays 100",
+    "quincunx_env.play": "--help",  # it would open a screen; its own tests drive that
+}
+"""What is appended to a program's command before it is run."""
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The commands on a page, without comments; placeholders in angle brackets are left out."""
+    for indented, inline in COMMAND.findall(page.read_text(encoding="utf-8")):
+        command = re.sub(r"\s+#.*", "", indented or inline).replace("\\\n", " ")
+        if "<" not in command:
+            yield " ".join(command.split())
+
+
+def programs(command: str) -> list[list[str]]:
+    """What a command runs with ``python -m``: modules with their arguments; ``make`` says what it would run."""
+    words = shlex.split(command)
+    if words[0] == "make":
+        if shutil.which("make") is None:
+            pytest.skip("make is not installed")
+        # Without what a `make` that runs these tests hands on, such as its own ARGS.
+        environment = {name: value for name, value in os.environ.items() if "MAKE" not in name and name != "ARGS"}
+        asked = subprocess.run(
+            ["make", "--dry-run", *words[1:]], cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+        assert asked.returncode == 0, asked.stderr
+        lines = [shlex.split(line) for line in asked.stdout.replace("\\\n", " ").splitlines()]
+    else:
+        lines = [words]
+    return [line[line.index("-m") + 1 :] for line in lines if "-m" in line and line[line.index("-m") - 1] != "pytest"]
+
+
+def run(module: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a module as ``python -m`` does."""
+    monkeypatch.setattr(sys, "argv", [module, *arguments])
+    code: str | int | None = 0
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code
+    assert not code, f"python -m {module} {shlex.join(arguments)}: {code}"
+
+
+class Understood(SystemExit):
+    """The program has read its command line."""
+
+
+def stop_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tyro end every program as soon as its command line has been read."""
+    import tyro
+
+    def stopping(read: Callable[..., Any]) -> Callable[..., Any]:
+        def read_and_stop(*args: Any, **kwargs: Any) -> Any:
+            read(*args, **kwargs)
+            raise Understood
+
+        return read_and_stop
+
+    for place, name in ((tyro, "cli"), (tyro.extras, "subcommand_cli_from_dict")):
+        monkeypatch.setattr(place, name, stopping(getattr(place, name)))
+
+
+NAMED = sorted({command for page in PAGES for command in commands(page)})
+
+
+def test_commands_are_found(tmp_path: Path) -> None:
+    """Otherwise the tests below would show nothing."""
+    assert {"make train", "make test", 'make train ARGS="--resume"', "python -m train.selfplay"} <= {*NAMED}
+    page = tmp_path / "page.md"
+    page.write_text("Run\n\n    python -m some.module --one \\\n        --two  # says why\n\nor `make test`.\n")
+    assert [*commands(page)] == ["python -m some.module --one --two", "make test"]
+
+
+@pytest.mark.filterwarnings("ignore:.*WeightUpdaterBase is deprecated:DeprecationWarning")  # TorchRL's own
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
+@pytest.mark.parametrize("command", NAMED)
+def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("torch", "sb3_contrib", "tianshou", "torchrl"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(ROOT)
+    for module, *arguments in programs(command):
+        spec = find_spec(module)
+        assert spec is not None, f"{command} runs {module}, which does not exist"
+        if module.startswith("train.rllib"):
+            pytest.importorskip("ray")  # tests/rllib/test_page.py comes here with it
+        if module.split(".")[0] in {"quincunx_env", "train"}:
+            source = (
+                ROOT.joinpath(*module.split("."), "__main__.py") if spec.submodule_search_locations else spec.origin
+            )
+            reads = "tyro" in Path(str(source)).read_text(encoding="utf-8")
+            assert reads or not arguments, f"{module} takes arguments but would run: see stop_once_read"
+            with monkeypatch.context() as patch:
+                stop_once_read(patch)
+                run(module, arguments, patch)
+        for argument in arguments:
+            if argument.startswith("tests/"):
+                assert (ROOT / argument).exists(), f"{command} names {argument}, which does not exist"
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
+@pytest.mark.parametrize("command", sorted({*commands(ROOT / "README.md")}))
+def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that run the project's own programs; ``make test`` is running now."""
+    pytest.importorskip("sb3_contrib")
+    asked = programs(command)
+    monkeypatch.chdir(tmp_path)
+    for module, *arguments in asked:
+        if module.split(".")[0] in {"quincunx_env", "train"}:
+            run(module, [*arguments, *SMALL.get(module, "").split()], monkeypatch)
+
+
+def test_extras_that_pages_name_exist() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = {
+        extra
+        for page in [*PAGES, *ROOT.glob("notebooks/*.ipynb")]
+        for names in re.findall(r'pip install \\?"\.\[([^]]*)\]', page.read_text(encoding="utf-8"))
+        for extra in names.split(",")
+    }
+    assert "arena" in named
+    assert named <= {*extras}
+
+
+def test_versions_are_the_same_with_ray_but_for_gymnasium() -> None:
+    def versions(name: str) -> dict[str, str]:
+        lines = (ROOT / name).read_text(encoding="utf-8").splitlines()[1:]
+        pairs = (line.split("==") for line in lines)
+        return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in pairs}
+
+    ours, with_ray = versions("constraints.txt"), versions("constraints-rllib.txt")
+    different = {name for name in ours.keys() & with_ray.keys() if ours[name] != with_ray[name]}
+    assert different == {"gymnasium"}

@@ -1,0 +1,88 @@
+"""Documentation that follows from the code is up to date, and the site with the notebooks builds without a warning."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from docs.pictures import ANIMATION, SHEET, contact_sheet, games
+from tests.pictures import TOLERANCE, difference
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
+MACHINE = re.compile(r"/(?:home|Users|root|tmp|work|mnt|opt)/|[A-Z]:\\")
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    pytest.importorskip("sb3_contrib")
+    from docs.pages import pages
+
+    for path, text in pages().items():
+        assert path.read_text() == text, f"{path.name} is out of date: run `make docs`"
+
+
+def test_pictures_show_what_is_painted_now() -> None:
+    for path, picture in games().items():
+        with Image.open(path) as image:
+            assert image.size == picture.shape[1::-1]
+            assert difference(image, Image.fromarray(picture)) < TOLERANCE, f"{path.name}: run `make docs`"
+
+
+def test_the_contact_sheet_shows_the_reference_pictures() -> None:
+    with Image.open(SHEET) as image:
+        assert image.size == contact_sheet().size, "out of date: run `make docs`"
+        assert difference(image, contact_sheet()) < TOLERANCE, "out of date: run `make docs`"
+
+
+def test_the_animation_shows_a_whole_game() -> None:
+    with Image.open(ANIMATION) as image:
+        assert getattr(image, "n_frames", 1) == 13  # the deal and twelve plays
+    assert ANIMATION.stat().st_size < 1_000_000
+
+
+def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path) -> None:
+    """As ``make docs`` builds it. References, links between pages and the notebooks' cells are checked by that."""
+    for library in ("furo", "myst_nb", "sb3_contrib"):
+        pytest.importorskip(library)
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(tmp_path)]
+    # A page or a notebook that can only be read from somewhere else would not be found by users either.
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    for notebook in NOTEBOOKS:
+        written = (tmp_path / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
+        assert "cell_output" in written, f"{notebook.name} was not run"
+    for page in tmp_path.rglob("*.html"):
+        assert str(ROOT) not in page.read_text(encoding="utf-8"), f"{page.name} tells where it was built"
+
+
+def test_the_links_of_the_readme_lead_somewhere() -> None:
+    """It is no page of the site, whose links the build checks."""
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    files = [link for link in links if not link.startswith("http")]
+    assert files
+    for file in files:
+        assert (ROOT / file).exists(), f"README.md links to {file}, which does not exist"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_kept_without_outputs(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    notebook = json.loads(text)
+    assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert set(notebook["metadata"]["language_info"]) == {"name"}
+    for cell in notebook["cells"]:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+        assert not cell["metadata"]
+        assert not MACHINE.search("".join(cell["source"]))
+
+
+def test_there_are_notebooks() -> None:
+    assert len(NOTEBOOKS) >= 5

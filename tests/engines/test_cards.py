@@ -1,0 +1,127 @@
+"""The cards: their ids, names and properties, held against the rules' table (1.1), and the grid they lie on."""
+
+from __future__ import annotations
+
+import pytest
+
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx.cards import (
+    BASIC_DECK,
+    CARDS,
+    EXCUSE,
+    PAWNS,
+    SUITS,
+    card_name,
+    parse_card,
+    parse_cards,
+    print_cards,
+)
+from quincunx_env.quincunx.grid import BOXES, LINES, grid
+from tests.reference_scorer import EXTENDED_DECK
+
+TABLE = """
+2 Author MK · Desert SY · Origin VL
+3 Journey MV · Painter SK · Savage LY
+4 Battle YK · Mountain MS · Sailor VL
+5 Discovery SV · Forest ML · Soldier YK
+6 Lunatic MV · Market LK · Penitent SY
+7 Castle SK · Cave VY · Chance Meeting ML
+8 Betrayal YK · Diplomat MS · Mill VL
+9 Darkness VY · Merchant LK · Pact MS
+C Huntress M · Bard S · Sea V · End L · Calamity Y · Windfall K
+P Borderland VLY · Harvest MSL · Light Keeper SVK · Watchman MYK
+"""
+"""The named cards, copied from the rules."""
+
+
+def test_ids_follow_the_rules_table() -> None:
+    """0-5 the Aces, then the table in its order, 36-39 the Pawns, 40 the Excuse; ids never move."""
+    expected = [f"A{suit}" for suit in "MSVLYK"]
+    titles = []
+    for line in TABLE.strip().splitlines():
+        rank, _, cards = line.partition(" ")
+        for card in cards.split(" · "):
+            title, _, suits = card.rpartition(" ")
+            expected.append(rank + suits)
+            titles.append(title)
+    assert [card.name for card in CARDS] == [*expected, "X"] == list(EXTENDED_DECK)
+    assert [card.title for card in CARDS[6:40]] == titles
+    assert [card.title for card in CARDS[:2]] == ["Ace of Moons", "Ace of Suns"]
+    assert [*BASIC_DECK, *PAWNS, EXCUSE] == list(range(41))
+    assert (len(BASIC_DECK), len(PAWNS)) == (36, 4)
+
+
+def test_values_and_ranks() -> None:
+    for card in CARDS:
+        assert card.rank == card.name[0]
+        assert card.value == {"A": 1, "P": 1, "C": 10, "X": 0}.get(card.rank, int(card.rank, 36))
+
+
+def test_suits_are_bits_in_the_order_of_the_rules() -> None:
+    assert SUITS == "MSVLYK"
+    for card in CARDS:
+        assert "".join(suit for bit, suit in enumerate(SUITS) if card.suits >> bit & 1) == card.name[1:]
+
+
+def test_every_suit_stands_once_on_each_rank_and_its_numbers_sum_to_44() -> None:
+    """The check that the rules give for their table."""
+    for bit in range(6):
+        suited = [CARDS[card] for card in BASIC_DECK if CARDS[card].suits >> bit & 1]
+        assert sorted(card.rank for card in suited) == sorted("A23456789C")
+        assert sum(card.value for card in suited if card.rank.isdigit()) == 44
+
+
+def test_names_print_and_parse() -> None:
+    for number, card in enumerate(CARDS):
+        assert card_name(number) == card.name
+        assert parse_card(card.name) == number
+    assert card_name(EMPTY) == ".."
+    assert parse_cards(print_cards(range(41))) == tuple(range(41))
+    assert parse_cards("") == ()
+
+
+@pytest.mark.parametrize("name", ["", "2KM", "1M", "10", "am", "XX", "..", "CMS"])
+def test_what_is_no_card_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="no card is written") as error:
+        parse_card(name)
+    assert repr(name) in str(error.value)
+    assert "MSVLYK" in str(error.value), "says how cards are written"
+
+
+# --- The grid --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", [4, 5, 9])
+def test_cells_and_places(side: int) -> None:
+    """Cells count row by row from the top left."""
+    one = grid(side)
+    assert (one.side, one.num_cells) == (side, side * side)
+    for cell in range(one.num_cells):
+        assert one.place(cell) == (cell // side, cell % side)
+        assert one.cell(one.place(cell)) == cell
+    for place in [(-1, 0), (0, -1), (side, 0), (0, side)]:
+        with pytest.raises(ValueError, match=f"0 to {side - 1}"):
+            one.cell(place)
+
+
+@pytest.mark.parametrize("side", [4, 5, 9])
+def test_neighbours_lines_and_boxes(side: int) -> None:
+    """Read off the plane: places off the grid are all ``off``."""
+    one = grid(side)
+    steps = dict(zip(LINES, ((0, 1), (1, 0), (1, 1), (-1, 1)), strict=True))
+    corners = dict(zip(BOXES, ((-1, -1), (-1, 1), (1, -1), (1, 1)), strict=True))
+
+    def at(row: int, column: int) -> int:
+        return row * side + column if 0 <= row < side and 0 <= column < side else one.off
+
+    for cell in range(one.num_cells):
+        row, column = one.place(cell)
+        near = at(row - 1, column), at(row, column - 1), at(row, column + 1), at(row + 1, column)
+        assert one.adjacent[cell] == near
+        for line, (down, right) in enumerate(steps.values()):
+            distances = (-4, -2, -1, 1, 3)
+            expected = tuple(at(row + down * distance, column + right * distance) for distance in distances)
+            assert one.line(cell, line, distances) == expected
+        for box, (down, right) in zip(one.boxes[cell], corners.values(), strict=True):
+            expected = at(row + down, column), at(row, column + right), at(row + down, column + right)
+            assert sorted(box) == sorted(expected)

@@ -1,0 +1,415 @@
+"""Observations: what they hold, that both engines and both spellings agree, and that they hold nothing else."""
+
+import random
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from quincunx_env import Deal, Game, Observer, Rules, spiral
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.observation import PLAY_POINTS_MAX, PLAY_POINTS_MIN
+from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN
+from quincunx_env.registry import make_observer, spec_of
+from tests.reference_scorer import EXTENDED_DECK, penalty
+from tests.variants import SPIRAL, new_batch, new_game
+
+_EXTENDED = {"excuse": True, "pawns": True, "flush": True}
+_SOLITAIRE_OPTIONS: list[dict[str, Any]] = [{}, {"excuse": True}, _EXTENDED]
+_OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"pawns": True},
+    {"match": True},
+    {"simpleton": True, "flush": True},
+    {"simpleton": True, "match": True, **_EXTENDED},
+]
+VARIANTS = [
+    *(Rules(edge_contact=contact, **options) for contact in (False, True) for options in _SOLITAIRE_OPTIONS),
+    *(
+        Rules(players, start, **options)
+        for players in (2, 3, 4)
+        for start in ("corners", "open")
+        for options in _OPTIONS
+    ),
+]
+ROWS = 2
+SEED = 1_000
+
+
+def name(rules: Rules) -> str:
+    """A short name for a test's id."""
+    options = [option for option, value in vars(rules).items() if value is True]
+    return "-".join([str(rules.num_players), rules.start, *options])
+
+
+every_variant = pytest.mark.parametrize("rules", VARIANTS, ids=name)
+every_game = pytest.mark.parametrize("rules", [*VARIANTS, *SPIRAL.values()], ids=[*map(name, VARIANTS), *SPIRAL])
+
+
+def same(one: Any, other: Any, where: str = "") -> None:
+    """Assert that two values are the same to the last bit: types, keys, dtypes, shapes and entries."""
+    assert type(one) is type(other), f"{where}: {type(one)} against {type(other)}"
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, list | tuple) or (isinstance(one, np.ndarray) and one.dtype.hasobject):
+        assert len(one) == len(other), where
+        for index, (mine, its) in enumerate(zip(one, other, strict=True)):
+            same(mine, its, f"{where}/{index}")
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, f"{where}: {one.dtype} against {other.dtype}"
+        assert one.shape == other.shape, f"{where}: {one.shape} against {other.shape}"
+        assert np.array_equal(one, other), f"{where}: {one} against {other}"
+    else:
+        assert one == other, f"{where}: {one} against {other}"
+
+
+def pick(game: Game | spiral.Game, rng: random.Random) -> int:
+    """A random legal action; an announcement is an extreme one as often as the truth or anything."""
+    if isinstance(game, spiral.Game):
+        return rng.choice(game.legal_cards())
+    if game.pending is None:
+        return rng.choice(game.legal_cards()) * game.rules.num_cells + rng.choice(game.legal_cells())
+    true, _ = game.value(*game.pending)
+    announced = rng.choice([ANNOUNCE_MIN, ANNOUNCE_MAX, true, rng.randint(ANNOUNCE_MIN, ANNOUNCE_MAX)])
+    return announcement(game.rules, announced)
+
+
+def announcement(rules: Rules, points: int) -> int:
+    """The joint action that announces these points."""
+    return rules.num_plays_encoded + points - ANNOUNCE_MIN
+
+
+def positions(rules: BaseRules, seed: int = SEED) -> Iterator[Any]:
+    """The positions of a random game, from the deal to the end."""
+    game, rng = new_game(rules, seed), random.Random(seed)
+    yield game
+    while not game.over:
+        game.step(pick(game, rng))
+        yield game
+
+
+class Ledger:
+    """What everybody holds and has, kept from the deals, the actions and the gains alone."""
+
+    def __init__(self, rules: Rules, deals: tuple[Deal, ...]) -> None:
+        self.rules, self.deals = rules, deals
+        self.totals = [0] * rules.num_players
+        self.begin(0)
+
+    def begin(self, round: int) -> None:
+        """Lay out a round."""
+        deal, rules = self.deals[round], self.rules
+        self.round, self.plays = round, 0
+        self.board = dict(zip(rules.face_up_cells, deal.face_up, strict=True))
+        self.order = dict.fromkeys(rules.face_up_cells, 0)
+        self.hands, self.pile = [set(hand) for hand in deal.hands], list(deal.pile)
+        self.scores = [0] * rules.num_players
+        self.pending: tuple[int, int] | None = None
+
+    @property
+    def mover(self) -> int:
+        """Seat r begins round r, then the seats follow each other."""
+        return (self.round + self.plays) % self.rules.num_players
+
+    def note(self, action: int, draws: int, gains: list[int]) -> None:
+        """Enter an action; ``draws`` is what the play earns."""
+        if self.pending is None:
+            self.pending = divmod(action, self.rules.num_cells)
+            self.hands[self.mover].remove(self.pending[0])
+            if self.rules.simpleton:
+                return
+        card, cell = self.pending
+        self.pending = None
+        self.board[cell] = card
+        self.hands[self.mover].update(self.pile[:draws])
+        del self.pile[:draws]
+        self.plays += 1
+        self.order[cell] = self.plays
+        self.scores = [score + gain for score, gain in zip(self.scores, gains, strict=True)]
+        self.totals = [total + gain for total, gain in zip(self.totals, gains, strict=True)]
+        if self.plays == self.rules.num_plays and self.round + 1 < self.rules.num_rounds:
+            self.begin(self.round + 1)
+
+    def counts(self, seat: int) -> dict[str, int]:
+        """The counts by name, as this seat calls them."""
+        rules = self.rules
+        seats = [(seat + ahead) % rules.num_players for ahead in range(rules.num_players)]
+        counts = {"pile": len(self.pile)}
+        counts |= {f"hand_size_{ahead}": len(self.hands[other]) for ahead, other in enumerate(seats)}
+        counts |= {f"score_{ahead}": self.scores[other] for ahead, other in enumerate(seats)}
+        if rules.match:
+            counts |= {f"total_{ahead}": self.totals[other] for ahead, other in enumerate(seats)}
+            counts["round"] = self.round
+        if rules.num_players > 1:
+            counts |= {"mover": seats.index(self.mover), "first": seats.index(self.round)}
+        return counts
+
+    def pieces(self, seat: int) -> dict[str, list[int]]:
+        """The other pieces, as this seat sees them."""
+        cells, cards = range(self.rules.num_cells), range(self.rules.num_cards)
+        pieces = {
+            "board": [self.board.get(cell, -1) for cell in cells],
+            "order": [self.order.get(cell, -1) for cell in cells],
+            "hand": [int(card in self.hands[seat]) for card in cards],
+        }
+        if self.rules.simpleton:
+            pieces["pending"] = list(self.pending or (-1, -1))
+        return pieces
+
+
+@every_variant
+def test_pieces_and_counts_mean_what_they_are_named(rules: Rules) -> None:
+    """Board, order, hand, pending play and every count, by name, for every seat, against a ledger of the game."""
+    game, rng, observer = Game.from_seed(rules, SEED), random.Random(SEED), Observer(rules)
+    ledger = Ledger(rules, game.deals)
+    while True:
+        for seat in range(rules.num_players):
+            seen = observer.observe(game, seat)
+            counts = dict(zip(observer.counts, seen.pop("counts").tolist(), strict=True))
+            assert counts == ledger.counts(seat)
+            assert {piece: values.tolist() for piece, values in seen.items()} == ledger.pieces(seat)
+        if game.over:
+            break
+        action = pick(game, rng)
+        play = game.pending or divmod(action, rules.num_cells)
+        draws = game.value(*play)[1]
+        ledger.note(action, draws, game.step(action))
+
+
+@every_game
+def test_batch_and_game_make_the_same_observations(rules: BaseRules) -> None:
+    """Row by row and to the last bit, for every seat at every step; all within the spaces, in both spellings."""
+    observer, plain, rng = make_observer(rules, preview=True), make_observer(rules), random.Random(SEED)
+    dict_space, flat_space = observer.dict_space(), observer.flat_space()
+    games = [new_game(rules, SEED + row) for row in range(ROWS)]
+    batch = new_batch(rules, ROWS)
+    batch.reset(SEED)
+    # Every row looks from the same seat, and once each from one of its own.
+    lookouts = [np.full(ROWS, seat) for seat in range(rules.num_players)]
+    if rules.num_players > 1:
+        lookouts.append(np.arange(1, ROWS + 1) % rules.num_players)
+    while True:
+        for seats in lookouts:
+            rows = observer.observe_batch(batch, seats)
+            flat_rows = observer.flatten(rows)
+            for row, (game, seat) in enumerate(zip(games, seats.tolist(), strict=True)):
+                alone = observer.observe(game, seat)
+                same(alone, {piece: values[row] for piece, values in rows.items()}, f"row {row}, seat {seat}")
+                flat = observer.flatten(alone)
+                same(flat, flat_rows[row])
+                same(observer.unflatten(flat), alone)
+                assert dict_space.contains(alone)
+                assert flat_space.contains(flat)
+            assert not any(
+                np.shares_memory(values, array) for values in rows.values() for array in batch.state_arrays().values()
+            )
+            without = {piece: values for piece, values in rows.items() if piece != "preview"}
+            same(plain.observe_batch(batch, seats), without)
+            same(plain.observe_batch(batch, seats, copy=False), without)
+        movers = np.array([game.mover for game in games])
+        same(plain.observe_batch(batch), plain.observe_batch(batch, movers))
+        if batch.over.all():
+            break
+        actions = [0 if game.over else pick(game, rng) for game in games]
+        for game, action in zip(games, actions, strict=True):
+            if not game.over:
+                game.step(action)
+        batch.step(actions)
+
+
+@every_game
+@pytest.mark.parametrize("preview", [False, True], ids=["plain", "preview"])
+def test_pieces_and_flat_hold_the_same(rules: BaseRules, preview: bool) -> None:
+    """`unflatten` inverts `flatten` exactly, with any leading axes; both spaces have the same limits."""
+    observer = make_observer(rules, preview)
+    dict_space, flat_space = observer.dict_space(), observer.flat_space()
+    assert flat_space.shape == (observer.size,)
+    assert flat_space.dtype == np.int16
+    dict_space.seed(SEED)
+    for end in ("low", "high"):
+        limits = {piece.name: getattr(dict_space[piece.name], end) for piece in observer.pieces}
+        same(observer.flatten(limits), getattr(flat_space, end))
+    for lead in ((), (3,), (2, 3)):
+        samples = [dict_space.sample() for _ in range(int(np.prod(lead)))]
+        pieces = {
+            piece.name: np.stack([sample[piece.name] for sample in samples]).reshape(*lead, *piece.shape)
+            for piece in observer.pieces
+        }
+        flat = observer.flatten(pieces)
+        assert flat.dtype == np.int16
+        assert flat.shape == (*lead, observer.size)
+        same(observer.unflatten(flat), pieces)
+        same(observer.flatten(observer.unflatten(flat)), flat)
+        same(observer.unflatten(flat.astype(np.int64)), pieces)
+
+
+@pytest.mark.parametrize("announced", [ANNOUNCE_MIN, ANNOUNCE_MAX])
+@pytest.mark.parametrize("rules", [rules for rules in VARIANTS if rules.simpleton], ids=name)
+def test_absurd_announcements_stay_within_the_spaces(rules: Rules, announced: int) -> None:
+    """The points of a seat stay within the limits when everybody always announces the least or the most."""
+    observer, rng = Observer(rules, preview=True), random.Random(SEED)
+    space, flat_space = observer.dict_space(), observer.flat_space()
+    game, least = Game.from_seed(rules, SEED), 0
+    while not game.over:
+        least = min(least, *game.step(announcement(rules, announced) if game.pending else pick(game, rng)))
+        for seat in range(rules.num_players):
+            seen = observer.observe(game, seat)
+            assert space.contains(seen)
+            assert flat_space.contains(observer.flatten(seen))
+    assert least <= (ANNOUNCE_MIN if announced == ANNOUNCE_MIN else -200), "such announcements cost a lot"
+
+
+@every_variant
+def test_limits_of_points_hold_whatever_happens(rules: Rules) -> None:
+    """Each seat's worst plays, best gifts and all penalties added up lie within the limits of scores and totals."""
+    plays = -(-rules.num_plays // rules.num_players) * rules.num_rounds
+    worst, best = PLAY_POINTS_MIN, PLAY_POINTS_MAX
+    if rules.simpleton:
+        worst, best = 2 * worst - ANNOUNCE_MAX, best + (best - ANNOUNCE_MIN)
+    worst = plays * worst - rules.num_rounds * sum(map(penalty, EXTENDED_DECK))
+    for count, (_, low, high) in Observer(rules).counts.items():
+        if count.startswith(("score", "total")):
+            assert low <= worst < plays * best <= high
+
+
+@every_variant
+def test_preview_is_the_value_of_every_legal_play(rules: Rules) -> None:
+    """Points and draws of the mover's legal plays; while announcing, of the pending one for all; elsewhere 0."""
+    observer, nonzero = Observer(rules, preview=True), np.zeros(2, np.int64)
+    for game in positions(rules):
+        for seat in range(rules.num_players):
+            expected = np.zeros((rules.num_cards, rules.num_cells, 2), np.int16)
+            if game.pending:
+                expected[game.pending] = game.value(*game.pending)
+            elif seat == game.mover and not game.over:
+                for card, cell in product(game.legal_cards(), game.legal_cells()):
+                    expected[card, cell] = game.value(card, cell)
+            same(observer.observe(game, seat)["preview"], expected)
+            nonzero += np.count_nonzero(expected, axis=(0, 1))
+    assert (nonzero > 0).all(), "points and draws should have been seen"
+
+
+# --- Nothing else ----------------------------------------------------------------------------------------------------
+
+
+def left_over(game: Game | spiral.Game) -> list[int]:
+    """The cards of this round that are in no hand and not on the board: the pile from the top, or those face down."""
+    return list(game.pile) if isinstance(game, Game) else sorted({*range(52)} - {*game.deals[game.round].cards})
+
+
+def hide(game: Any, seat: int, rng: random.Random) -> tuple[Any, ...]:
+    """Other deals that a seat could not have told from those of a game so far.
+
+    The cards that it cannot see change places with each other, and later rounds are dealt anew.
+    """
+    rules = game.rules
+    hidden = left_over(game)
+    for other in range(rules.num_players):
+        hidden += game.hand(other) if other != seat else ()
+    changed = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
+    now = spec_of(rules).Deal.of_cards(rules, [changed.get(card, card) for card in game.deals[game.round].cards])
+    later = [
+        spec_of(rules).Deal.of_cards(rules, rng.sample(rules.deck, len(rules.deck)))
+        for _ in game.deals[game.round + 1 :]
+    ]
+    return (*game.deals[: game.round], now, *later)
+
+
+@every_game
+def test_hidden_cards_change_no_byte_of_an_observation(rules: BaseRules) -> None:
+    """The same actions on deals that differ only in what a seat cannot see look the same to it, in both engines.
+
+    What is hidden does differ, and the seats that hold it see that.
+    """
+    observer, rng = make_observer(rules, preview=True), random.Random(SEED)
+    length = sum(1 for _ in positions(rules))
+    game, actions, different = new_game(rules, SEED), list[int](), 0
+    stops = {0, 1, length // 3, length // 2 + 1, 3 * length // 4, length - 2}
+    while True:
+        for seat in range(rules.num_players) if len(actions) in stops else ():
+            twins_deals = [hide(game, seat, rng) for _ in range(3)]
+            batch = new_batch(rules, 3)
+            batch.reset(deals=twins_deals)
+            twins = [type(game)(rules, deals) for deals in twins_deals]
+            for action in actions:
+                batch.step([action] * 3)
+                for twin in twins:
+                    twin.step(action)
+            seen = observer.flatten(observer.observe(game, seat)).tobytes()
+            rows = observer.flatten(observer.observe_batch(batch, np.full(3, seat)))
+            for twin, flat in zip(twins, rows, strict=True):
+                assert observer.flatten(observer.observe(twin, seat)).tobytes() == seen
+                assert flat.tobytes() == seen
+                for other in set(range(rules.num_players)) - {seat}:
+                    hands = [observer.observe(each, other)["hand"].tolist() for each in (twin, game)]
+                    assert (hands[0] != hands[1]) == (twin.hand(other) != game.hand(other))
+                    different += hands[0] != hands[1]
+                different += left_over(twin) != left_over(game)
+        if game.over:
+            break
+        actions.append(pick(game, rng))
+        game.step(actions[-1])
+    assert different > 5
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_seats_are_counted_from_the_observing_one(players: int) -> None:
+    """A seat sees what seat 0 sees of the same cards dealt from that seat on, but for who begins."""
+    rules = Rules(players, simpleton=True)
+    observer, deal = Observer(rules), Deal.from_seed(rules, SEED)
+    for seat in range(players):
+        turned = Deal(deal.face_up, deal.hands[seat:] + deal.hands[:seat], deal.pile)
+        theirs, first = observer.observe(Game(rules, deal), seat), observer.observe(Game(rules, turned), 0)
+        begins = [list(observer.counts).index(count) for count in ("mover", "first")]
+        assert theirs["counts"][begins].tolist() == [-seat % players] * 2
+        theirs["counts"][begins] = 0
+        same(theirs, first)
+
+
+# --- The table -------------------------------------------------------------------------------------------------------
+
+
+@every_game
+@pytest.mark.parametrize("preview", [False, True], ids=["plain", "preview"])
+def test_table_lists_exactly_the_slices(rules: BaseRules, preview: bool) -> None:
+    """A well-formed Markdown table with a row for each piece, in order and without gaps, and one for each count."""
+    observer = make_observer(rules, preview)
+    lines = [line.strip("|").split("|") for line in observer.table().splitlines()]
+    cells = [[cell.strip() for cell in line] for line in lines]
+    assert {len(line) for line in cells} == {5}
+    assert cells[0] == ["flat", "piece", "shape, dtype", "meaning", "range"]
+    assert cells[1] == ["---"] * 5
+    space, flat_space = observer.dict_space(), observer.flat_space()
+    end = 0
+    counts = iter(range(len(observer.counts)))
+    listed = []
+    for where, piece, shape, meaning, limits in cells[2:]:
+        assert meaning
+        low, high = map(int, limits.split(" ... "))
+        if piece.startswith("`counts["):
+            index = next(counts)
+            assert piece == f"`counts[{index}]`"
+            assert shape == list(observer.counts)[index]
+            at = slice(int(where), int(where) + 1)
+            assert at.start == observer.slices["counts"].start + index
+        else:
+            listed.append(piece.strip("`"))
+            box = space[listed[-1]]
+            assert isinstance(box, spaces.Box)
+            assert shape == f"{list(box.shape)} {box.dtype}"
+            start, stop = map(int, where.split(":"))
+            at = slice(start, stop)
+            assert (start, stop) == (end, end + int(np.prod(box.shape)))
+            assert observer.slices[listed[-1]] == at
+            end = stop
+        assert (flat_space.low[at].min(), flat_space.high[at].max()) == (low, high)
+    assert end == observer.size
+    assert next(counts, None) is None
+    assert listed == [piece.name for piece in observer.pieces] == list(observer.slices)
+    assert set(listed) == set(space)
+    assert ("preview" in listed, "pending" in listed) == (preview, getattr(rules, "simpleton", False))

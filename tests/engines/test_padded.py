@@ -1,0 +1,229 @@
+"""One width for every form of Quincunx: nothing is lost, nothing added, and actions mean the same."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from quincunx_agents.greedy import greedy
+from quincunx_agents.uniform import uniform
+
+from quincunx_env import Batch, Game, IllegalAction, Rules, quincunx_v0, resample
+from quincunx_env.core.observation import Pieces
+from quincunx_env.envs.batched import BatchedGames
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
+from quincunx_env.quincunx import Observer, PaddedObserver
+from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST
+from quincunx_env.registry import make_observer
+from tests.engines.test_observation import positions, same
+from tests.variants import VARIANTS
+
+every_variant = pytest.mark.parametrize("rules", VARIANTS.values(), ids=VARIANTS)
+SOME = [VARIANTS[name] for name in ("solitaire", "corners-3+pawns", "open-4", "corners-2+excuse+pawns+flush+simpleton")]
+some_variants = pytest.mark.parametrize("rules", SOME, ids=str)
+
+
+def place_of(rules: Rules, cell: int) -> int:
+    """The fixed number of a cell: 4x4 and 5x5 grids begin two rows and columns in, 9x9 is the whole."""
+    row, column = divmod(cell, rules.grid.side)
+    shift = {4: 2, 5: 2, 9: 0}[rules.grid.side]
+    return (row + shift) * 9 + column + shift
+
+
+def test_one_layout_serves_all_rules() -> None:
+    layouts = {
+        (
+            tuple(observer.pieces),
+            tuple(observer.counts),
+            observer.size,
+            observer.num_actions,
+            str(observer.flat_space()),
+        )
+        for observer in (PaddedObserver(rules, preview=True) for rules in VARIANTS.values())
+    }
+    assert len(layouts) == 1
+    observer = PaddedObserver(Rules())
+    assert observer.num_actions == 41 * 81 + 384
+    shapes = {piece.name: piece.shape for piece in observer.pieces}
+    assert shapes == {
+        **{"board": (81,), "order": (81,), "hand": (41,), "counts": (16,), "pending": (2,)},
+        "form": (len(FORM),),
+    }
+
+
+@every_variant
+def test_everything_stands_where_it_should(rules: Rules) -> None:
+    """Cell by cell, count by count, against the observation of the rules' own width."""
+    wide, own = PaddedObserver(rules, preview=True), Observer(rules, preview=True)
+    cells = [place_of(rules, cell) for cell in range(rules.num_cells)]
+    spaces = wide.dict_space(), wide.flat_space()
+    for step, game in enumerate(positions(rules)):
+        if step % 5 and not game.over:
+            continue
+        for seat in range(rules.num_players):
+            seen, small = wide.observe(game, seat), own.observe(game, seat)
+            assert spaces[0].contains(seen)
+            assert spaces[1].contains(wide.observe_flat(game, seat))
+            same(wide.unflatten(wide.observe_flat(game, seat)), seen)
+            for cell in range(81):
+                inside = cell in cells
+                assert seen["board"][cell] == (small["board"][cells.index(cell)] if inside else NO_CELL)
+                assert seen["order"][cell] == (small["order"][cells.index(cell)] if inside else -1)
+            assert seen["hand"].tolist() == [*small["hand"].tolist(), *[0] * (41 - rules.num_cards)]
+            counts = dict(zip(wide.counts, seen["counts"].tolist(), strict=True))
+            known = dict(zip(own.counts, small["counts"].tolist(), strict=True))
+            if not rules.match:
+                known |= {f"total_{other}": known[f"score_{other}"] for other in range(rules.num_players)}
+            assert counts == dict.fromkeys(wide.counts, 0) | known
+            pending = small.get("pending", np.array([-1, -1])).tolist()
+            assert seen["pending"].tolist() == ([pending[0], cells[pending[1]]] if pending[0] >= 0 else [-1, -1])
+            assert seen["form"].tolist() == [int(getattr(rules, name)) for name in FORM]
+            preview = np.zeros((41, 81, 2), np.int16)
+            preview[: rules.num_cards, cells] = small["preview"]
+            same(seen["preview"], preview)
+            same(wide.own(seen)[1], small)
+            same(wide.own(wide.flatten(seen))[1], small)
+
+
+@every_variant
+def test_many_games_look_like_single_ones(rules: Rules) -> None:
+    observer, batch = PaddedObserver(rules, preview=True), Batch(rules, 3)
+    batch.reset(seed=5)
+    rng = np.random.default_rng(5)
+    for _ in range(7):
+        seats = rng.integers(rules.num_players, size=3)
+        rows, masks = observer.observe_batch(batch, seats), observer.mask_batch(batch)
+        for row in range(3):
+            game = batch.to_game(row)
+            same({name: piece[row] for name, piece in rows.items()}, observer.observe(game, int(seats[row])))
+            same(masks[row], observer.mask(game).view(np.bool_))
+        batch.step(observer.to_engine(uniform({}, masks, rng)))
+
+
+@every_variant
+def test_actions_mean_the_same(rules: Rules) -> None:
+    """Each legal action of its own width has one fixed number, and no other number means anything."""
+    observer, own = PaddedObserver(rules), Observer(rules)
+    fixed, engine = np.arange(observer.num_actions), observer.to_engine(np.arange(observer.num_actions))
+    assert sorted(engine[engine >= 0].tolist()) == list(range(rules.num_actions))
+    for action, number in zip(engine[engine >= 0].tolist(), fixed[engine >= 0].tolist(), strict=True):
+        if action < rules.num_plays_encoded:
+            card, cell = divmod(action, rules.num_cells)
+            assert number == card * 81 + place_of(rules, cell)
+        else:
+            assert number - 41 * 81 == action - rules.num_plays_encoded
+    assert observer.to_engine(np.array([-1, observer.num_actions, 10**9])).tolist() == [-1, -1, -1]
+    game = Game.from_seed(rules, 3)
+    assert sorted(observer.to_engine(observer.mask(game).nonzero()[0]).tolist()) == own.mask(game).nonzero()[0].tolist()
+
+
+@some_variants
+def test_resampling_takes_either_width(rules: Rules) -> None:
+    wide, own, game = PaddedObserver(rules, preview=True), Observer(rules, preview=True), Game.from_seed(rules, 8)
+    game.step(int(own.mask(game).argmax()))
+    seen = resample(wide, wide.observe_flat(game, 0), np.random.default_rng(0), 4)
+    same(seen.state_arrays(), resample(own, own.observe(game, 0), np.random.default_rng(0), 4).state_arrays())
+    same(wide.hidden(wide.observe(game, 0)), own.hidden(own.observe(game, 0)))
+    same(wide.public(wide.observe(game, 0)), own.public(own.observe(game, 0)))
+    other = PaddedObserver(VARIANTS["open-2+pawns+flush"], preview=True)
+    with pytest.raises(ValueError, match="another form of the game"):
+        resample(other, wide.observe(game, 0), np.random.default_rng(0))
+
+
+def test_a_policy_of_fixed_width_plays_any_rules() -> None:
+    def first(observation: Pieces, mask: Any, rng: np.random.Generator) -> Any:
+        assert observation["board"].shape == (len(mask), 81)
+        assert mask.shape[1] == WIDEST.num_actions
+        return mask.argmax(axis=1)
+
+    for rules in VARIANTS.values():
+        own = PaddedObserver(rules, preview=True).policy(first)
+        batch = Batch(rules, 2)
+        batch.reset(seed=1)
+        for _ in range(4):
+            chosen = own(Observer(rules, preview=True).observe_batch(batch), batch.mask(), np.random.default_rng(0))
+            assert chosen.tolist() == batch.mask().argmax(axis=1).tolist()
+            batch.step(chosen)
+
+
+# --- The doors -------------------------------------------------------------------------------------------------------
+
+
+def test_doors_show_the_fixed_width() -> None:
+    """Spaces, observations and masks are those of the observer; what is outside of the rules is refused by name."""
+    observer = PaddedObserver(Rules())
+    outside = 40 * 81
+    env = SolitaireEnv(padded=True, observation="flat")
+    seen, info = env.reset(seed=1)
+    assert env.observation_space == observer.flat_space()
+    assert env.action_space.n == observer.num_actions  # type: ignore[attr-defined]
+    same(seen, observer.observe_flat(env.game))
+    same(info["action_mask"], observer.mask(env.game))
+    with pytest.raises(IllegalAction, match=f"action {outside} is out of range"):
+        env.step(outside)
+    with pytest.raises(IllegalAction, match="is out of range"):
+        env.step(10**30)
+    env.step(int(info["action_mask"].argmax()))
+    many = SolitaireVectorEnv(3, padded=True)
+    _, infos = many.reset(seed=1)
+    with pytest.raises(IllegalAction, match=f"game 2: action {outside} is out of range"):
+        many.step([*infos["action_mask"][:2].argmax(axis=1), outside])
+    two = quincunx_v0.env(padded=True)
+    two.reset(seed=1)
+    seen = two.last()[0]
+    same(seen["observation"], PaddedObserver(Rules(2)).observe_flat(two.unwrapped.game))
+    with pytest.raises(IllegalAction, match="out of range"):
+        two.step(outside)
+    two.step(int(seen["action_mask"].argmax()))
+    games = BatchedGames(3, padded=True, observation="pieces", num_players=3)
+    turn = games.reset(seed=1)
+    assert turn.mask.shape == (3, observer.num_actions)
+    with pytest.raises(IllegalAction, match=r"game 0: .* is out of range"):
+        games.step([outside, *turn.mask[1:].argmax(axis=1)])
+    assert games.step(turn.mask.argmax(axis=1)).position.mover.tolist() == [1, 1, 1]
+
+
+def test_an_action_outside_of_the_rules_may_lose() -> None:
+    env = SolitaireEnv(padded=True, illegal="lose")
+    env.reset(seed=1)
+    assert env.step(40 * 81)[2]
+    many = SolitaireVectorEnv(2, padded=True, illegal="lose")
+    _, infos = many.reset(seed=1)
+    assert many.step([40 * 81, infos["action_mask"][1].argmax()])[2].tolist() == [True, False]
+
+
+def test_factored_actions_have_a_fixed_width_too() -> None:
+    joint, factored = SolitaireEnv(padded=True), SolitaireEnv(padded=True, actions="factored")
+    many = SolitaireVectorEnv(2, padded=True, actions="factored")
+    joint.reset(seed=4)
+    mask = factored.reset(seed=4)[1]["action_mask"]
+    same(many.reset(seed=4)[1]["action_mask"][0], mask)
+    assert mask.shape == (41 + 81,)
+    cards, cells = mask[:41].nonzero()[0], mask[41:].nonzero()[0]
+    legal = np.add.outer(cards * 81, cells).ravel()
+    assert joint.codec.mask(joint.game).nonzero()[0].tolist() == legal.tolist()
+    same(joint.step(legal[7])[0], factored.step((cards[7 // len(cells)], cells[7 % len(cells)]))[0])
+    with pytest.raises(IllegalAction, match="out of range"):
+        factored.step((40, 0))
+
+
+def test_learners_of_fixed_width_meet_ordinary_opponents() -> None:
+    """The same actions bring the same, whatever the width."""
+    options: dict[str, Any] = {"opponents": greedy, "num_players": 3, "start": "open", "observation": "flat"}
+    wide, own = VsOpponentsVectorEnv(3, padded=True, **options), VsOpponentsVectorEnv(3, **options)
+    _, info = wide.reset(seed=2)
+    own.reset(seed=2)
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        actions = uniform({}, info["action_mask"].view(np.bool_), rng)
+        _, rewards, ended, _, info = wide.step(actions)
+        engine = np.maximum(make_observer(own.rules, padded=True).to_engine(actions), 0)
+        _, its, over, _, _ = own.step(engine)
+        same(rewards, its)
+        same(ended, over)
+
+
+def test_games_of_one_width_have_no_other() -> None:
+    assert type(make_observer(Rules(), padded=True)) is PaddedObserver
+    spiral = BatchedGames(2, "spiral", padded=True)
+    assert spiral.reset(seed=0).mask.shape == (2, 52)

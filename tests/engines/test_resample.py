@@ -1,0 +1,372 @@
+"""Games dealt anew from an observation: they agree with it, are uniform in the rest, and come from nothing else."""
+
+import random
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quincunx_env import Game, Observer, Rules, spiral
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.observation import Observer as AnyObserver
+from quincunx_env.core.resample import resample
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.registry import make_observer
+from tests.engines.test_observation import announcement, hide, left_over, pick, positions, same
+from tests.variants import BASES, EVERY_GAME, SPIRAL, VARIANTS, new_game, random_action
+
+SEED = 4_000
+
+every_game = pytest.mark.parametrize("variant", EVERY_GAME)
+MATCHES = [name for name, rules in EVERY_GAME.items() if rules.num_rounds > 1]
+
+
+def rng_of(seed: int = SEED) -> np.random.Generator:
+    """A generator of its own."""
+    return np.random.default_rng(seed)
+
+
+def reach(rules: BaseRules, steps: int, seed: int = SEED) -> Any:
+    """A random game after some actions."""
+    game, rng = new_game(rules, seed), random.Random(seed)
+    for _ in range(steps):
+        game.step(pick(game, rng))
+    return game
+
+
+PUBLIC = ("mover", "round", "first", "ply", "scores", "totals", "over")
+"""What everybody knows of any game."""
+
+
+def assert_agrees(observer: AnyObserver, batch: Any, game: Any, seat: int) -> None:
+    """The resampled games look to the seat as the game does, everything public is the same, and no card is lost."""
+    rules, players = game.rules, range(game.rules.num_players)
+    quincunx = isinstance(game, Game)
+    seen = observer.observe(game, seat)
+    rows = observer.observe_batch(batch, np.full(batch.num_games, seat))
+    for row in range(batch.num_games):
+        same({piece: values[row] for piece, values in rows.items()}, seen)
+        other = batch.to_game(row)
+        same(observer.observe(other, seat), seen)
+        for public in PUBLIC + (("drawn", "pending", "lost") if quincunx else ("dealer", "cell")):
+            assert getattr(other, public) == getattr(game, public), public
+        if quincunx:
+            assert batch.cell_mask()[row].nonzero()[0].tolist() == list(game.legal_cells()) == list(other.legal_cells())
+        hands = [other.hand(each) for each in players]
+        assert list(map(len, hands)) == [len(game.hand(each)) for each in players]
+        assert hands[seat] == game.hand(seat)
+        laid = [card for card in other.board if card != EMPTY]
+        laid += [other.pending.card] if quincunx and other.pending else []
+        assert sorted([*laid, *left_over(other), *(card for hand in hands for card in hand)]) == list(rules.deck)
+        assert len(left_over(other)) == len(left_over(game))
+        for deal in other.deals:
+            assert len(deal.cards) == len({*deal.cards} & {*rules.deck}) == rules.num_dealt
+
+
+@every_game
+def test_resampled_games_agree_with_the_observation(variant: str) -> None:
+    """For every seat along a random game, from pieces or flat; while announcing and in later rounds too."""
+    rules = EVERY_GAME[variant]
+    observer = make_observer(rules, preview=True)
+    game_length = sum(1 for _ in positions(rules, SEED))
+    stops = {0, 1, 2, game_length // 3, 2 * game_length // 3, game_length - 3, game_length - 2}
+    announcing = later = different = 0
+    for step, game in enumerate(positions(rules, SEED)):
+        for seat in range(rules.num_players) if step in stops else ():
+            seen = observer.observe(game, seat)
+            batch = resample(observer, seen, rng_of(step), 3)
+            assert_agrees(observer, batch, game, seat)
+            flat = resample(observer, observer.flatten(seen), rng_of(step), 3)
+            same(flat.state_arrays(), batch.state_arrays())
+            announcing += getattr(game, "pending", None) is not None
+            later += game.round > 0
+            hidden = [[left_over(batch.to_game(row)), batch.hands[row].tolist()] for row in range(3)]
+            different += hidden[0] != hidden[1] != hidden[2]
+    assert bool(announcing) == getattr(rules, "simpleton", False)
+    assert bool(later) == (rules.num_rounds > 1)
+    assert different
+
+
+def test_an_observer_without_preview_will_do() -> None:
+    """The preview says nothing that is not known."""
+    rules = VARIANTS["open-3+simpleton+match"]
+    game, with_preview, without = reach(rules, 61), Observer(rules, preview=True), Observer(rules)
+    one = resample(with_preview, with_preview.observe_flat(game, 2), rng_of(), 2)
+    other = resample(without, without.observe_flat(game, 2), rng_of(), 2)
+    same(one.state_arrays(), other.state_arrays())
+
+
+# --- Uniform, seeded, from nothing else ------------------------------------------------------------------------------
+
+
+def deviations(counts: npt.NDArray[Any], chance: npt.NDArray[Any], n: int) -> npt.NDArray[np.float64]:
+    """How many standard deviations each count of n trials is from what it should be."""
+    scores: npt.NDArray[np.float64] = (counts - n * chance) / np.sqrt(n * chance * (1 - chance))
+    return scores
+
+
+def assert_chance(scores: npt.NDArray[np.float64], freedom: int = 400) -> None:
+    """Such deviations as chance brings: none is large, and their squares average 1, the closer the more are free."""
+    assert scores.size > 30
+    assert abs(scores).max() < 5
+    assert (scores**2).mean() == pytest.approx(1, abs=max(0.2, 3 * (2 / freedom) ** 0.5))
+
+
+@pytest.mark.parametrize(
+    ("variant", "steps", "seat"),
+    [
+        ("solitaire+excuse", 6, 0),
+        ("corners-2", 0, 1),
+        ("corners-3+pawns", 8, 0),
+        ("open-4", 7, 2),
+        ("corners-4+excuse+pawns+flush+simpleton+match", 53, 3),
+        ("spiral-play-1", 0, 1),
+        ("spiral-end-1", 7, 0),
+        ("spiral-play+fifteens-2", 33, 0),
+        ("spiral-end+fifteens-4", 60, 1),
+    ],
+)
+def test_hidden_cards_are_spread_uniformly(variant: str, steps: int, seat: int) -> None:
+    """Each over the other hands, by their sizes, and the places of the pile; and any two of them independently.
+
+    In the spiral game there are 25 cards face down, in no order, in place of the pile.
+    """
+    rules, n = EVERY_GAME[variant], 4000
+    game, observer = reach(rules, steps), make_observer(rules)
+    others = [other for other in range(rules.num_players) if other != seat]
+    hidden = sorted([*left_over(game), *(card for other in others for card in game.hand(other))])
+    batch = resample(observer, observer.observe(game, seat), rng_of(), n)
+    bits = np.array(hidden, np.uint64)
+    holds = [(batch.hands[:, [other]] >> bits & np.uint64(1)).astype(np.bool_) for other in others]
+    deck, sizes = batch.decks[:, game.round], [len(game.hand(other)) for other in others]
+    if isinstance(rules, Rules):
+        pile = deck[:, len(rules.deck) - rules.pile_size + game.drawn :]
+        assert pile.shape[1] == len(game.pile) > 3
+        lies = [pile[:, [place]] == hidden for place in range(pile.shape[1])]
+        sizes += [1] * len(game.pile)
+    else:
+        lies = [~(deck[:, :, None] == hidden).any(axis=1)]
+        sizes += [25]
+    places = np.stack([*holds, *lies])  # [places, games, hidden cards]
+    assert (places.sum(axis=0) == 1).all(), "every hidden card lies in one place"
+    assert (places.sum(axis=2) == np.array(sizes)[:, None]).all()
+    chance = np.array(sizes) / len(hidden)
+    free = (len(places) - 1) * (len(hidden) - 1)
+    assert_chance(deviations(places.sum(axis=1), chance[:, None], n), free)
+    # Two cards are in the same hand, or the first lies right on the second, as often as they should.
+    pairs = list(combinations(range(len(hidden)), 2))
+    first, second = np.array(pairs).T
+    for hand, size in enumerate(sizes):
+        if size > 1:
+            both = (places[hand][:, first] & places[hand][:, second]).sum(axis=0)
+            assert_chance(deviations(both, chance[hand] * (size - 1) / (len(hidden) - 1), n), free)
+    if len(lies) > 1:
+        above = np.sum([(upper[:, first] & lower[:, second]).sum(axis=0) for upper, lower in pairwise(lies)], axis=0)
+        assert_chance(deviations(above, np.array((len(lies) - 1) / len(hidden) / (len(hidden) - 1)), n))
+
+
+@pytest.mark.parametrize(
+    ("variant", "place"), [("corners-3+match", -11), ("spiral-play-4", 1)], ids=["quincunx", "spiral"]
+)
+def test_later_rounds_are_uniform_too(variant: str, place: int) -> None:
+    """Each card in each place of the deck of the next round, whatever lies where in this one.
+
+    ``place`` is one of a card of this round that is hidden, of the pile or of the other hand.
+    """
+    rules, n = EVERY_GAME[variant], 4000
+    cards, observer = len(rules.deck), make_observer(rules)
+    batch = resample(observer, observer.observe(reach(rules, 3), 1), rng_of(), n)
+    for number in range(1, rules.num_rounds):
+        counts = np.stack([np.bincount(column, minlength=cards) for column in batch.decks[:, number].T])
+        assert_chance(deviations(counts, np.array(1 / cards), n))
+    top = batch.decks[:, 0, place]
+    both = np.zeros((cards, cards))
+    np.add.at(both, (top, batch.decks[:, 1, 0]), 1)
+    unseen = np.unique(top)
+    assert_chance(deviations(both[unseen], np.array(1 / cards / len(unseen)), n))
+
+
+@pytest.mark.parametrize("variant", ["solitaire", "corners-2+match", "open-4+simpleton", *SPIRAL])
+def test_samples_follow_from_the_generator(variant: str) -> None:
+    """The same state of it gives the same batch; another one, or a second call, gives another."""
+    rules = EVERY_GAME[variant]
+    observer, rng = make_observer(rules), rng_of(1)
+    seen = observer.observe(reach(rules, 5))
+    kept = {piece: values.copy() for piece, values in seen.items()}
+    state = rng.bit_generator.state
+    batches = [
+        resample(observer, seen, rng, 2),
+        resample(observer, seen, rng, 2),
+        resample(observer, seen, rng_of(2), 2),
+    ]
+    rng.bit_generator.state = state
+    same(resample(observer, seen, rng, 2).state_arrays(), batches[0].state_arrays())
+    same(seen, kept)
+    for one, other in combinations(batches, 2):
+        assert (one.hands != other.hands).any() or (one.decks != other.decks).any()
+    hands = resample(observer, seen, rng_of(3), 50)
+    assert len(np.unique(hands.decks[:, 0], axis=0)) == 50, "each game is dealt for itself"
+
+
+@pytest.mark.parametrize("variant", ["solitaire", "spiral-play-1", "spiral-end-1", *MATCHES])
+def test_what_is_hidden_has_no_influence(variant: str) -> None:
+    """The same actions on deals that differ in what a seat cannot see give it the same samples."""
+    rules = EVERY_GAME[variant]
+    observer, rng = make_observer(rules), random.Random(SEED)
+    actions, game, different = list[int](), new_game(rules, SEED), 0
+    while len(actions) < 5 or game.round < min(1, rules.num_rounds - 1) or game.ply < 5:
+        actions.append(pick(game, rng))
+        game.step(actions[-1])
+    for seat in range(rules.num_players):
+        twin = type(game)(rules, hide(game, seat, rng))
+        for action in actions:
+            twin.step(action)
+        different += left_over(twin) != left_over(game)
+        samples = [resample(observer, observer.observe_flat(each, seat), rng_of(), 3) for each in (game, twin)]
+        same(samples[0].state_arrays(), samples[1].state_arrays())
+    assert different
+
+
+# --- Playing on ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", [*BASES, "spiral-play-1", "spiral-end-1", *MATCHES])
+def test_resampled_games_can_be_played_to_the_end(variant: str) -> None:
+    """As a batch and one by one, with the same gains throughout; later rounds are dealt differently in each."""
+    rules, n = EVERY_GAME[variant], 3
+    observer, rng = make_observer(rules), random.Random(SEED)
+    plays = rules.num_plays if isinstance(rules, Rules) else 24
+    game = reach(rules, plays + 3 if rules.num_rounds > 1 else 3)
+    seat = rules.num_players - 1
+    batch = resample(observer, observer.observe(game, seat), rng_of(), n)
+    games = [batch.to_game(row) for row in range(n)]
+    later = [deal for row in range(n) for deal in batch.deals(row)[game.round + 1 :]]
+    assert len(set(later)) == len(later) == n * (rules.num_rounds - game.round - 1)
+    assert not set(later) & set(game.deals)
+    rounds = set()
+    while not batch.over.all():
+        actions = [0 if each.over else random_action(each, rng) for each in games]
+        gains = [
+            [0] * rules.num_players if each.over else each.step(action)
+            for each, action in zip(games, actions, strict=True)
+        ]
+        assert batch.step(actions).tolist() == gains
+        for row, each in enumerate(games):
+            rounds.add((each.round, each.deals[each.round].hands if each.round > game.round else ()))
+            same(observer.observe(batch.to_game(row), seat), observer.observe(each, seat))
+    assert all(each.over for each in games)
+    assert batch.totals.tolist() == [each.totals for each in games]
+    assert {number for number, _ in rounds} == set(range(game.round, rules.num_rounds))
+    assert len(rounds) == 1 + len(later), "other hands in every later round of every sample"
+
+
+@pytest.mark.parametrize("rules", [Rules(2), spiral.Rules(deals=1)], ids=["quincunx", "spiral"])
+def test_games_after_a_resampled_one_are_unknown(rules: BaseRules) -> None:
+    """A reset goes on with deals of its own, not with those of the observed row."""
+    observer = make_observer(rules)
+    batch = resample(observer, observer.observe(reach(rules, 3)), rng_of(), 3)
+    assert batch.seed.tolist() == batch.game.tolist() == [-1] * 3
+    batch.reset()
+    dealt = {batch.deals(row) for row in range(3)}
+    assert len(dealt) == 3
+    assert not dealt & {new_game(rules, seed, number).deals for seed in (0, SEED) for number in range(5)}
+    assert len(set(batch.seed.tolist())) == 3
+
+
+# --- What cannot be resampled ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "variant", [*BASES, "corners-2+simpleton", "open-3+simpleton+match", "corners-4+match", *SPIRAL]
+)
+def test_finished_games_are_refused(variant: str) -> None:
+    """For every seat, from pieces and flat; a solitaire whether it was lost or not."""
+    rules = EVERY_GAME[variant]
+    observer, endings = make_observer(rules), set()
+    for seed in range(SEED, SEED + (1 if rules.num_players > 1 else 30)):
+        *_, game = positions(rules, seed)
+        endings.add(getattr(game, "lost", False))
+        for seat in range(rules.num_players):
+            seen = observer.observe(game, seat)
+            for codec in (seen, observer.flatten(seen)):
+                with pytest.raises(ValueError, match="game that is over"):
+                    resample(observer, codec, rng_of())
+    assert endings == ({False, True} if rules.num_players == 1 else {False})
+
+
+@pytest.mark.parametrize("variant", ["corners-2+simpleton", "corners-3+simpleton", "open-4+simpleton"])
+def test_the_last_announcement_with_empty_hands_is_not_the_end(variant: str) -> None:
+    """When nothing was ever drawn, nobody holds a card while the last play is announced."""
+    rules = VARIANTS[variant]
+    game = without_draws(rules)
+    assert game.pending
+    assert not game.over
+    assert not any(map(any, game.hands))
+    observer = Observer(rules, preview=True)
+    for seat in range(rules.num_players):
+        batch = resample(observer, observer.observe(game, seat), rng_of(), 2)
+        assert_agrees(observer, batch, game, seat)
+
+
+def without_draws(rules: Rules) -> Game:
+    """A game in which the last card is to be announced and none has been drawn."""
+    for seed in range(1000):
+        game, rng = Game.from_seed(rules, seed), random.Random(seed)
+        while True:
+            plays = list(product(game.legal_cards(), game.legal_cells()))
+            rng.shuffle(plays)
+            play = next((play for play in plays if not game.value(*play)[1]), None)
+            if play is None:
+                break
+            game.play(*play)
+            if not any(map(any, game.hands)):
+                return game
+            game.step(announcement(rules, 0))
+    raise AssertionError("no such game")
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["pieces", "flat"])
+@pytest.mark.parametrize(
+    ("own", "its"),
+    [
+        (Rules(), Rules(2)),
+        (Rules(2), Rules()),
+        (Rules(2), Rules(3)),
+        (Rules(4), Rules(3)),
+        (Rules(2), Rules(2, "open")),
+        (Rules(3, "open"), Rules(3)),
+        (Rules(2), Rules(2, pawns=True)),
+        (Rules(excuse=True, pawns=True), Rules(excuse=True)),
+        (Rules(3, match=True), Rules(3)),
+        (spiral.Rules(deals=1), spiral.Rules(deals=2)),
+        (spiral.Rules(deals=4), spiral.Rules(deals=1)),
+        (spiral.Rules(), Rules(2)),
+        (Rules(2), spiral.Rules()),
+    ],
+    ids=str,
+)
+def test_observations_of_other_rules_are_refused(own: BaseRules, its: BaseRules, flat: bool) -> None:
+    """Of another game, another number of players or rounds, another grid or another deck."""
+    seen = make_observer(its).observe(reach(its, 4))
+    with pytest.raises(ValueError):  # noqa: PT011  what it says depends on where they part
+        resample(make_observer(own), make_observer(its).flatten(seen) if flat else seen, rng_of())
+
+
+@pytest.mark.parametrize(
+    ("own", "its", "flat"),
+    [
+        (Rules(2, simpleton=True), Rules(2), False),  # KeyError
+        (Rules(2), Rules(2, match=True), True),  # IndexError
+        (Rules(2), Rules(2, simpleton=True), True),  # longer, and taken as it is
+        (Rules(3), Rules(2, simpleton=True), True),  # of the same length, and taken for something else
+    ],
+    ids=str,
+)
+def test_observations_of_still_other_rules_are_refused(own: Rules, its: Rules, flat: bool) -> None:
+    """Likewise; their shapes or their ranges give them away."""
+    seen = Observer(its).observe(Game.from_seed(its, SEED))
+    assert not Observer(own).flat_space().contains(Observer(its).flatten(seen))
+    with pytest.raises(ValueError):  # noqa: PT011
+        resample(Observer(own), Observer(its).flatten(seen) if flat else seen, rng_of())

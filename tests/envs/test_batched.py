@@ -1,0 +1,162 @@
+"""Batched turn-based play: rewards, ends, automatic reset and state, against plain games."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from quincunx_agents.uniform import uniform
+
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.envs.batched import BatchedGames, Position
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from tests.engines.test_observation import same
+from tests.variants import COMBINATIONS
+
+MULTIPLAYER: list[dict[str, Any]] = [
+    {"num_players": 2},
+    {"num_players": 3, "start": "open", "excuse": True},
+    {"num_players": 4, "pawns": True, "flush": True, "match": True},
+    {"num_players": 2, "start": "open", "simpleton": True, "match": True},
+    {"num_players": 3, "simpleton": True, "preview": True},
+]
+every_game = pytest.mark.parametrize("options", MULTIPLAYER, ids=lambda options: "-".join(map(str, options.values())))
+every_reward = pytest.mark.parametrize("reward", ["points", "margin", "outcome"])
+
+
+def choose(position: Position, rng: np.random.Generator) -> Any:
+    mask = position.mask.copy()
+    mask[~mask.any(axis=1), 0] = True  # games that are over take any action
+    return uniform({}, mask, rng)
+
+
+def expected_rewards(reward: str, gains: list[int], game: Game) -> list[float]:
+    """The definitions, written out for one game."""
+    players = len(gains)
+    if reward == "points":
+        return [float(gain) for gain in gains]
+    if reward == "margin":
+        others = [[gain for seat, gain in enumerate(gains) if seat != own] for own in range(players)]
+        return [gain - sum(rest) / len(rest) for gain, rest in zip(gains, others, strict=True)]
+    if not game.over:
+        return [0.0] * players
+    shares = [1 / len(game.winners) if seat in game.winners else 0 for seat in range(players)]
+    return [(players * share - 1) / (players - 1) for share in shares]
+
+
+@every_game
+@every_reward
+def test_rewards_ends_and_positions_are_those_of_plain_games(options: dict[str, Any], reward: Any) -> None:
+    games = BatchedGames(6, reward=reward, observation="pieces", **options)
+    observer = Observer(games.rules, options.get("preview", False))
+    position = games.reset(seed=40)
+    plain = [Game.from_seed(games.rules, 40 + row) for row in range(6)]
+    numbers, rng, ended_games = [0] * 6, np.random.default_rng(0), 0
+    while ended_games < 8:
+        actions = choose(position, rng)
+        rewards, ended, totals, position = games.step(actions)
+        for row, game in enumerate(plain):
+            gains = game.step(int(actions[row]))
+            assert rewards[row] == pytest.approx(expected_rewards(reward, gains, game))
+            assert totals[row].tolist() == game.totals
+            assert ended[row] == game.over
+            if game.over:
+                ended_games += 1
+                numbers[row] += 1
+                plain[row] = game = Game.from_seed(games.rules, 40 + row, numbers[row])
+            assert position.mover[row] == game.mover
+            assert isinstance(position.observation, dict)
+            same({name: piece[row] for name, piece in position.observation.items()}, observer.observe(game, game.mover))
+            legal = np.flatnonzero(position.mask[row])
+            if game.pending:
+                assert legal.min() == games.rules.num_plays_encoded
+                assert len(legal) == 384
+            else:
+                product = [
+                    card * games.rules.num_cells + cell for card in game.legal_cards() for cell in game.legal_cells()
+                ]
+                assert legal.tolist() == product
+        if reward != "points":
+            assert rewards.sum(axis=1) == pytest.approx(np.zeros(6))
+
+
+def test_without_automatic_reset_games_wait() -> None:
+    games = BatchedGames(4, autoreset=False)
+    position, rng = games.reset(seed=0), np.random.default_rng(0)
+    for _ in range(20):
+        step = games.step(choose(position, rng))
+        position = step.position
+    assert step.ended.all()
+    assert not position.mask.any()
+    again = games.step(choose(position, rng))
+    assert not again.ended.any()
+    assert not again.rewards.any()
+    assert (again.totals == step.totals).all()
+    assert games.reset(rows=[2]).mask.any(axis=1).tolist() == [False, False, True, False]
+
+
+def test_flat_is_the_other_spelling() -> None:
+    flat, pieces = BatchedGames(3), BatchedGames(3, observation="pieces")
+    one, other = flat.reset(seed=1), pieces.reset(seed=1)
+    assert isinstance(one.observation, np.ndarray)
+    assert (flat.observer.flatten(other.observation) == one.observation).all()  # type: ignore[arg-type]
+
+
+@every_game
+def test_state_can_be_forked_saved_and_restored(options: dict[str, Any]) -> None:
+    games, rng = BatchedGames(5, **options), np.random.default_rng(1)
+    position = games.reset(seed=9)
+    for _ in range(7):
+        position = games.step(choose(position, rng)).position
+    saved = games.save()
+    fork = games.fork([3, 0], k=2)
+    same(fork.position().observation, games.position().observation[[3, 3, 0, 0]])  # type: ignore[index]
+    script = [choose(position, rng)]
+    first = [games.step(script[0])]
+    for _ in range(30):
+        script.append(choose(first[-1].position, rng))
+        first.append(games.step(script[-1]))
+    same(fork.position().observation, fork.position().observation)
+    games.restore(saved)
+    for actions, before in zip(script, first, strict=True):
+        again = games.step(actions)
+        same(list(again[:3]), list(before[:3]))
+        same(list(again.position), list(before.position))
+    with pytest.raises(ValueError, match="version"):
+        games.restore(saved | {"version": np.array(99)})
+    with pytest.raises(ValueError, match="'board' must be"):
+        BatchedGames(4, **options).restore(saved)
+
+
+def test_resampled_games_look_the_same_to_the_seat() -> None:
+    games, rng = BatchedGames(2, num_players=3), np.random.default_rng(2)
+    position = games.reset(seed=3)
+    for _ in range(5):
+        position = games.step(choose(position, rng)).position
+    others = games.resample(position.observation[1], np.random.default_rng(0), n=4)  # type: ignore[index]
+    same(others.position().observation, np.repeat(position.observation[1:], 4, axis=0))  # type: ignore[index]
+    assert len({tuple(row) for row in others.batch.hands.tolist()}) > 1
+
+
+def test_wrong_options_and_actions_are_refused() -> None:
+    for options, match in (
+        ({"num_players": 1}, "num_players must be one of 2, 3, 4"),
+        ({"reward": "score"}, "reward must be one of 'points', 'margin', 'outcome'"),
+        ({"observation": "image"}, "observation must be one of"),
+        ({"start": "edges"}, "start must be"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            BatchedGames(2, **options)
+    games = BatchedGames(2)
+    games.reset(seed=0)
+    before = games.save()
+    with pytest.raises(IllegalAction, match="game 1: action -1 is out of range"):
+        games.step([int(games.position().mask[0].argmax()), -1])
+    same(before, games.save())
+
+
+def test_every_combination_of_options_can_be_made() -> None:
+    for rules in COMBINATIONS.values():
+        if rules.num_players > 1:
+            options: dict[str, Any] = {name: getattr(rules, name) for name in ("start", "excuse", "pawns", "flush")}
+            assert BatchedGames(1, num_players=rules.num_players, **options).rules == rules

@@ -1,0 +1,326 @@
+"""One truth behind every door: the same deals and actions give the same observations, masks, rewards and ends.
+
+A door is a function that plays a script and tells what it saw; to join, a new one needs a line in `ALONE`, `TOGETHER`
+or `LEARNING`, and a game one in `tests.variants.EVERY_GAME`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quincunx_env import quincunx_v0, spiral_v0
+from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.policy import Policy
+from quincunx_env.envs.batched import BatchedGames
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
+from quincunx_env.registry import make_observer, spec_of
+from tests.variants import EVERY_GAME, new_batch, new_game
+
+SEED = 11
+NEIGHBOURS = 3
+"""Doors to many games play the script in the first row, and anything in as many others."""
+
+
+@dataclass
+class Moment:
+    """What a door shows before a decision, and what the decision brings."""
+
+    mover: int
+    observation: npt.NDArray[np.int16]
+    mask: npt.NDArray[np.bool_]
+    gains: list[float]
+    over: bool
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is played, and in which layout it is seen."""
+
+    rules: Any
+    padded: bool = False
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Observes games of these rules in this layout."""
+        return make_observer(self.rules, preview=True, padded=self.padded)
+
+    @property
+    def learner(self) -> int:
+        """The seat of a learner: the last one, which has the most to wait for."""
+        return int(self.rules.num_players) - 1
+
+    @property
+    def game(self) -> str:
+        """The name of the game."""
+        return spec_of(self.rules).name
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The rules and the layout as options of an environment."""
+        foreign = ("num_players", "start", "simpleton", "match") if self.rules.num_players == 1 else ("edge_contact",)
+        own = {field.name for field in fields(self.rules)}.difference(foreign)
+        layout = {"preview": True, "padded": self.padded}
+        return {option: getattr(self.rules, option) for option in own} | layout
+
+    def to_engine(self, action: int) -> int:
+        """A door's action as the engines number it."""
+        return int(self.observer.to_engine(np.array([action]))[0])
+
+
+Door = Callable[[Form, list[int]], list[Moment]]
+
+
+def others(mask: npt.NDArray[Any], first: int) -> npt.NDArray[np.int64]:
+    """The script's action for the first row, the last legal one for its neighbours."""
+    actions: npt.NDArray[np.int64] = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
+    actions[0] = first
+    return actions
+
+
+# --- The truth -------------------------------------------------------------------------------------------------------
+
+
+def plain_game(form: Form, script: list[int]) -> list[Moment]:
+    game = new_game(form.rules, SEED)
+    moments = []
+    for action in script:
+        mover, mask = game.mover, form.observer.mask(game).view(np.bool_)
+        seen = form.observer.observe_flat(game, mover)
+        gains = [float(gain) for gain in game.step(form.to_engine(action))]
+        moments.append(Moment(mover, seen, mask, gains, game.over))
+    return moments
+
+
+@lru_cache(maxsize=4)
+def truth(form: Form) -> tuple[list[int], list[Moment]]:
+    """Random legal actions from the first deal of the seed to the end, and what the plain game tells of them."""
+    game, rng = new_game(form.rules, SEED), np.random.default_rng(SEED)
+    script: list[int] = []
+    while not game.over:
+        if getattr(game, "pending", None):  # an announcement near the truth
+            announced = game.value(*game.pending)[0] + int(rng.integers(-2, 3))
+            action = game.rules.num_plays_encoded + announced + 64
+        else:
+            action = int(rng.choice(np.flatnonzero(make_observer(form.rules).mask(game))))
+        game.step(action)
+        script.append(action)
+    engine = form.observer.to_engine(np.arange(form.observer.num_actions)).tolist()
+    script = [engine.index(action) for action in script]
+    return script, plain_game(form, script)
+
+
+def part_of(script: list[int], story: list[Moment], seat: int) -> tuple[list[int], list[Moment]]:
+    """A story as a learner lives it: its own decisions, and with each all that it gains up to its next one.
+
+    What it gains before its first decision comes with that.
+    """
+    own = [action for action, moment in zip(script, story, strict=True) if moment.mover == seat]
+    part: list[Moment] = []
+    waiting = 0.0
+    for moment in story:
+        if moment.mover == seat:
+            part.append(Moment(seat, moment.observation, moment.mask, [waiting], False))
+            waiting = 0.0
+        if part:
+            part[-1].gains[0] += moment.gains[seat]
+        else:
+            waiting += moment.gains[seat]
+    part[-1].over = story[-1].over
+    return own, part
+
+
+# --- A door to every game ------------------------------------------------------------------------------------------
+
+
+def batch_engine(form: Form, script: list[int]) -> list[Moment]:
+    batch, observer = new_batch(form.rules, 1 + NEIGHBOURS), form.observer
+    batch.reset(seed=SEED)
+    moments = []
+    for action in script:
+        mover, mask = int(batch.mover[0]), observer.mask_batch(batch)
+        seen = observer.flatten(observer.observe_batch(batch))[0]
+        gains = batch.step(observer.to_engine(others(mask, action)))[0].astype(float).tolist()
+        moments.append(Moment(mover, seen, mask[0], gains, bool(batch.over[0])))
+    return moments
+
+
+# --- Doors to the solitaire ------------------------------------------------------------------------------------------
+
+
+def gymnasium_single(form: Form, script: list[int]) -> list[Moment]:
+    env = SolitaireEnv(observation="flat", **form.options)
+    seen, info = env.reset(seed=SEED)
+    moments = []
+    for action in script:
+        before, mask = seen, info["action_mask"].view(np.bool_)
+        seen, reward, over, _, info = env.step(action)
+        moments.append(Moment(0, np.asarray(before), mask, [float(reward)], over))
+    return unlost(moments, info)
+
+
+def gymnasium_vector(form: Form, script: list[int]) -> list[Moment]:
+    env = SolitaireVectorEnv(1 + NEIGHBOURS, observation="flat", **form.options)
+    seen, info = env.reset(seed=SEED)
+    moments = []
+    for action in script:
+        before, mask = np.asarray(seen)[0], info["action_mask"]
+        seen, rewards, over, _, info = env.step(others(mask, action))
+        moments.append(Moment(0, before, mask[0].view(np.bool_), [float(rewards[0])], bool(over[0])))
+    return unlost(moments, {name: values[0] for name, values in info.items()})
+
+
+def stable_baselines3(form: Form, script: list[int]) -> list[Moment]:
+    pytest.importorskip("stable_baselines3")
+    from quincunx_env.adapters.sb3 import SolitaireVecEnv
+
+    env = SolitaireVecEnv(1 + NEIGHBOURS, observation="flat", **form.options)
+    env.seed(SEED)
+    seen = env.reset()
+    moments = []
+    for action in script:
+        before, mask = np.asarray(seen)[0], env.env_method("action_masks")
+        seen, rewards, over, infos = env.step(others(mask, action))
+        moments.append(Moment(0, before, mask[0], [float(rewards[0])], bool(over[0])))
+    return unlost(moments, infos[0])
+
+
+def unlost(moments: list[Moment], last_info: dict[str, Any]) -> list[Moment]:
+    """Put the points of the last play of a lost round back, where the environment made up for all before it."""
+    if last_info["lost"]:
+        assert sum(moment.gains[0] for moment in moments) == 0, "a lost round is worth lost_value"
+        moments[-1].gains = [float(last_info["score"]) - sum(moment.gains[0] for moment in moments[:-1])]
+    return moments
+
+
+# --- Doors to all seats ----------------------------------------------------------------------------------------------
+
+
+def pettingzoo_aec(form: Form, script: list[int]) -> list[Moment]:
+    door = {"quincunx": quincunx_v0, "spiral": spiral_v0}[form.game]
+    env = door.env(mask_in="both", reward="points", **form.options)
+    env.reset(seed=SEED)
+    moments = []
+    for action in script:
+        agent = env.agent_selection
+        seen, _, _, _, info = env.last()
+        assert (seen["action_mask"] == info["action_mask"]).all()
+        env.step(action)
+        gains = [env.rewards[player] for player in env.possible_agents]
+        over = all(env.terminations.values())
+        mover = env.possible_agents.index(agent)
+        moments.append(Moment(mover, seen["observation"], seen["action_mask"].view(np.bool_), gains, over))
+    return moments
+
+
+def batched(form: Form, script: list[int]) -> list[Moment]:
+    games = BatchedGames(1 + NEIGHBOURS, form.game, reward="points", **form.options)
+    turn = games.reset(seed=SEED)
+    moments = []
+    for action in script:
+        before = turn
+        rewards, ended, _, turn = games.step(others(turn.mask, action))
+        seen = np.asarray(before.observation)[0]
+        moments.append(Moment(int(before.mover[0]), seen, before.mask[0], rewards[0].tolist(), bool(ended[0])))
+    return moments
+
+
+# --- Doors to one seat among opponents -------------------------------------------------------------------------------
+
+
+def learner_options(form: Form) -> dict[str, Any]:
+    learning = {"game": form.game, "opponents": replaying(form), "seat": form.learner, "reward": "points"}
+    return form.options | learning | {"observation": "flat"}
+
+
+def learner(form: Form, script: list[int]) -> list[Moment]:
+    env = VsOpponentsEnv(**learner_options(form))
+    seen, info = env.reset(seed=SEED)
+    moments = []
+    for action in script:
+        before, mask = np.asarray(seen), info["action_mask"].view(np.bool_)
+        seen, reward, over, _, info = env.step(action)
+        moments.append(Moment(form.learner, before, mask, [reward], over))
+    return moments
+
+
+def learner_vector(form: Form, script: list[int]) -> list[Moment]:
+    envs = VsOpponentsVectorEnv(1 + NEIGHBOURS, **learner_options(form))
+    seen, info = envs.reset(seed=SEED)
+    moments = []
+    for action in script:
+        before, mask = np.asarray(seen)[0], info["action_mask"]
+        seen, rewards, over, _, info = envs.step(others(mask, action))
+        moments.append(Moment(form.learner, before, mask[0].view(np.bool_), [float(rewards[0])], bool(over[0])))
+    return moments
+
+
+def learner_stable_baselines3(form: Form, script: list[int]) -> list[Moment]:
+    pytest.importorskip("stable_baselines3")
+    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
+
+    env = VsOpponentsVecEnv(1 + NEIGHBOURS, **learner_options(form))
+    env.seed(SEED)
+    seen = env.reset()
+    moments = []
+    for action in script:
+        before, mask = np.asarray(seen)[0], env.env_method("action_masks")
+        seen, rewards, over, _ = env.step(others(mask, action))
+        moments.append(Moment(form.learner, before, mask[0], [float(rewards[0])], bool(over[0])))
+    return moments
+
+
+def replaying(form: Form) -> Policy:
+    """Plays what the script plays in the positions that it leads to, and the last legal action anywhere else."""
+    own = make_observer(form.rules, preview=True)
+    script, story = truth(Form(form.rules))  # opponents see the game's own layout
+    known = {moment.observation.tobytes(): action for action, moment in zip(script, story, strict=True)}
+
+    def replay(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        last = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
+        flat = own.flatten(observation)
+        return np.array([known.get(seen.tobytes(), other) for seen, other in zip(flat, last, strict=True)])
+
+    return replay
+
+
+# --- The comparison --------------------------------------------------------------------------------------------------
+
+ALONE: list[Door] = [batch_engine, gymnasium_single, gymnasium_vector, stable_baselines3]
+TOGETHER: list[Door] = [batch_engine, pettingzoo_aec, batched]
+LEARNING: list[Door] = [learner, learner_vector, learner_stable_baselines3]
+
+FORMS = {
+    name + "-fixed" * padded: Form(rules, padded)
+    for name, rules in EVERY_GAME.items()
+    for padded in ([False, True] if spec_of(rules).PaddedObserver else [False])
+}
+CASES = [
+    pytest.param(form, door, id=f"{name}-{door.__name__}")
+    for name, form in FORMS.items()
+    for door in (ALONE if form.rules.num_players == 1 else TOGETHER + LEARNING)
+]
+
+
+@pytest.mark.parametrize(("form", "door"), CASES)
+def test_every_door_tells_the_story_of_the_plain_game(form: Form, door: Door) -> None:
+    """A learner's door, its seat's part of that story."""
+    script, story = truth(form)
+    if door in LEARNING:
+        script, story = part_of(script, story, form.learner)
+    found = door(form, script)
+    assert [moment.mover for moment in found] == [moment.mover for moment in story]
+    for own, other in zip(found, story, strict=True):
+        assert own.observation.dtype == other.observation.dtype
+        assert own.observation.tobytes() == other.observation.tobytes()
+        assert own.mask.dtype == np.bool_
+        assert own.mask.tobytes() == other.mask.tobytes()
+        assert own.gains == other.gains
+    assert [moment.over for moment in found] == [moment.over for moment in story]
+    assert story[-1].over

@@ -1,0 +1,275 @@
+"""The stable-baselines3 adapter: its conventions, the stories it tells, masks through wrappers, and training."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("stable_baselines3")
+pytest.importorskip("sb3_contrib")
+
+import gymnasium  # noqa: E402
+from sb3_contrib import MaskablePPO  # noqa: E402
+from sb3_contrib.common.maskable.evaluation import evaluate_policy  # noqa: E402
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
+from stable_baselines3.common.env_checker import check_env  # noqa: E402
+from stable_baselines3.common.monitor import Monitor  # noqa: E402
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor  # noqa: E402
+
+from quincunx_env import Deal, Game, IllegalAction, Rules  # noqa: E402
+from quincunx_env.adapters.sb3 import SolitaireVecEnv  # noqa: E402
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
+from tests.engines.test_observation import same  # noqa: E402
+from tests.envs.test_solitaire import FINAL, ID, STORIES, Options, choose, each, row_of  # noqa: E402
+
+SEED = 3_000
+ROWS = 3
+MASKED: list[Options] = [
+    {"observation": "flat", "preview": True},
+    {"actions": "factored", "edge_contact": True, "excuse": True, "pawns": True, "flush": True, "lost_value": -20},
+]
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small networks only get slower by several threads, and much so on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def legal(env: VecEnv, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A random legal action for each game, by the masks that sb3-contrib would use."""
+    inner = env.unwrapped
+    assert isinstance(inner, SolitaireVecEnv)
+    assert isinstance(inner.envs, SolitaireVectorEnv)
+    actions: npt.NDArray[np.int64] = choose(inner.envs, rng, get_action_masks(env))
+    return actions
+
+
+@each(
+    [
+        {},
+        {"observation": "flat"},
+        {"observation": "flat", "preview": True},
+        {"actions": "factored"},
+        {"edge_contact": True, "excuse": True, "pawns": True, "flush": True},
+    ]
+)
+def test_stable_baselines3_finds_nothing_to_complain_about(options: Options) -> None:
+    """`check_env` of the single environment, whose unmasked actions need ``illegal="lose"``."""
+    check_env(gymnasium.make(ID, illegal="lose", **options).unwrapped)
+
+
+def without_time(*steps: list[Any]) -> None:
+    """Take the seconds out of the infos, the one thing that is never the same."""
+    for *_, infos in steps:
+        for info in infos:
+            if "episode" in info:
+                assert info["episode"].pop("t") >= 0
+
+
+class Alone:
+    """One single environment, reset as soon as a round ends, as stable-baselines3 has it."""
+
+    def __init__(self, seed: int, options: Options) -> None:
+        self.env = SolitaireEnv(**options)
+        self.seed = seed
+        self.plays = 0
+
+    def reset(self) -> Any:
+        """Begin with the seed."""
+        return self.env.reset(seed=self.seed)[0]
+
+    def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
+        """Play; at the end of a round the observation is the next round's first."""
+        observation, reward, done, truncated, info = self.env.step(action)
+        del info["action_mask"]
+        self.plays += 1
+        if done:
+            info |= {"terminal_observation": observation, "TimeLimit.truncated": truncated}
+            info["episode"] = {"r": info["value"], "l": self.plays}
+            observation, self.plays = self.env.reset()[0], 0
+        return observation, float(reward), done, info
+
+
+@each(STORIES)
+def test_rows_are_single_environments_reset_in_the_same_step(options: Options) -> None:
+    """Observations, float32 rewards, ends, infos and masks; ``seed(s)`` seeds row i with s + i."""
+    env, rng = SolitaireVecEnv(ROWS, **options), np.random.default_rng(SEED)
+    alone = [Alone(SEED + row, options) for row in range(ROWS)]
+    assert list(env.seed(SEED)) == [SEED, SEED + 1, SEED + 2]
+    observations: Any = env.reset()
+    for row, single in enumerate(alone):
+        same(row_of(observations, row), single.reset())
+    assert env.reset_infos == [{}] * ROWS
+    endings = 0
+    for _ in range(60):
+        masks = get_action_masks(env)
+        same(masks, np.stack([single.env.action_masks() for single in alone]))
+        actions = legal(env, rng)
+        observations, rewards, dones, infos = env.step(actions)
+        without_time([infos])
+        assert rewards.dtype == np.float32
+        assert rewards.shape == dones.shape == (ROWS,)
+        assert dones.dtype == np.bool_
+        assert isinstance(infos, list)
+        for row, single in enumerate(alone):
+            observation, reward, done, info = single.step(actions[row])
+            same(row_of(observations, row), observation)
+            assert (rewards[row], dones[row]) == (reward, done)
+            same(infos[row], info)
+            assert set(info) == (FINAL | {"terminal_observation", "TimeLimit.truncated", "episode"} if done else set())
+            if done:
+                assert env.observation_space.contains(infos[row]["terminal_observation"])
+                endings += 1
+    assert endings > 10
+
+
+def test_resets_go_on_to_the_next_games_unless_seeded() -> None:
+    """A seed is used by the next reset only; without any, the deals are random."""
+    env = SolitaireVecEnv(2)
+
+    def deals() -> list[tuple[Deal, ...]]:
+        return [env.envs.batch.deals(row) for row in range(2)]
+
+    def expected(game: int) -> list[tuple[Deal, ...]]:
+        return [(Deal.from_seed(Rules(), SEED + row, game),) for row in range(2)]
+
+    env.seed(SEED)
+    for game in range(3):
+        env.reset()
+        assert deals() == expected(game)
+    env.seed(SEED)
+    assert deals() == expected(2)
+    env.reset()
+    assert deals() == expected(0)
+    fresh = SolitaireVecEnv(2)
+    fresh.reset()
+    assert [fresh.envs.batch.deals(row) for row in range(2)] != deals()
+    assert (fresh.envs.batch.game == 0).all()
+
+
+@each(MASKED)
+def test_masks_come_through_wrappers(options: Options) -> None:
+    """`VecMonitor` passes them on, sb3-contrib finds them, and they name the legal actions of each game."""
+    inner = SolitaireVecEnv(ROWS, **options)
+    env = VecMonitor(inner)
+    env.seed(SEED)
+    env.reset()
+    rules = inner.envs.rules
+    size = rules.num_cards + rules.num_cells if "actions" in options else rules.num_plays_encoded
+    assert is_masking_supported(env)
+    masks: Any = env.env_method("action_masks")
+    assert masks.shape == (ROWS, size)
+    assert masks.dtype == np.bool_
+    same(masks, get_action_masks(env))
+    same(masks, inner.action_masks())
+    for row in range(ROWS):
+        game = Game.from_seed(rules, SEED + row)
+        cards = np.isin(np.arange(rules.num_cards), game.legal_cards())
+        cells = np.isin(np.arange(rules.num_cells), game.legal_cells())
+        parts = np.concatenate([cards, cells]) if "actions" in options else np.logical_and.outer(cards, cells).ravel()
+        same(masks[row], parts)
+        same(env.env_method("action_masks", indices=row), masks[[row]])
+    same(env.env_method("action_masks", indices=[2, 0]), masks[[2, 0]])
+
+
+def test_attributes_are_those_of_all_games() -> None:
+    """Each game has the same; they can be read but not set, and no environment inside is wrapped."""
+    env = VecMonitor(SolitaireVecEnv(ROWS, lost_value=-3))
+    assert env.has_attr("action_masks")
+    assert env.has_attr("lost_value")
+    assert not env.has_attr("no_such_thing")
+    assert env.get_attr("lost_value") == [-3.0] * ROWS
+    assert env.get_attr("render_mode") == [None] * ROWS
+    assert env.get_attr("lost_value", indices=[1, 2]) == [-3.0] * 2
+    assert env.get_attr("lost_value", indices=0) == [-3.0]
+    assert env.get_attr("rules") == [Rules()] * ROWS
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        env.unwrapped.get_attr("no_such_thing")
+    with pytest.raises(AttributeError, match="lost_value cannot be set here"):
+        env.set_attr("lost_value", 5)
+    assert env.env_is_wrapped(Monitor) == [False] * ROWS
+    assert env.env_is_wrapped(Monitor, indices=[0]) == [False]
+    env.close()
+
+
+def test_an_unmasked_illegal_action_raises() -> None:
+    """Nothing changes, and the next legal actions are played as if nothing had happened."""
+    env, twin = SolitaireVecEnv(ROWS), SolitaireVecEnv(ROWS)
+    for each_env in (env, twin):
+        each_env.seed(SEED)
+        each_env.reset()
+    wrong = legal(env, np.random.default_rng(SEED))
+    wrong[1] = int(np.argmin(env.action_masks()[1]))
+    with pytest.raises(IllegalAction, match="game 1"):
+        env.step(wrong)
+    rng = np.random.default_rng(SEED)
+    for _ in range(20):
+        actions = legal(env, rng)
+        stories: list[list[Any]] = [list(each_env.step(actions)) for each_env in (env, twin)]
+        without_time(*stories)
+        same(stories[0], stories[1])
+    lose_on_illegal = SolitaireVecEnv(ROWS, illegal="lose")
+    lose_on_illegal.seed(SEED)
+    lose_on_illegal.reset()
+    _, _, dones, infos = lose_on_illegal.step(wrong)
+    assert dones.tolist() == [False, True, False]
+    assert infos[1]["lost"]
+
+
+@each(MASKED)
+def test_snapshots_continue_identically(options: Options) -> None:
+    """Observations, rewards, infos and the lengths of rounds, here or in another environment of the same rules."""
+
+    def story(env: SolitaireVecEnv) -> list[Any]:
+        rng = np.random.default_rng(SEED)
+        steps = [list(env.step(legal(env, rng))) for _ in range(25)]
+        without_time(*steps)
+        return steps
+
+    env, other = SolitaireVecEnv(ROWS, **options), SolitaireVecEnv(ROWS, **options)
+    env.seed(SEED)
+    env.reset()
+    for _ in range(3):
+        observation = env.step(legal(env, np.random.default_rng(SEED)))[0]
+    state = env.get_state()
+    expected = story(env)
+    for again in (env, other):
+        same(again.set_state(state), observation)
+        same(story(again), expected)
+
+
+def monitored(options: Options) -> Iterator[VecEnv]:
+    """The adapter, and stable-baselines3's own vector environment of single games."""
+    yield VecMonitor(SolitaireVecEnv(4, **options))
+    yield DummyVecEnv([lambda: Monitor(SolitaireEnv(**options))] * 4)
+
+
+@each([*MASKED, {}])
+def test_a_masked_policy_learns_and_is_evaluated_the_same_way(options: Options) -> None:
+    """`MaskablePPO` trains for a moment and `evaluate_policy` plays, without a warning or an illegal action.
+
+    The same seeds lead to the same weights and results as with stable-baselines3's own vector environment.
+    """
+    policy = "MlpPolicy" if options.get("observation") == "flat" else "MultiInputPolicy"
+    outcomes = []
+    for env in monitored(options):
+        model = MaskablePPO(policy, env, n_steps=16, batch_size=32, n_epochs=1, seed=SEED, device="cpu")
+        model.learn(128)
+        env.seed(SEED)
+        rewards, lengths = evaluate_policy(model, env, n_eval_episodes=8, return_episode_rewards=True)
+        weights = [parameter.detach().numpy().copy() for parameter in model.policy.parameters()]
+        outcomes.append((weights, np.asarray(rewards, np.float64), np.asarray(lengths, np.int64)))
+        env.close()
+    assert len(outcomes[0][1]) == 8
+    for one, other in zip(outcomes[0][0], outcomes[1][0], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    same(outcomes[0][1:], outcomes[1][1:])

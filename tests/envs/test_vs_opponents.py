@@ -1,0 +1,364 @@
+"""One learner among opponents: what it gets is all that happened since its last decision, and nothing else."""
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from quincunx_agents.greedy import greedy
+from quincunx_agents.uniform import uniform
+
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Pieces
+from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
+from tests.engines.test_observation import same
+
+Actions = npt.NDArray[np.int64]
+SEED = 21
+
+GAMES: list[dict[str, Any]] = [
+    {"num_players": 2},
+    {"num_players": 3, "start": "open", "excuse": True},
+    {"num_players": 4, "pawns": True, "flush": True, "match": True},
+    {"num_players": 2, "start": "open", "simpleton": True, "match": True},
+    {"num_players": 3, "simpleton": True},
+]
+each_game = pytest.mark.parametrize("options", GAMES, ids=lambda options: "-".join(map(str, options.values())))
+each_reward = pytest.mark.parametrize("reward", ["points", "margin", "outcome"])
+
+
+def lowest(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    """The lowest legal action."""
+    actions: Actions = mask.argmax(axis=1)
+    return actions
+
+
+def highest(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    """The highest legal action."""
+    actions: Actions = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
+    return actions
+
+
+def act(policy: Any, game: Game) -> int:
+    """What a policy does in a plain game."""
+    observer = Observer(game.rules, preview=True)
+    seen = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
+    return int(policy(seen, Observer(game.rules).mask(game).view(np.bool_)[None], np.random.default_rng(0))[0])
+
+
+def worth(reward: str, gains: list[int], seat: int) -> float:
+    """A reward by its definition; ``outcome`` comes at the end."""
+    rest = [gain for other, gain in enumerate(gains) if other != seat]
+    return {"points": float(gains[seat]), "margin": gains[seat] - sum(rest) / len(rest), "outcome": 0.0}[reward]
+
+
+@each_game
+@each_reward
+@pytest.mark.parametrize("opponents", [greedy, lowest], ids=["greedy", "lowest"])
+def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], reward: Any, opponents: Any) -> None:
+    """Against games played by hand, over every seat: observations, masks, rewards, the end and the last info."""
+    env = VsOpponentsEnv(opponents=opponents, reward=reward, observation="flat", **options)
+    rng, players = np.random.default_rng(5), options["num_players"]
+    for number in range(players + 1):
+        seen, info = env.reset(seed=SEED if number == 0 else None)
+        game, seat = Game.from_seed(env.envs.rules, SEED, number), number % players
+        total, waiting, over = 0.0, 0.0, False
+        while not over:
+            while game.mover != seat:
+                waiting += worth(reward, game.step(act(opponents, game)), seat)
+            same(seen, env.envs.observer.observe_flat(game, seat))
+            same(info["action_mask"], Observer(game.rules).mask(game))
+            same(env.action_masks(), Observer(game.rules).mask(game).view(np.bool_))
+            action = int(rng.choice(np.flatnonzero(info["action_mask"])))
+            seen, got, over, truncated, info = env.step(action)
+            waiting += worth(reward, game.step(action), seat)
+            while not game.over and game.mover != seat:
+                waiting += worth(reward, game.step(act(opponents, game)), seat)
+            if game.over and reward == "outcome":
+                share = 1 / len(game.winners) if seat in game.winners else 0
+                waiting = (players * share - 1) / (players - 1)
+            assert got == pytest.approx(waiting)
+            assert over == game.over
+            assert not truncated
+            total, waiting = total + got, 0.0
+        assert info["score"] == game.totals[seat]
+        assert info["totals"].tolist() == game.totals[seat:] + game.totals[:seat]
+        assert info["win"] == (1 / len(game.winners) if seat in game.winners else 0)
+        assert (info["seat"], info["seed"], info["game"]) == (seat, SEED, number)
+        assert info["value"] == pytest.approx(total)
+        if reward == "points":
+            assert total == info["score"]
+        same(seen, env.envs.observer.observe_flat(game, seat))
+        with pytest.raises(ResetNeeded):
+            env.step(0)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+@each_game
+def test_many_games_tell_the_stories_of_single_ones(options: dict[str, Any], mode: AutoresetMode) -> None:
+    """Key by key as Gymnasium's own vector environment of single ones, whatever the neighbours do."""
+    many = VsOpponentsVectorEnv(3, opponents=greedy, autoreset_mode=mode, **options)
+    sync = SyncVectorEnv([lambda: VsOpponentsEnv(opponents=greedy, **options)] * 3, autoreset_mode=mode)
+    rng = np.random.default_rng(0)
+    seen, info = many.reset(seed=SEED)
+    its, its_info = sync.reset(seed=SEED)
+    same(seen, its)
+    same(info, its_info)
+    for _ in range(60):
+        mask = info["action_mask"].astype(np.bool_)
+        mask[~mask.any(axis=1)] = True
+        actions = uniform({}, mask, rng)
+        seen, rewards, over, truncated, info = many.step(actions)
+        its, its_rewards, its_over, its_truncated, its_info = sync.step(actions)
+        if mode == AutoresetMode.NEXT_STEP:
+            its_info["action_mask"][its_over] = 1  # any action is ignored there
+        same(seen, its)
+        same(over, its_over)
+        same(truncated, its_truncated)
+        assert rewards == pytest.approx(its_rewards)
+        same(info, its_info)
+        if mode == AutoresetMode.DISABLED and over.any():
+            seen, info = many.reset(options={"reset_mask": over.copy()})
+            its, _ = sync.reset(options={"reset_mask": over.copy()})
+            same(seen, its)
+
+
+def test_each_opponent_plays_the_seat_that_follows() -> None:
+    """Of two opponents the first plays next after the learner, wherever that sits."""
+    env = VsOpponentsEnv(opponents=[lowest, highest], num_players=3, seat="rotate", reward="points")
+    for number in range(3):
+        env.reset(seed=SEED if number == 0 else None)
+        game, over = Game.from_seed(env.envs.rules, SEED, number), False
+        while not over:
+            while game.mover != number:
+                game.step(act(lowest if game.mover == (number + 1) % 3 else highest, game))
+            action = act(greedy, game)
+            game.step(action)
+            while not game.over and game.mover != number:
+                game.step(act(lowest if game.mover == (number + 1) % 3 else highest, game))
+            _, _, over, _, info = env.step(action)
+        assert info["totals"].tolist() == game.totals[number:] + game.totals[:number]
+
+
+def test_a_pool_is_sampled_for_each_game() -> None:
+    envs = VsOpponentsVectorEnv(400, pool=[lowest, highest, greedy], num_players=3)
+    envs.reset(seed=0)
+    assert (envs.who == envs.who[:, :1]).all(), "all opponents of a game are the same"
+    counts = np.bincount(envs.who[:, 0], minlength=3)
+    assert (abs(counts - 400 / 3) < 40).all()
+    before = envs.who.copy()
+    envs.reset()
+    assert (before != envs.who).any()
+    envs.reset(seed=0)
+    same(before, envs.who)
+
+
+def test_the_pool_can_change_while_it_plays() -> None:
+    """New members are met in games that are dealt afterwards, as likely as is said, and the last info names them."""
+    asked: list[int] = []
+
+    def third(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+        asked.append(len(mask))
+        return lowest(observation, mask, rng)
+
+    envs = VsOpponentsVectorEnv(100, pool=[lowest, highest], num_players=2, autoreset_mode="SameStep")
+    rng = np.random.default_rng(0)
+    met: list[Actions] = []
+    _, info = envs.reset(seed=0)
+    before = envs.who[:, 0].copy()
+    envs.set_pool([lowest, highest, third], [0.0, 0.25, 0.75])
+    assert envs.who[:, 0].tolist() == before.tolist(), "games in progress go on as they were"
+    while len(met) < 3:
+        _, _, ended, _, info = envs.step(uniform({}, info["action_mask"].view(np.bool_), rng))
+        if ended.all():  # two players from corners play equally long
+            met.append(info["final_info"]["opponent"])
+    assert met[0].tolist() == before.tolist()
+    assert asked
+    counts = np.bincount(np.concatenate(met[1:]), minlength=3)
+    assert counts[0] == 0
+    assert abs(counts[2] - 150) < 25
+
+
+@pytest.mark.parametrize(
+    ("policies", "chances", "match"),
+    [
+        ([greedy], None, "may need all 2 policies, got 1"),
+        ([greedy, lowest], [1.0], "chances must be 2 numbers"),
+        ([greedy, lowest], [1.5, -0.5], "numbers from 0 on"),
+        ([greedy, lowest], [0.5, 0.4], "add up to 1"),
+        ([greedy, lowest], [float("nan"), 1.0], "add up to 1"),
+    ],
+)
+def test_wrong_pools_are_refused(policies: Any, chances: Any, match: str) -> None:
+    envs = VsOpponentsVectorEnv(2, pool=[lowest, highest])
+    with pytest.raises(ValueError, match=match):
+        envs.set_pool(policies, chances)
+    assert envs.policies == [lowest, highest]
+    with pytest.raises(ValueError, match="made with opponents"):
+        VsOpponentsVectorEnv(2, opponents=greedy).set_pool([greedy])
+
+
+def test_the_seat_is_fixed_or_goes_round() -> None:
+    fixed = VsOpponentsVectorEnv(2, opponents=greedy, num_players=4, seat=3)
+    turning = VsOpponentsVectorEnv(2, opponents=greedy, num_players=4)
+    for number in range(5):
+        for envs, seat in ((fixed, 3), (turning, number % 4)):
+            envs.reset(seed=1 if number == 0 else None)
+            assert envs.seat.tolist() == [seat, seat]
+            assert envs.batch.mover.tolist() == [seat, seat]
+
+
+@pytest.mark.parametrize("players", [{"opponents": greedy}, {"opponents": uniform}, {"pool": [uniform, greedy]}])
+def test_state_can_be_saved_and_restored(players: dict[str, Any]) -> None:
+    """What opponents and pools draw afterwards is the same, too."""
+    envs, twin = (VsOpponentsVectorEnv(4, num_players=3, **players) for _ in range(2))
+    rng = np.random.default_rng(3)
+    _, info = envs.reset(seed=2)
+    for _ in range(9):
+        info = envs.step(uniform({}, info["action_mask"].view(np.bool_), rng))[4]
+    _, restored = twin.set_state(envs.get_state())
+    same(restored["action_mask"], info["action_mask"])
+    for _ in range(40):
+        actions = uniform({}, info["action_mask"].view(np.bool_), rng)
+        mine, its = envs.step(actions), twin.step(actions)
+        same(list(mine), list(its))
+        info = mine[4]
+
+
+def test_deals_can_be_handed_in() -> None:
+    rules = Rules(num_players=2, match=True)
+    deals = [Deal.from_seed(rules, 77, 5, round) for round in range(2)]
+    env = VsOpponentsEnv(opponents=greedy, num_players=2, match=True, seat=0, observation="flat")
+    seen, _ = env.reset(options={"deal": deals})
+    same(seen, env.envs.observer.observe_flat(Game(rules, deals), 0))
+    many = VsOpponentsVectorEnv(2, opponents=greedy, num_players=2, match=True, seat=0, observation="flat")
+    both, _ = many.reset(options={"deal": [[str(deal) for deal in deals]] * 2})
+    same(both, np.stack([np.asarray(seen)] * 2))
+
+
+def test_illegal_actions() -> None:
+    env = VsOpponentsVectorEnv(2, opponents=greedy)
+    _, info = env.reset(seed=0)
+    before = env.get_state()
+    legal = info["action_mask"].argmax(axis=1)
+    with pytest.raises(IllegalAction, match="game 1: action 5000 is out of range"):
+        env.step(np.array([legal[0], 5000]))
+    same(before, env.get_state())
+    lose_on_illegal = VsOpponentsVectorEnv(2, opponents=greedy, illegal="lose", illegal_reward=-50.0, seat=0)
+    _, info = lose_on_illegal.reset(seed=0)
+    _, rewards, over, _, _ = lose_on_illegal.step(np.array([info["action_mask"][0].argmax(), 5000]))
+    assert over.tolist() == [False, True]
+    assert rewards[1] == -50
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({}, "either opponents or pool"),
+        ({"opponents": greedy, "pool": [greedy]}, "either opponents or pool"),
+        ({"pool": []}, "at least one policy"),
+        ({"opponents": [greedy], "num_players": 3}, "2 opponents are needed, got 1"),
+        ({"opponents": greedy, "num_players": 1}, "num_players must be one of 2, 3, 4"),
+        ({"opponents": greedy, "seat": 2}, "seat must be one of 'rotate', 0, 1"),
+        ({"opponents": greedy, "reward": "score"}, "reward must be one of"),
+        ({"opponents": greedy, "simpleton": True, "actions": "factored"}, "'factored' has no announcements"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        VsOpponentsVectorEnv(2, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"observation": "flat", "preview": True}, {"actions": "factored"}], ids=str)
+def test_gymnasium_accepts_it(options: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make("Quincunx/VsOpponents-v0", opponents=greedy, illegal="lose", render_mode="ansi", **options)
+        check_env(env.unwrapped)
+        envs = gymnasium.make_vec("Quincunx/VsOpponents-v0", num_envs=3, opponents=greedy, **options)
+        assert envs.reset(seed=0)[1]["action_mask"].any(axis=1).all()
+
+
+def test_stable_baselines3_trains_on_it() -> None:
+    pytest.importorskip("sb3_contrib")
+    from sb3_contrib import MaskablePPO
+
+    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
+
+    env = VsOpponentsVecEnv(8, pool=[greedy, uniform], num_players=3, observation="flat")
+    model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=32, n_epochs=1, seed=0, device="cpu")
+    model.learn(128)
+    env.seed(3)
+    env.reset()
+    ends = 0
+    while not ends:
+        _, rewards, dones, infos = env.step(uniform({}, env.env_method("action_masks"), np.random.default_rng(0)))
+        for row in np.flatnonzero(dones):
+            ends += 1
+            assert infos[row]["episode"]["r"] == infos[row]["value"]
+            assert len(infos[row]["totals"]) == 3
+            assert infos[row]["terminal_observation"].shape == env.observation_space.shape
+    assert rewards.dtype == np.float32
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preview", [True, False], ids=["preview", "plain"])
+def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
+    """Two players from corners, 400,000 decisions against greedy; then 500 other deals with each seat.
+
+    Without the preview it is stable-baselines3's own network that learns, and no more is asked of it than to learn.
+    """
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("sb3_contrib")
+    from quincunx_agents.torch.networks import VALUE_SCALE
+    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, SB3PolicyAgent
+    from sb3_contrib import MaskablePPO
+
+    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
+
+    torch.set_num_threads(1)
+    env = VsOpponentsVecEnv(512, opponents=greedy, observation="flat", preview=preview)
+    own, plain = {"observer": env.envs.observer}, {"net_arch": [256, 256]}
+    model = MaskablePPO(
+        QuincunxMaskablePolicy if preview else "MlpPolicy",
+        env,
+        policy_kwargs=own if preview else plain,
+        n_steps=20,
+        batch_size=2048,
+        n_epochs=4,
+        learning_rate=lambda remaining: 2e-3 * max(remaining, 0.0),
+        gamma=1.0,
+        ent_coef=0.01,
+        vf_coef=0.5 / VALUE_SCALE**2,
+        seed=0,
+        device="cpu",
+    )
+    model.learn(400_000)
+    learned = SB3PolicyAgent(model.policy, env.envs.observer)
+
+    def wins(opponent: Any) -> float:
+        """Share of rounds won, a shared win counted half."""
+        shares = []
+        for seat in (0, 1):
+            envs = VsOpponentsVectorEnv(500, opponents=opponent, seat=seat, preview=preview, autoreset_mode="Disabled")
+            seen, info = envs.reset(seed=1_000_000)  # far from the deals of the training
+            while not envs.batch.over.all():
+                assert isinstance(seen, dict)
+                mask = info["action_mask"].view(np.bool_)
+                seen, _, _, _, info = envs.step(learned(seen, mask, np.random.default_rng(0)))
+            shares.append(info["win"].mean())
+        return float(np.mean(shares))
+
+    against_uniform, against_greedy = wins(uniform), wins(greedy)
+    print(f"of 1,000 rounds each, won against uniform {against_uniform:.1%}, against greedy {against_greedy:.1%}")
+    assert against_uniform >= (0.98 if preview else 0.6)
+    assert against_greedy >= (0.5 if preview else 0.0)

@@ -1,0 +1,208 @@
+"""Records come back as they were written; those that do not follow the rules are refused with what is wrong."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quincunx_env import spiral
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, RecordError, Seeded
+from quincunx_env.notation.text import to_json
+from quincunx_env.quincunx import Rules
+from tests.variants import EVERY_GAME, new_game, random_action
+
+GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("*.txt"))
+
+
+def random_record(rules: BaseRules, number: int) -> tuple[Record, Any]:
+    """The record of a random game, and the game; every third one stops before the end, every second has its deals."""
+    rng = random.Random(f"{rules} {number}")
+    seeded = Seeded(number, rng.randrange(100))
+    game, actions = new_game(rules, *seeded[:2]), list[int]()
+    stop = rng.randrange(20) if number % 3 == 0 else 10_000
+    while not game.over and len(actions) < stop:
+        actions.append(random_action(game, rng))
+        game.step(actions[-1])
+    seats = [f"player {seat}" for seat in range(rules.num_players)] if number % 2 else []
+    return Record.from_game(game, actions, seats, seeded if number % 4 < 2 else None), game
+
+
+def check(rules: BaseRules, number: int) -> None:
+    """Written, read and replayed without a difference."""
+    record, game = random_record(rules, number)
+    read = Record.parse(str(record))
+    assert read == record
+    assert str(read) == str(record)
+    assert read.game().__getstate__() == game.__getstate__()
+    steps = new_game(rules, 0).__class__(rules, read.deals)
+    for turn, position in read.replay():
+        assert (steps.round, steps.mover) == (turn.round, turn.seat)
+        assert steps.step(turn.action) == turn.gains
+        assert steps.totals == position.totals
+    assert steps.__getstate__() == game.__getstate__()
+
+
+@pytest.mark.parametrize("rules", EVERY_GAME.values(), ids=EVERY_GAME)
+def test_random_games_come_back(rules: BaseRules) -> None:
+    for number in range(2):
+        check(rules, number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", EVERY_GAME.values(), ids=EVERY_GAME)
+def test_ten_thousand_random_games_come_back(rules: BaseRules) -> None:
+    for number in range(2, 2 + 10_000 // len(EVERY_GAME) + 1):
+        check(rules, number)
+
+
+# --- What is wrong is refused ----------------------------------------------------------------------------------------
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    """A text with one thing changed: a character, a word or a line, lost, doubled, swapped or put elsewhere."""
+    sep = rng.choice(("", " ", "\n"))
+    parts = list(text) if not sep else text.split(sep)
+    at, other = rng.randrange(len(parts)), rng.randrange(len(parts))
+    match rng.randrange(5):
+        case 0:
+            del parts[at]
+        case 1:
+            parts.insert(at, parts[other])
+        case 2:
+            parts[at], parts[other] = parts[other], parts[at]
+        case 3:
+            parts[at] = rng.choice(["0", "7", "-1", "AM", "99999999999999999999", "", "é", "²", "\0", "\n", "#", "="])
+        case 4:
+            del parts[at : at + rng.randrange(1, 10)]
+    return sep.join(parts)
+
+
+def test_mutated_records_are_refused_or_equal() -> None:
+    """And nothing but the record error is ever raised."""
+    rng, every, refused = random.Random(0), [*EVERY_GAME.values()], 0
+    for number in range(100):
+        record, _ = random_record(rng.choice(every), number)
+        text = str(record)
+        for _ in range(10):
+            changed = mutated(text, rng)
+            try:
+                assert Record.parse(changed) == record, changed
+            except RecordError:
+                refused += 1
+    assert 800 < refused < 1000
+
+
+RECORD = """\
+quincunx_env record 1
+game quincunx num_players=2
+seats ann, greedy
+seed 0 game 0 domain play
+1. seat 0: AV (0, 1) = 3 0
+2. seat 1: AM (0, 2) = 0 28
+stopped 3 28
+check a1811e73"""
+
+
+def test_a_record_reads_like_this() -> None:
+    assert str(Record.parse(RECORD)) == RECORD
+    loose = RECORD.replace(" ", "  ").replace("\n", "  # a remark\n\n")
+    assert Record.parse(loose) == Record.parse(RECORD)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("record 1", "record 2", "a record begins with 'quincunx_env record 1'"),
+        (RECORD, "", "a record begins with"),
+        ("game quincunx num_players=2", "", "the line 'game ...' is missing"),
+        ("seed 0 game 0 domain play", "", "the line 'seed ...' is missing (or 'deal ...')"),
+        ("quincunx num", "chess num", "line 2: the game is one of quincunx, spiral, got 'chess'"),
+        ("num_players=2", "players=2", "line 2: quincunx has the options num_players, start"),
+        ("num_players=2", "num_players=5", "line 2: num_players must be 1 (solitaire), 2, 3 or 4"),
+        ("num_players=2", "num_players=2 flush=maybe", "line 2: flush must be True or False, got 'maybe'"),
+        ("ann, greedy", "ann", "these rules have 2 seats, got names for 1"),
+        ("seed 0", "seed x", "line 4: a seed reads as 'seed 7 game 0 domain play'"),
+        ("seed 0", "seed 9223372036854775808", "seed must be an integer from 0 to 2**63 - 1"),
+        ("domain play", "domain work", "domain must be one of play, benchmark, validation, got 'work'"),
+        ("seed 0 game 0 domain play", "deal AM | CM", "line 4: a deal is written 'face-up cards | hand"),
+        ("seed 0 game 0 domain play", "deal AM | CM | AS", "this deal does not fit the rules; missing:"),
+        ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 is illegible: 'AV at 0' is no play: write card, row"),
+        ("1. seat 0: AV (0, 1) = 3 0", "1. AV", "line 5: a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got '1. AV'"),
+        (
+            "AM (0, 2)",
+            "AM (0, 1)",
+            "line 6: play 2, AM (0, 1), breaks the rules: AM cannot be played at (0, 1): the cell is taken; legal",
+        ),
+        ("AM (0, 2)", "AY (0, 2)", "play 2, AY (0, 2), breaks the rules: AY cannot be played at (0, 2): it is not in"),
+        ("= 0 28", "= 0 27", "line 6: by the rules play 2 reads '2. seat 1: AM (0, 2) = 0 28', got"),
+        ("2. seat 1", "2. seat 0", "by the rules play 2 reads '2. seat 1: AM"),
+        ("stopped 3 28", "over 3 28", "line 7: this should read 'stopped 3 28', got 'over 3 28'"),
+        ("stopped 3 28\n", "", "line 7: this should read 'stopped 3 28', got 'check"),
+        ("\ncheck a1811e73", "", "the record is cut short: 'check a1811e73' is missing"),
+        ("check a1811e73", "check a1811e74", "if that is right, write 'check a1811e73'"),
+        ("check a1811e73", "check a1811e73\nbye", "line 9: nothing follows the line 'check ...', got 'bye'"),
+    ],
+)
+def test_errors_name_the_line_and_the_way_out(old: str, new: str, complaint: str) -> None:
+    assert old in RECORD
+    with pytest.raises(RecordError) as error:
+        Record.parse(RECORD.replace(old, new))
+    assert complaint in str(error.value)
+
+
+def test_a_play_after_the_end_is_refused() -> None:
+    record, game = random_record(spiral.Rules(deals=1), 1)
+    assert game.over
+    with pytest.raises(RecordError, match=r"play 25, 5H, breaks the rules: the game is over"):
+        Record(record.rules, record.dealt, (*record.actions, 17))
+    with pytest.raises(RecordError, match=r"play 1, 999, breaks the rules: action 999 is out of range"):
+        Record(record.rules, record.dealt, (999,))
+
+
+def test_a_record_of_another_game_is_none_of_this() -> None:
+    game = new_game(Rules(), seed=0)
+    with pytest.raises(RecordError, match="do not lead to this game"):
+        Record.from_game(game, [33])
+    with pytest.raises(RecordError, match="do not lead to this game"):
+        Record.from_game(game, [], seeded=Seeded(1))
+
+
+@pytest.mark.parametrize("name", ["", "a, b", "a#b", "a\nb", " a"])
+def test_names_that_could_not_be_read_again_are_refused(name: str) -> None:
+    with pytest.raises(RecordError, match="the name of a seat"):
+        Record(Rules(), Seeded(0), seats=(name,))
+
+
+# --- Files and pictures ----------------------------------------------------------------------------------------------
+
+
+def test_files(tmp_path: Path) -> None:
+    record, _ = random_record(Rules(num_players=3, match=True), 1)
+    path = tmp_path / "deep" / "game.txt"
+    record.write(path)
+    assert Record.read(path) == record
+    assert [*path.parent.iterdir()] == [path], "nothing is left behind"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(RecordError, match=r"game\.txt: "):
+        Record.read(path)
+    with pytest.raises(FileNotFoundError):
+        Record.read(tmp_path / "nothing.txt")
+
+
+def test_any_position_of_a_record_can_be_shown() -> None:
+    record = Record.parse(RECORD)
+    assert [to_json(record.game(actions))["totals"] for actions in range(3)] == [[0, 0], [3, 0], [3, 28]]
+    assert [(turn.seat, turn.text, str(turn.score)) for turn in record.turns] == [
+        (0, "AV (0, 1)", "+3 (basic -2, pair +5)"),
+        (1, "AM (0, 2)", "+28 (basic -2, three +30)"),
+    ]
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_golden_records(path: Path) -> None:
+    """The format does not change unnoticed; remarks in the files are for people."""
+    text = path.read_text(encoding="utf-8")
+    said = [line.partition("#")[0].strip() for line in text.splitlines()]
+    assert str(Record.parse(text)).splitlines() == [line for line in said if line]

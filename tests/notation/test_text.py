@@ -1,0 +1,162 @@
+"""Positions as text and JSON tell the truth, all that a seat may know and nothing else; actions read as they print."""
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quincunx_env import spiral
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.text import parse_action, play_score, print_action, to_json, to_text
+from quincunx_env.quincunx import Rules
+from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.testing import Deals, assert_no_leak
+from tests.variants import BASES, EVERY_GAME, SPIRAL, new_game, random_action
+
+every_game = pytest.mark.parametrize("rules", EVERY_GAME.values(), ids=EVERY_GAME)
+
+
+@every_game
+def test_actions_read_as_they_print(rules: BaseRules) -> None:
+    game, rng = new_game(rules, seed=1), random.Random(0)
+    while not game.over:
+        for action in rng.choices(np.flatnonzero(make_observer(rules).mask(game)).tolist(), k=3):
+            assert parse_action(game, print_action(game, action)) == action
+        game.step(random_action(game, rng))
+
+
+@every_game
+def test_a_position_is_told_as_it_is(rules: BaseRules) -> None:
+    """Board, hands and points; the last play; the legal plays with what they bring."""
+    game, rng = new_game(rules, seed=2), random.Random(0)
+    keys = to_json(game).keys()
+    while True:
+        mover = game.mover
+        told = to_json(game, mover, legal=game.ply % 8 == 0)
+        assert json.loads(json.dumps(told)) == told
+        assert told.keys() == keys
+        names = spec_of(rules).notation.NAMES
+        assert [names.parse_card(card) if card else -1 for row in told["board"] for card in row] == [
+            *game.board[: rules.num_cells]
+        ]
+        assert [names.parse_card(card) for card in told["hands"][mover]] == [*game.hand(mover)]
+        assert [seat for seat, hand in enumerate(told["hands"]) if hand is not None] == [mover]
+        assert told["hand_sizes"] == [len(game.hand(seat)) for seat in range(rules.num_players)]
+        assert (told["totals"], told["scores"]) == (game.totals, game.scores)
+        if game.over:
+            break
+        pending = getattr(game, "pending", None)
+        if told["legal"] is not None and not pending:
+            plays = np.flatnonzero(make_observer(rules).mask(game)).tolist()
+            assert [play["number"] for play in told["legal"]] == plays
+            assert all(parse_action(game, play["action"]) == play["number"] for play in told["legal"])
+        action = random_action(game, rng)
+        round, scores = game.round, play_score(game, action)
+        if scores:
+            assert scores.points == sum(scores.parts.values())
+            if not isinstance(rules, spiral.Rules):
+                card, cell = pending or divmod(action, rules.num_cells)
+                assert scores[:2] == game.value(card, cell)
+        game.step(action)
+        if game.round == round and not getattr(game, "pending", None):
+            last = to_json(game, mover)["last"]
+            assert (last["seat"], last["score"]) == (mover, scores and scores._asdict())
+            assert last["number"] == action or pending
+
+
+LEAKS = BASES | SPIRAL | {"extended": Rules(3, excuse=True, pawns=True, flush=True, simpleton=True, match=True)}
+
+
+@pytest.mark.parametrize("rules", LEAKS.values(), ids=LEAKS)
+def test_no_leak(rules: BaseRules) -> None:
+    """Permuting what a seat cannot see changes no byte."""
+
+    def look(deals: Deals, actions: list[int], seat: int) -> Any:
+        game = spec_of(rules).Game(rules, deals)
+        for action in actions:
+            game.step(action)
+        legal = len(actions) % 9 == 0
+        return to_text(game, seat, legal), json.dumps(to_json(game, seat, legal))
+
+    assert assert_no_leak(look, rules, twins=1) > 0
+
+
+def test_everybody_is_shown_on_request_but_not_the_pile() -> None:
+    game = new_game(Rules(num_players=2), seed=0)
+    told = to_json(game)
+    assert told["seat"] is None
+    assert [len(hand) for hand in told["hands"]] == [10, 10]
+    assert told["pile"] == 11
+    shown = {card for cards in (*told["hands"], *told["board"]) for card in cards if card}
+    assert len(shown) == 25
+    assert all(card in to_text(game) for card in shown)
+
+
+def test_the_text_explains_scores_and_lists_legal_plays() -> None:
+    game = new_game(Rules(num_players=2), seed=0)
+    game.step(parse_action(game, "AV (0, 1)"))
+    text = to_text(game, 1, legal=True).splitlines()
+    at = text.index("  last: seat 0 played AV at (0, 1): 3 points")
+    assert text[at + 1 : at + 3] == ["    basic -2 (0, 0)", "    pair +5 (0, 0)"]
+    assert "    AM (0, 2): +28 (basic -2, three +30)" in text
+    assert "    AM (0, 3): +0 (1 draw)" in text
+    assert sum(line.startswith("    ") for line in text[at + 3 :]) == 10 * 19
+    assert "    AM" not in to_text(game, 0, legal=True), "the legal plays are the hand of the seat to move"
+
+
+def test_an_announcement_is_told() -> None:
+    game = new_game(Rules(num_players=2, simpleton=True), seed=0)
+    assert to_json(game)["pending"] is None
+    game.step(parse_action(game, "AV (0, 1)"))
+    told = to_json(game, 1, legal=True)
+    assert told["pending"] == {"action": "AV (0, 1)", "least": -64, "most": 319}
+    assert told["legal"] == []
+    assert play_score(game, parse_action(game, "announce 12")) == (3, 0, {"basic": -2, "pair": 5})
+    assert print_action(game, parse_action(game, "12")) == "announce 12"
+
+
+@pytest.mark.parametrize("text", ["2MK (1, 3)", " 2MK 1 3 ", "2MK 1,3", "2MK(1,3)"])
+def test_brackets_and_comma_may_be_left_out(text: str) -> None:
+    game = new_game(Rules(num_players=2), seed=0)
+    assert print_action(game, parse_action(game, text)) == "2MK (1, 3)"
+
+
+SIMPLETON = Rules(num_players=2, simpleton=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "mistake", "way_out"),
+    [
+        (Rules(), "hello", "'hello' is no play: write card, row and column as in '2MK (1, 3)'", "seat 0 may play"),
+        (Rules(), "2MK", "is no play", "seat 0 may play"),
+        (Rules(), "12", "is no play", "seat 0 may play"),
+        (Rules(), "2KM (1, 1)", "no card is written '2KM'", "suits in the order MSVLYK"),
+        (Rules(), "PVLY (1, 1)", "PVLY belongs to the extended deck", "seat 0 may play"),
+        (Rules(), "AV (1, 4)", "(1, 4) is off the grid", "rows and columns run from 0 to 3"),
+        (Rules(), "AV (0, 0)", "the cell is taken", "legal cells are"),
+        (Rules(), "CM (1, 1)", "it is not in the hand of seat 0", "which holds"),
+        (SIMPLETON, "announce 3", "no announcement is due", "a card must be played first"),
+        (SIMPLETON, "announce 400", "an announcement lies between -64 and 319", "seat 0 may play"),
+        (spiral.Rules(), "1S", "no card is written '1S'", "seat 0 may play"),
+    ],
+)
+def test_errors_name_the_mistake_and_what_is_legal(rules: BaseRules, text: str, mistake: str, way_out: str) -> None:
+    game = new_game(rules, seed=0)
+    with pytest.raises(IllegalAction) as error:
+        parse_action(game, text)
+    assert mistake in str(error.value)
+    assert way_out in str(error.value)
+
+
+def test_nothing_is_legal_any_more_when_the_game_is_over() -> None:
+    game, rng = new_game(Rules(), seed=0), random.Random(0)
+    while not game.over:
+        game.step(random_action(game, rng))
+    with pytest.raises(IllegalAction, match="the game is over"):
+        parse_action(game, "AV (1, 1)")
+    told = to_json(game, 0, legal=True)
+    assert (told["legal"], told["mover"], told["winners"]) == ([], None, [0])
+    assert told["rating"] in to_text(game)

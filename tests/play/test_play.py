@@ -1,0 +1,523 @@
+"""The terminal interface, driven by keys and mouse: most tests through Textual's pilot, one through a real terminal."""
+
+import asyncio
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from quincunx_agents.uniform import uniform
+from textual.pilot import Pilot
+
+from quincunx_env import spiral
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, Seeded
+from quincunx_env.notation.text import play_score
+from quincunx_env.play.__main__ import main
+from quincunx_env.play.session import Session, seated, seated_again
+from quincunx_env.play.terminal import CELL, LABELS, NEEDED, Announce, Board, Hand, Help, Play, Replay, Start, Terminal
+from quincunx_env.play.viewer import Viewer
+from quincunx_env.quincunx import Rules
+from tests.play.test_session import drawn
+
+ROOT = Path(__file__).parents[2]
+TWO = Rules(num_players=2)
+
+
+def drive(app: Terminal, script: Callable[[Pilot[None]], Awaitable[None]], size: tuple[int, int] = (90, 28)) -> None:
+    """Run the interface without a terminal and let a script press its keys."""
+
+    async def run() -> None:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await pilot.pause()
+            await script(pilot)
+
+    asyncio.run(run())
+
+
+def table(session: Session, folder: Path) -> Terminal:
+    return Terminal(session, folder)
+
+
+def shown(pilot: Pilot[None]) -> str:
+    """The screen as text."""
+    return "\n".join(strip.text.rstrip() for strip in pilot.app.screen._compositor.render_strips())
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Until no agent thinks any more."""
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(),
+        Rules(num_players=4, start="open", excuse=True, pawns=True, flush=True),
+        spiral.Rules(deals=1),
+        *(
+            pytest.param(rules, marks=pytest.mark.slow)
+            for rules in (Rules(3), Rules(2, simpleton=True, match=True), spiral.Rules("end"))
+        ),
+    ],
+    ids=str,
+)
+def test_a_whole_game_by_key_presses(rules: BaseRules, tmp_path: Path) -> None:
+    """Enter plays the chosen card into the nearest legal cell; with Simpleton 7 is announced."""
+    session = Session(rules, [None, *[drawn] * (rules.num_players - 1)], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        while not session.game.over:
+            await pilot.press(*("7", "enter") if isinstance(pilot.app.screen, Announce) else ("enter",))
+            await settled(pilot)
+        assert "over: " in shown(pilot)
+        [path] = tmp_path.iterdir()
+        assert Record.read(path) == session.record
+        if rules.num_players > 1:
+            await pilot.press("u")
+            assert not session.game.over
+
+    drive(table(session, tmp_path), script)
+
+
+def test_cards_by_letter_and_tab_cells_by_arrows(tmp_path: Path) -> None:
+    session = Session(TWO, [drawn, None], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        board, hand = pilot.app.screen.query_one(Board), pilot.app.screen.query_one(Hand)
+        await pilot.press("c")
+        assert hand.chosen == hand.cards[2]
+        await pilot.press("tab", "tab", "shift+tab")
+        assert hand.chosen == hand.cards[3]
+        assert board.scene
+        board.cursor = 12
+        await pilot.press("up", "left", "left", "left", "down")
+        assert board.cursor == 10, "the cursor stays on the grid"
+        card = hand.chosen
+        await pilot.press("enter")
+        turn = session.turns[1]
+        assert turn.action == card * 25 + 10
+        await settled(pilot)
+        assert turn.text in shown(pilot), "the plays are listed with what they were worth"
+        assert str(turn.score) in shown(pilot)
+
+    drive(table(session, tmp_path), script)
+
+
+def test_cards_and_cells_by_mouse(tmp_path: Path) -> None:
+    session = Session(TWO, [None, drawn], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        hand = pilot.app.screen.query_one(Hand)
+        await pilot.click(Hand, offset=(1 + 2 * Hand.WIDTH + 3, 0))
+        assert hand.chosen == hand.cards[2]
+        card = hand.chosen
+        for _ in range(2):
+            await pilot.click(Board, offset=(4 + CELL * 3 + 1, 1 + 2 * 1))
+        assert session.turns[0].action == card * 25 + 5 + 3
+        await settled(pilot)
+        await pilot.click(Board, offset=(0, 0))
+        await pilot.click(Hand, offset=(80, 0))
+        assert len(session.turns) == 2
+
+    drive(table(session, tmp_path), script)
+
+
+def test_wrong_keys_change_nothing(tmp_path: Path) -> None:
+    session = Session(TWO, [None, drawn], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("z", "Z", "0", "exclamation_mark", "f9", "escape", "ctrl+a", "pageup", "delete", "u")
+        assert session.turns == []
+        assert "nothing to take back" in shown(pilot)
+        pilot.app.screen.query_one(Board).cursor = 0
+        await pilot.press("enter")
+        assert session.turns == []
+        assert "the cell is taken; legal cells are" in shown(pilot)
+        await pilot.press("question_mark")
+        assert isinstance(pilot.app.screen, Help)
+        await pilot.press("z")
+        assert isinstance(pilot.app.screen, Play)
+
+    drive(table(session, tmp_path), script)
+
+
+def test_hints_and_points(tmp_path: Path) -> None:
+    def adviser(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        return np.array([35 * 25 + 13])  # CK at (2, 3)
+
+    session = Session(TWO, [None, None], Seeded(0), adviser=adviser)
+    session.play(session.parse("AV (0, 1)"))
+
+    async def script(pilot: Pilot[None]) -> None:
+        board, hand = pilot.app.screen.query_one(Board), pilot.app.screen.query_one(Hand)
+        await pilot.press("h")
+        await settled(pilot)
+        assert (hand.chosen, board.cursor) == (35, 13)
+        said = str(pilot.app.screen.query_one("#log").render())
+        assert said.startswith(f"The adviser plays CK (2, 3): {play_score(session.game, 888)}\n")
+        assert f"Most points at once:\n{session.candidates()[0].text}" in said
+        await pilot.press("p")
+        assert board.values == {cell: session.game.value(35, cell)[0] for cell in session.game.legal_cells()}  # type: ignore[attr-defined]
+        await pilot.press("p")
+        assert board.values == {}
+
+    drive(table(session, tmp_path), script)
+
+
+def test_a_thinking_agent_blocks_nothing(tmp_path: Path) -> None:
+    """While it thinks, help opens and undo works; what it says then is thrown away."""
+    go, asked = threading.Event(), list[int]()
+
+    def slow(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        asked.append(int(observation["counts"][0, 0]))
+        assert go.wait(10)
+        return drawn(observation, mask, rng)
+
+    session = Session(TWO, [None, slow], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "Seat 1, slow, is thinking" in shown(pilot)
+        await pilot.press("question_mark", "x", "enter", "h")
+        assert len(session.turns) == 1
+        await pilot.press("u")
+        assert session.turns == []
+        go.set()
+        await settled(pilot)
+        assert session.turns == [], "it was asked about another position"
+        await pilot.press("enter")
+        await settled(pilot)
+        assert len(session.turns) == 2
+
+    drive(table(session, tmp_path), script)
+
+
+def test_a_failing_agent_does_not_take_the_game_along(tmp_path: Path) -> None:
+    def broken(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        raise RuntimeError("no idea")
+
+    session = Session(TWO, [None, broken], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "RuntimeError: no idea. The game is kept in" in shown(pilot)
+        await pilot.press("u")
+        assert session.person_to_move
+
+    drive(table(session, tmp_path), script)
+
+
+def test_announcements(tmp_path: Path) -> None:
+    session = Session(Rules(num_players=2, simpleton=True), [None, None], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, Announce)
+        assert session.turns[0].score is None, "what is to be announced is not told"
+        await pilot.press("x", "enter", "5", "0", "0", "enter")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, Announce), "no number, then one that is out of range"
+        assert len(session.turns) == 1
+        await pilot.press("escape")
+        await pilot.pause()
+        assert session.turns == [], "the play is taken back"
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.press("minus", "3", "enter")
+        await pilot.pause()
+        assert session.turns[-1].text == "announce -3"
+        assert session.turns[-1].score is not None
+
+    drive(table(session, tmp_path), script)
+
+
+def test_new_game_and_saving(tmp_path: Path) -> None:
+    session = Session(TWO, [None, None], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("enter", "s")
+        assert "Saved to" in shown(pilot)
+        await pilot.press("n")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, Play)
+        assert pilot.app.screen.session.turns == []
+        await pilot.press("enter")
+        assert len([*tmp_path.iterdir()]) == 2, "each game has its own file"
+
+    drive(table(session, tmp_path), script)
+
+
+def test_where_nothing_can_be_saved_play_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    session = Session(TWO, [None, None], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "cannot be saved" in shown(pilot)
+        assert len(session.turns) == 1
+
+    drive(table(session, tmp_path / "file" / "folder"), script)
+
+
+def test_small_terminals_are_told_the_size(tmp_path: Path) -> None:
+    session = Session(TWO, [None, drawn], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        for size in (30, 8), (1, 1), (79, 23):
+            await pilot.resize_terminal(*size)
+            await pilot.press("enter", "question_mark", "x")
+        assert "The table needs 80 columns and 23 rows." in shown(pilot)
+        await pilot.resize_terminal(*NEEDED)
+        await pilot.pause()
+        assert "needs" not in shown(pilot)
+        assert "seat 0 human" in shown(pilot)
+
+    drive(table(session, tmp_path), script)
+
+
+@pytest.mark.parametrize("rules", [Rules(4), Rules(3, start="open"), spiral.Rules(deals=4)], ids=str)
+def test_everything_fits_the_size_that_is_asked_for(rules: Any, tmp_path: Path) -> None:
+    """In the middle of a game, with every card of the hand in sight."""
+    session = Session(rules, [drawn] * rules.num_players, Seeded(1))
+    for _ in range(12):
+        session.play(session.choose())
+    session = Session.resume(session.record, [None] * rules.num_players)
+
+    async def script(pilot: Pilot[None]) -> None:
+        text = shown(pilot)
+        assert all(f"{LABELS[number]} " in text for number in range(len(session.game.hand(session.game.mover))))
+        assert "Help" in text
+        seat, held = session.game.mover, len(session.game.hand(session.game.mover))
+        assert f"> seat {seat}" in text
+        assert f"{held} cards" in text
+        assert f"{session.turns[-1].number}. seat" in text
+
+    drive(table(session, tmp_path), script, size=NEEDED)
+
+
+# --- Start screen, replay, command line ------------------------------------------------------------------------------
+
+
+def test_the_start_screen(tmp_path: Path) -> None:
+    async def script(pilot: Pilot[None]) -> None:
+        assert isinstance(pilot.app.screen, Start)
+        await pilot.press("tab", "down", "down", "down", "enter", "f5")
+        assert "simpleton=True needs 2 to 4 players" in str(pilot.app.screen.query_one("#error").render())
+        await pilot.press("end", "enter", "f5")
+        assert "'Spiral: scored at the end' is no variant of" in str(pilot.app.screen.query_one("#error").render())
+        await pilot.press("enter")
+        await pilot.press("shift+tab", "enter", "down", "down", "enter")
+        await pilot.press("tab", "tab", *"nobody", "f5")
+        assert "unknown policy 'nobody'" in str(pilot.app.screen.query_one("#error").render())
+        await pilot.press(*["backspace"] * 6, *"human", "f5")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, Play)
+        assert pilot.app.screen.session.rules == Rules(2, simpleton=True)
+        assert pilot.app.screen.session.people == (0, 1)
+
+    drive(Terminal(None, tmp_path), script)
+
+
+def test_replay(tmp_path: Path) -> None:
+    record = Record.read(ROOT / "tests" / "golden" / "records" / "open.txt")
+
+    async def script(pilot: Pilot[None]) -> None:
+        assert isinstance(pilot.app.screen, Replay)
+        assert "After 0 of 24; all hands" in shown(pilot)
+        await pilot.press("right", "right")
+        assert record.turns[1].text in shown(pilot)
+        assert "seat 1 greedy: 32 points" in shown(pilot)
+        await pilot.press("v", "left")
+        assert "After 1 of 24; seat 0" in shown(pilot)
+        await pilot.press("end", "right")
+        assert "over: won by seat 0" in shown(pilot)
+        await pilot.press("home", "left")
+        assert "After 0 of 24" in shown(pilot)
+
+    drive(Terminal(record, tmp_path), script)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(2, match=True), Rules(3, "open", match=True, simpleton=True), spiral.Rules(deals=2, scoring="end")],
+    ids=str,
+)
+def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
+    """On the full grid, with what it brought; nobody has won before the last round."""
+    session = Session(rules, [uniform] * rules.num_players, Seeded(3))
+    while not session.game.over:
+        session.play(session.choose())
+    record = session.record
+    ends = {turn.round: turn for turn in session.turns}
+    assert len(ends) == rules.num_rounds
+    for round, turn in ends.items():
+        viewer = Viewer(record)
+        viewer.go(turn.number)
+        scene, totals, last = viewer.scene, record.game(turn.number).totals, round + 1 == rules.num_rounds
+        assert scene.last is not None
+        assert scene.last.title.startswith(f"seat {turn.seat} played")
+        assert [seat.score for seat in scene.seats] == totals
+        assert not any(seat.moves for seat in scene.seats)
+        assert [seat.won for seat in scene.seats] == [last and total == max(totals) for total in totals]
+        assert any(note.startswith("over") for note in scene.notes) == last
+        assert scene.notes[0].endswith(f"{round + 1} of {rules.num_rounds}")
+        if isinstance(rules, spiral.Rules):
+            assert len(scene.rows_score) == len(scene.columns_score) == 5
+        else:
+            assert scene.notes[1].startswith("left in hand")
+        viewer.go(1)
+        assert viewer.scene.title == scene.title
+        assert last or len(viewer.scene.board) < len(scene.board)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--replay", "nothing.txt"], "No such file or directory: 'nothing.txt'"),
+        (["--resume", "README.md"], "README.md: a record begins with 'quincunx_env record 1'"),
+        (["--num-players", "2", "--opponents", "nobody"], "unknown policy 'nobody'"),
+        (["--num-players", "3", "--opponents", "a", "b", "c"], "name one opponent for all other seats or 2, got 3"),
+        (["--seat", "1"], "these rules have the seats 0 to 0, got 1"),
+        (["--seed", "0"], "playing needs a terminal"),
+    ],
+)
+def test_errors_on_the_command_line(arguments: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as error:
+        main(arguments)
+    assert complaint in str(error.value)
+
+
+def test_players_are_seated() -> None:
+    rules = Rules(num_players=3)
+    assert seated(rules, 1, ["a"]) == ["a", None, "a"]
+    assert seated(rules, 2, ["a", "human"]) == ["a", None, None]
+    assert seated(Rules()) == [None]
+    record = Record(rules, Seeded(0), seats=("a", "human", "b"))
+    assert seated_again(record) == ["a", None, "b"]
+    assert seated_again(Record(rules, Seeded(0))) == [None] * 3
+
+
+# --- A real terminal -------------------------------------------------------------------------------------------------
+
+
+class Console:
+    """A program in a terminal of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.leader, self.follower = pty.openpty()
+        self.resize(90, 28)
+        self.before = termios.tcgetattr(self.follower)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "quincunx_env.play", *arguments],
+            stdin=self.follower,
+            stdout=self.follower,
+            stderr=self.follower,
+            cwd=ROOT,
+            # Where these are set, as pytest-xdist sets them, they hold instead of the terminal's own size.
+            env={name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+            | {"TERM": "xterm-256color"},
+            start_new_session=True,
+        )
+        self.output = ""
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size; the program is told by whoever starts it or by a signal."""
+        fcntl.ioctl(self.leader, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def press(self, keys: str) -> None:
+        """Send what these keys send."""
+        os.write(self.leader, keys.encode())
+
+    def until(self, condition: Callable[[], object], again: Callable[[], object] = lambda: None) -> None:
+        """Read what the program writes until something holds.
+
+        Args:
+            condition: what to wait for.
+            again: done now, and every five seconds: keys do nothing while others think, and a signal may wait for the
+                program's main thread to wake up.
+        """
+        start, done = time.monotonic(), 0
+        while not condition():
+            waited = time.monotonic() - start
+            assert waited < 120, self.output[-2000:]
+            if waited >= 5 * done:
+                again()
+                done += 1
+            if select.select([self.leader], [], [], 0.02)[0]:
+                self.output += os.read(self.leader, 65536).decode(errors="replace")
+
+    def left_in_order(self, again: Callable[[], object]) -> bool:
+        """Whether the program ended, and the terminal is as it was."""
+        self.until(lambda: self.process.poll() is not None, again)
+        self.until(lambda: not select.select([self.leader], [], [], 0.05)[0])
+        return termios.tcgetattr(self.follower) == self.before and "\x1b[?1049l" in self.output
+
+    def close(self) -> None:
+        """Whatever happens, nothing goes on running."""
+        self.process.kill()
+        self.process.wait()
+        os.close(self.leader)
+        os.close(self.follower)
+
+
+def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
+    """Interrupted by Ctrl-C, resumed from the file, resized, played to the end."""
+
+    def actions() -> int:
+        files = [*tmp_path.glob("[!.]*.txt")]  # one that is being written begins with a dot
+        return len(Record.read(files[0]).actions) if files else 0
+
+    options = ["--num-players", "2", "--opponents", "uniform", "--seed", "0"]
+    console = Console(*options, "--out", str(tmp_path))
+    try:
+        console.until(lambda: "choose a card" in console.output)
+        for plays in (2, 4):
+            console.until(lambda plays=plays: actions() >= plays, lambda: console.press("b\r"))  # type: ignore[misc]
+        assert console.left_in_order(lambda: console.press("\x03"))
+        assert console.process.returncode == 0
+        [path] = tmp_path.iterdir()
+        assert f"--resume {path}" in console.output
+    finally:
+        console.close()
+
+    console = Console("--resume", str(path))
+    try:
+        console.until(lambda: "choose a card" in console.output)
+        console.resize(40, 10)
+        resized = partial(console.process.send_signal, signal.SIGWINCH)
+        console.until(lambda: "The table needs 80 columns" in console.output, resized)
+        console.output = ""
+        console.resize(90, 28)
+        console.until(lambda: "choose a card" in console.output, resized)
+        console.press("\x00\x7f\x1bOP~")
+        for plays in range(6, 22, 2):
+            console.until(lambda plays=plays: actions() >= plays, lambda: console.press("\r"))  # type: ignore[misc]
+        assert Record.read(path).game().over
+        assert console.left_in_order(console.process.terminate)
+        assert [*tmp_path.iterdir()] == [path]
+    finally:
+        console.close()

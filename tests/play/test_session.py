@@ -1,0 +1,134 @@
+"""People and agents at one table, without any interface."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quincunx_env import spiral
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, Seeded
+from quincunx_env.play.session import Session
+from quincunx_env.quincunx import Rules
+from tests.variants import BASES, SPIRAL
+
+GAMES: dict[str, BaseRules] = {
+    **BASES,
+    **SPIRAL,
+    "simpleton-match": Rules(num_players=3, simpleton=True, match=True, pawns=True),
+}
+
+
+def drawn(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Any legal action."""
+    return np.array([rng.choice(np.flatnonzero(row)) for row in mask])
+
+
+def play_on(session: Session, until: int = 10_000) -> None:
+    """Let people play their first legal action, agents what they choose."""
+    while session.mover is not None and len(session.turns) < until:
+        plays = session.candidates()
+        person = plays[-1].action if plays else session.parse("announce 7") if session.person_to_move else None
+        session.play(person if session.person_to_move and person is not None else session.choose())
+
+
+@pytest.mark.parametrize("rules", GAMES.values(), ids=GAMES)
+def test_a_whole_game(rules: BaseRules) -> None:
+    """Every game against an agent, saved in the middle and resumed to the same end."""
+    players = [None, *[drawn] * (rules.num_players - 1)]
+    session = Session(rules, players, Seeded(3))
+    play_on(session)
+    record = session.record
+    assert record.game().over
+    assert record.seats == ("human", *["drawn"] * (rules.num_players - 1))
+    half = Record(rules, record.dealt, record.actions[: len(record.actions) // 2], record.seats)
+    resumed = Session.resume(half, players)
+    play_on(resumed)
+    assert resumed.record == record, "agents choose the same again"
+
+
+def test_who_looks() -> None:
+    session = Session(Rules(num_players=3), [drawn, None, None], Seeded(0))
+    assert (session.mover, session.person_to_move, session.seat) == (0, False, 1)
+    session.play(session.choose())
+    assert (session.mover, session.person_to_move, session.seat) == (1, True, 1)
+    play_on(session, 2)
+    assert session.seat == 2
+    play_on(session, 3)
+    assert (session.mover, session.seat) == (0, 2), "who moved last goes on looking"
+    play_on(session)
+    assert session.mover is None
+    assert not session.person_to_move
+    assert session.seat is None, "all hands at the end"
+    assert Session(Rules(), [drawn]).seat is None
+
+
+def test_undo_goes_back_to_the_last_decision_of_a_person() -> None:
+    session = Session(Rules(num_players=2), [drawn, None], Seeded(0))
+    with pytest.raises(ValueError, match="nothing to take back"):
+        session.undo()
+    play_on(session, 1)
+    before = session.record
+    with pytest.raises(ValueError, match="nothing to take back"):
+        session.undo()
+    play_on(session, 3)
+    reply = session.turns[2]
+    session.undo()
+    assert session.record == before
+    assert session.game.__getstate__() == before.game().__getstate__()
+    play_on(session, 3)
+    assert session.turns[2] == reply, "the same play meets the same answer"
+    play_on(session)
+    session.undo()
+    assert not session.game.over, "a finished game, too"
+
+
+def test_undo_of_an_announcement_and_of_the_play_before() -> None:
+    session = Session(Rules(num_players=2, simpleton=True), [None, None], Seeded(0))
+    session.play(session.parse("AV (0, 1)"))
+    assert session.candidates() == []
+    session.play(session.parse("announce 5"))
+    assert session.turns[-1].gains == [1, 0]
+    session.undo()
+    assert [turn.text for turn in session.turns] == ["AV (0, 1)"]
+    session.undo()
+    assert session.turns == []
+
+
+def test_hints() -> None:
+    session = Session(Rules(num_players=2), [None, None], Seeded(0), adviser=drawn)
+    points = [play.score.points for play in session.candidates() if play.score]
+    assert len(points) == 10 * 20
+    assert points == sorted(points, reverse=True)
+    advice = session.advise()
+    assert advice in {play.action for play in session.candidates()}
+    assert session.advise() == advice
+    assert session.turns == []
+    assert Session(Rules(), [None]).advise() is None
+    silent = Session(spiral.Rules(scoring="end"), [None, None], Seeded(0))
+    assert [play.score for play in silent.candidates()] == [None] * 13
+
+
+def test_mistakes_change_nothing() -> None:
+    session = Session(Rules(num_players=2), [None, drawn], Seeded(0))
+    with pytest.raises(IllegalAction, match="which holds"):
+        session.play(session.parse("AM (0, 1)"))
+    with pytest.raises(ValueError, match="no agent is to move"):
+        session.choose()
+    assert session.turns == []
+    with pytest.raises(ValueError, match="2 seats, got 1 players"):
+        Session(Rules(num_players=2), [None])
+    with pytest.raises(ValueError, match="unknown policy 'nobody'"):
+        Session(Rules(num_players=2), [None, "nobody"])
+
+
+def test_saved_and_resumed(tmp_path: Path) -> None:
+    session = Session(Rules(num_players=2), [None, "tests.play.test_session:drawn"], Seeded(5))
+    play_on(session, 7)
+    session.save(tmp_path / "game.txt")
+    record = Record.read(tmp_path / "game.txt")
+    assert record.seats == ("human", "tests.play.test_session:drawn")
+    assert Session.resume(record, [None, drawn]).game.__getstate__() == session.game.__getstate__()

@@ -1,0 +1,473 @@
+"""Pictures: they look as they did, show what there is and nothing else, and appear at every door."""
+
+import itertools
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pygame
+import pytest
+from gymnasium.error import DependencyNotInstalled
+from gymnasium.utils.env_checker import check_env
+from PIL import Image
+from quincunx_agents.uniform import uniform
+
+from quincunx_env import Rules, quincunx_v0, render, spiral, spiral_v0
+from quincunx_env.core.scene import Scene, Suit
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.vs_opponents import VsOpponentsEnv
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.render import SUITS as DECKTET_SUITS
+from quincunx_env.registry import spec_of
+from quincunx_env.spiral import scoring as spiral_scoring
+from quincunx_env.spiral.render import SUITS as PACK_SUITS
+from tests.pictures import FOLDER, OTHER_BUILD, PICTURES, SAME_BUILD, TOLERANCE, difference, position, reference, small
+from tests.variants import EVERY_GAME, new_game, random_action
+
+ROOT = Path(__file__).parents[2]
+
+
+# --- Reference pictures ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_looks_as_it_did(name: str) -> None:
+    """If it is meant to look different: ``python -m tests.pictures``, and look at them."""
+    with Image.open(reference(name)) as image:
+        assert difference(small(PICTURES[name]()), image) < TOLERANCE
+
+
+def test_every_reference_is_of_a_picture() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == {reference(name).stem for name in PICTURES}
+
+
+def seen(game: Any, change: Callable[[Any], None]) -> float:
+    """How different the small picture of a game is after a change."""
+    before = small(render.frame(game))
+    other = game.copy()
+    change(other)
+    return difference(before, small(render.frame(other)))
+
+
+@pytest.mark.parametrize("name", ["corners-2", "open-3", "spiral-play-1", "solitaire"])
+def test_the_comparison_sees_another_card(name: str) -> None:
+    """On any cell, whatever the other card is."""
+    game = position(name)
+    cells = [cell for cell in range(game.rules.num_cells) if game.board[cell] >= 0]
+    assert len(cells) >= 4
+    for cell, other in zip(cells, range(3, game.rules.num_cards, 2), strict=False):
+
+        def change(game: Any, cell: int = cell, other: int = other) -> None:
+            game.board[cell] = other
+
+        assert game.board[cell] == other or seen(game, change) > OTHER_BUILD
+
+
+@pytest.mark.parametrize("name", ["corners-2", "spiral-play-1"])
+@pytest.mark.parametrize("more", [1, 2, 3, -1, 10])
+def test_the_comparison_sees_another_score(name: str, more: int) -> None:
+    def change(game: Any) -> None:
+        game.totals[1] += more
+
+    assert seen(position(name), change) > SAME_BUILD
+
+
+def test_the_comparison_sees_another_hand_and_another_pile() -> None:
+    game = new_game(Rules(2), 4)
+    held = game.hand(1)[3]
+    other = next(card for card in game.pile if card // 3 != held // 3)
+
+    def swap(game: Any) -> None:
+        game.hands[1][held], game.hands[1][other] = 0, 1
+
+    def draw(game: Any) -> None:
+        game.drawn += 1
+
+    assert seen(game, swap) > SAME_BUILD
+    assert seen(game, draw) > SAME_BUILD
+
+
+# --- What a picture shows --------------------------------------------------------------------------------------------
+
+
+def rounds(name: str, seed: int) -> Any:
+    """A game after each action of random play."""
+    game, rng = new_game(EVERY_GAME[name], seed), random.Random(seed)
+    yield game
+    while not game.over:
+        game.step(random_action(game, rng))
+        yield game
+
+
+@pytest.mark.parametrize(
+    "name", ["solitaire+flush", "corners-4+excuse+pawns+flush", "open-2+flush", "spiral-play+fifteens-1"]
+)
+def test_the_parts_of_a_play_are_its_score_and_come_from_cards(name: str) -> None:
+    """Names, points, draws and cells of any play, against `Game.score`."""
+    rules = EVERY_GAME[name]
+    found: set[str] = set()
+    for seed in range(4):
+        for game in rounds(name, seed):
+            cells = () if game.over else (game.cell,) if isinstance(game, spiral.Game) else game.legal_cells()
+            for card, cell in itertools.product(game.legal_cards(), cells):
+                if isinstance(game, spiral.Game):
+                    parts = spiral_scoring.parts(game.board, cell, card, game.rules.fifteens)
+                    assert sum(part.points for part in parts) == game.score(card).points
+                else:
+                    assert isinstance(rules, Rules)
+                    parts = scoring.parts(rules, game.board, cell, card)
+                    by_name = dict.fromkeys(("basic", "three", "straight", "pair", "power", "flush"), 0)
+                    for part in parts:
+                        by_name[part.name] = by_name.get(part.name, 0) + part.points
+                    by_name.pop("draw", None)
+                    assert list(by_name.values()) == list(game.score(card, cell).parts.values())
+                    assert sum(part.draws for part in parts) == len(game.score(card, cell).draws)
+                for part in parts:
+                    found.add(part.name)
+                    assert cell not in part.cells
+                    assert part.cells
+                    assert all(game.board[other] >= 0 for other in part.cells)
+    assert len(found) >= 4
+
+
+def test_the_cells_of_lines() -> None:
+    """The longest run, the first of two straights that meet, and the box of a flush."""
+    ranks = [4, 5, 6, 7, 6, 5, None, None, None]
+    assert scoring.line_run(ranks, 3) == (20, range(4))
+    assert scoring.line_run([None, 2, 2, 2, 2, 3, 4, 5, None], 4) == (30, range(1, 5))
+    assert scoring.line_run([None, 1, 2, 4, 5, 7, 6, 8, None], 4) == (0, range(0))
+    assert scoring.flush_run([0, 1, 3, 3, 3, 2, 2, 0, 2], 4) == range(2, 7)
+
+
+@pytest.mark.parametrize(
+    "rules", [Rules(2), Rules(3, "open", simpleton=True), Rules(4, excuse=True, pawns=True), spiral.Rules()]
+)
+def test_a_picture_from_a_seat_shows_nothing_hidden(rules: Any) -> None:
+    """With other cards in the other hands and in the pile it is the same, pixel for pixel; with all hands it is not."""
+    rng = random.Random(1)
+    for seed in range(3):
+        game = new_game(rules, seed)
+        for _ in range(9):
+            game.step(random_action(game, rng))
+        seat = (game.mover + seed) % rules.num_players
+        others = [other for other in range(rules.num_players) if other != seat]
+        twin = game.copy()
+        known = {*game.hand(seat), *(getattr(game, "pending", None) or ())[:1], *game.board}
+        hidden = [card for card in rules.deck if card not in known]
+        mixed = rng.sample(hidden, len(hidden))
+        for other in others:
+            count = sum(twin.hands[other])
+            twin.hands[other][:] = bytes(len(twin.hands[other]))
+            for card in (mixed.pop() for _ in range(count)):
+                twin.hands[other][card] = 1
+        assert np.array_equal(render.frame(game, seat), render.frame(twin, seat))
+        assert not np.array_equal(render.frame(game), render.frame(twin))
+
+
+@pytest.mark.parametrize("name", ["solitaire", "corners-3", "open-4", "spiral-play-2"])
+@pytest.mark.parametrize("scale", [1.0, 0.5, 1.7])
+def test_what_lies_at_a_pixel(name: str, scale: float) -> None:
+    """Every cell and every card of the hand is found where it is painted; elsewhere there is nothing."""
+    game = position(name)
+    where = render.layout(game, scale=scale)
+    picture = render.frame(game, scale=scale)
+    assert picture.shape == (*where.size[::-1], 3) == (round(680 * scale), round(1080 * scale), 3)
+    shown = spec_of(game.rules).scene(game)
+    for cell, rect in where.cells.items():
+        assert where.cell_at(*rect.centre) == cell
+        assert where.card_at(*rect.centre) is None
+    assert set(shown.board) <= set(where.cells)
+    assert set(where.hand) == set(game.hand(game.mover))
+    for card, rect in where.hand.items():
+        assert where.card_at(rect.x + 1, rect.centre[1]) == card
+    assert where.cell_at(2, 2) is None
+    assert where.card_at(2, 2) is None
+    overlapping = new_game(Rules(), 0)
+    for card in overlapping.pile:
+        overlapping.hands[0][card] = 1
+    where = render.layout(overlapping, scale=scale)
+    assert all(where.card_at(rect.x + 1, rect.centre[1]) == card for card, rect in where.hand.items())
+    assert max(rect.x + rect.width for rect in where.hand.values()) <= where.pile.x
+
+
+def test_everything_lies_inside_and_nothing_overlaps() -> None:
+    """Cells, boxes and the hand of every variant at every moment."""
+    for name in list(EVERY_GAME)[::9]:
+        for game in rounds(name, 3):
+            where = render.layout(game)
+            cards = [*where.small[0][-1:], *list(where.hand.values())[-1:]]
+            for rect in (*where.cells.values(), *where.seats, where.play, *cards):
+                assert rect.x >= 0
+                assert rect.y >= 0
+                assert rect.x + rect.width <= 1080
+                assert rect.y + rect.height <= 680
+            large = [*where.cells.values(), *where.seats, where.play, *list(where.hand.values())[:1]]
+            for one, other in itertools.combinations(large, 2):
+                apart = one.x + one.width <= other.x or other.x + other.width <= one.x
+                assert apart or one.y + one.height <= other.y or other.y + other.height <= one.y
+
+
+def test_values_and_candidates() -> None:
+    """Numbers for some cells or for all; taken cells show their cards."""
+    game = new_game(Rules(), 0)
+    plain = render.frame(game)
+    some = render.frame(game, values={5: 1.0, 6: 2.0, 0: 9.0})
+    every = render.frame(game, values=[9.0 if cell == 0 else {5: 1.0, 6: 2.0}.get(cell, np.nan) for cell in range(16)])
+    assert np.array_equal(some, every)
+    where = render.layout(game)
+    for cell, rect in where.cells.items():
+        inside = np.s_[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width]
+        assert np.array_equal(plain[inside], some[inside]) == (cell not in (5, 6))
+    assert not np.array_equal(render.frame(game, play=(game.hand(0)[0], 5)), plain)
+    with pytest.raises(ValueError, match="reshape"):
+        render.frame(game, values=[1.0, 2.0])
+
+
+LMS = {
+    "all colours": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+"""What eyes without one kind of cones see of linear red, green and blue (Machado, Oliveira and Fernandes 2009)."""
+
+
+def lab(colour: tuple[int, int, int], eyes: Any) -> Any:
+    """A colour in CIE L*a*b*, in which equal distances look equally large."""
+    share = np.array(colour) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    to_xyz = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]]
+    xyz = np.array(to_xyz) @ np.clip(np.array(eyes) @ linear, 0, 1) / [0.95047, 1, 1.08883]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("suits", [DECKTET_SUITS, PACK_SUITS], ids=["Decktet", "pack"])
+@pytest.mark.parametrize("eyes", LMS)
+def test_suits_stay_apart_for_colour_blind_eyes(suits: tuple[Suit, ...], eyes: str) -> None:
+    """By colour alone (a difference of 2 can just be seen), and by shape alone."""
+    for one, other in itertools.combinations(suits, 2):
+        assert np.linalg.norm(lab(one.colour, LMS[eyes]) - lab(other.colour, LMS[eyes])) > 15
+        assert one.emblem != other.emblem
+
+
+# --- Text ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["corners-2+excuse+pawns", "spiral-play-1"])
+def test_colours_add_nothing_to_the_text(name: str) -> None:
+    """Without the escape sequences it is the plain text."""
+    game = position(name)
+    coloured = render.text(game, colour=True)
+    assert "\033[" in coloured
+    assert re.sub(r"\033\[[0-9;]*m", "", coloured) == render.text(game, colour=False) == spec_of(game.rules).ansi(game)
+
+
+def test_the_last_play_is_told_with_its_parts() -> None:
+    game = new_game(Rules(), 0)
+    assert "last" not in render.text(game, colour=False)
+    game.play(game.hand(0)[7], 13)  # CS beside 3MV
+    played = [line for line in render.text(game, colour=False).splitlines() if "CS" in line or "+" in line]
+    score = new_game(Rules(), 0).score(game.board[13], 13)
+    assert "[CS]" in played[0]
+    assert played[1] == f"  last: seat 0 played CS at (3, 1): {score.points} points and 1 draw"
+
+
+@pytest.mark.parametrize(
+    ("variables", "terminal", "expected"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"TERM": "dumb"}, True, False),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+    ],
+    ids=str,
+)
+def test_colour_where_the_terminal_has_it(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], terminal: bool, expected: bool
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    assert render.in_colour() == expected
+    assert ("\033" in render.text(new_game(Rules(), 0))) == expected
+
+
+# --- Doors -----------------------------------------------------------------------------------------------------------
+
+
+def doors(mode: str) -> list[Any]:
+    """An environment of one game of each kind."""
+    return [
+        gymnasium.make("Quincunx/Solitaire-v0", render_mode=mode),
+        gymnasium.make("Quincunx/VsOpponents-v0", opponents=uniform, num_players=3, render_mode=mode),
+        gymnasium.make("Quincunx/VsOpponents-v0", opponents=uniform, game="spiral", render_mode=mode),
+        quincunx_v0.env(num_players=4, simpleton=True, render_mode=mode),
+        spiral_v0.env(render_mode=mode),
+    ]
+
+
+def on_screen() -> Any:
+    """What the window shows, uint8 [height, width, 3]."""
+    surface = pygame.display.get_surface()
+    assert surface is not None
+    return pygame.surfarray.array3d(surface).transpose(1, 0, 2)
+
+
+def play_on(env: Any) -> None:
+    """A legal action, with a reset where a game is over."""
+    if isinstance(env.unwrapped, gymnasium.Env):
+        mask = env.get_wrapper_attr("action_masks")().view(np.int8)
+        if not mask.any():
+            env.reset()
+            return
+        env.step(env.action_space.sample(mask=mask))
+    else:
+        observation, _, over, _, _ = env.last()
+        env.step(None if over else env.action_space(env.agent_selection).sample(observation["action_mask"]))
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_pictures_at_every_door(number: int) -> None:
+    """Those of the game with all hands; new ones each time."""
+    env = doors("rgb_array")[number]
+    assert "rgb_array" in env.metadata["render_modes"]
+    env.reset(seed=1)
+    for _ in range(4):
+        picture = env.render()
+        assert picture.dtype == np.uint8
+        assert np.array_equal(picture, render.frame(env.unwrapped.game))
+        play_on(env)
+    assert env.render() is not picture
+    env.close()
+    env.close()
+
+
+def test_a_vector_environment_returns_a_picture_of_each_game() -> None:
+    envs = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=3, render_mode="rgb_array")
+    envs.reset(seed=4)
+    pictures = envs.render()
+    assert isinstance(pictures, tuple)
+    for row, picture in enumerate(pictures):
+        assert np.array_equal(picture, render.frame(new_game(Rules(), 4 + row)))
+    with pytest.raises(ValueError, match="render_mode must be one of None, 'ansi', 'rgb_array', got 'human'"):
+        SolitaireVectorEnv(3, render_mode="human")
+
+
+@pytest.mark.parametrize("mode", ["rgb_array", "human", "ansi"])
+def test_gymnasium_finds_nothing(mode: str) -> None:
+    check_env(gymnasium.make("Quincunx/Solitaire-v0", illegal="lose", render_mode=mode).unwrapped)
+    learner = gymnasium.make("Quincunx/VsOpponents-v0", opponents=uniform, illegal="lose", render_mode=mode)
+    check_env(learner.unwrapped, skip_render_check=True)
+    learner.reset(seed=0)
+    assert (learner.render() is None) == (mode == "human")
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_window_shows_every_move_and_may_be_closed(number: int) -> None:
+    """By whoever looks, by another user of pygame, or by the environment; play goes on all the while."""
+    env = doors("human")[number]
+    env.reset(seed=2)
+    before = on_screen()
+    assert before.shape == (680, 1080, 3)
+    play_on(env)
+    after = on_screen()
+    assert not np.array_equal(before, after)
+    assert np.array_equal(after, render.frame(env.unwrapped.game))
+    assert env.render() is None
+    twin = deepcopy(env.unwrapped)
+    pygame.quit()
+    play_on(env)
+    assert pygame.display.get_surface() is not None
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    play_on(env)
+    assert not pygame.display.get_init()
+    play_on(env)
+    assert not pygame.display.get_init()
+    env.close()
+    env.close()
+    twin.render()
+    assert pygame.display.get_init()
+    twin.close()
+    assert not pygame.display.get_init()
+
+
+def test_a_window_may_have_any_size() -> None:
+    env = SolitaireEnv(render_mode="human")
+    env.reset(seed=0)
+    pygame.display.set_mode((700, 300), pygame.RESIZABLE)
+    env.render()
+    shown = on_screen()
+    picture = render.frame(env.game, scale=300 / 680)
+    left = (700 - picture.shape[1]) // 2
+    assert np.array_equal(shown[:, left : left + picture.shape[1]], picture)
+    env.close()
+
+
+def test_without_a_display_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "nothing")
+    env = SolitaireEnv(render_mode="human")
+    with pytest.raises(RuntimeError, match=r"no window can be opened here .*: use render_mode='rgb_array'"):
+        env.reset(seed=0)
+
+
+def test_without_pygame_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    env = SolitaireEnv(render_mode="rgb_array")
+    env.reset(seed=0)
+    for use in (env.render, SolitaireEnv(render_mode="human").reset):
+        with pytest.raises(DependencyNotInstalled, match=re.escape('pip install "quincunx_env[render]"')):
+            use()
+
+
+def test_pygame_is_loaded_for_the_first_picture_and_no_display_is_opened() -> None:
+    """In a fresh interpreter."""
+    program = """
+import sys, gymnasium, quincunx_env.render
+env = gymnasium.make("Quincunx/Solitaire-v0", render_mode="rgb_array")
+env.reset(seed=0)
+assert "pygame" not in sys.modules
+env.render()
+import pygame
+assert not pygame.display.get_init() and not pygame.mixer.get_init()
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("SDL_VIDEODRIVER", "DISPLAY")}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
+
+
+def test_games_are_recorded_as_videos(tmp_path: Path) -> None:
+    pytest.importorskip("moviepy")
+    env = gymnasium.wrappers.RecordVideo(
+        gymnasium.make("Quincunx/Solitaire-v0", render_mode="rgb_array"), str(tmp_path), disable_logger=True
+    )
+    env.reset(seed=0)
+    over = False
+    while not over:
+        _, _, over, _, _ = env.step(env.action_space.sample(mask=env.get_wrapper_attr("action_masks")().view(np.int8)))
+    env.close()  # type: ignore[no-untyped-call]
+    (video,) = tmp_path.glob("*.mp4")
+    assert video.stat().st_size > 10_000
+
+
+def test_a_scene_needs_no_library() -> None:
+    """It is data: what is drawn, and how, is the painter's business."""
+    scene = spec_of(Rules()).scene(new_game(Rules(), 0), 0)
+    assert isinstance(scene, Scene)
+    assert scene.text() == render.text(new_game(Rules(), 0), colour=False)
+    assert isinstance(Game.from_seed(Rules(), 0), Game)
+    assert isinstance(VsOpponentsEnv.metadata["render_fps"], int)

@@ -1,0 +1,342 @@
+"""The recipes learn, and each library sees the masks of the environment.
+
+Illegal actions raise `IllegalAction` here, so that every step that a recipe takes shows that its mask was heeded; that
+they do so behind the door of each library is tested, too.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+pytest.importorskip("tyro")
+
+from quincunx_agents.greedy import greedy  # noqa: E402
+
+from quincunx_env import Game, IllegalAction, Observer, Rules, quincunx_v0  # noqa: E402
+from quincunx_env.arena import Evaluation  # noqa: E402
+
+SEED = 4_000
+TINY: dict[str, Any] = {
+    "total_steps": 4 * 1024,
+    "num_envs": 64,
+    "rollout": 16,
+    "batch_size": 256,
+    "deals": 200,
+    "progress": False,
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small networks only get slower by several threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def recipe(name: str, library: str) -> Any:
+    """The module of a recipe; the test is skipped where its library is missing."""
+    pytest.importorskip(library)
+    return import_module(f"train.recipes.{name}")
+
+
+def forbidden(mask: Any) -> int:
+    """The first action that a mask forbids."""
+    return int(np.asarray(mask).argmin())
+
+
+# TorchRL warns of parts of itself when it is imported.
+in_torchrl = pytest.mark.filterwarnings("ignore:.*WeightUpdaterBase is deprecated:DeprecationWarning")
+
+# TorchRL has tested its wrapper with PettingZoo 1.24.3 alone; this is the test with another.
+of_pettingzoo = pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested:UserWarning")
+
+
+# --- Learning --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [
+        ("cleanrl_style", "torch"),
+        ("sb3_maskable", "sb3_contrib"),
+        ("tianshou_ppo", "tianshou"),
+        pytest.param("torchrl_ppo", "torchrl", marks=in_torchrl),
+    ],
+)
+def test_a_recipe_learns_the_solitaire(name: str, library: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Thousands of plays, none of them illegal. Learning starts from uniform play, whose mean is 7.8."""
+    module = recipe(name, library)
+    network, evaluation = module.main(module.Arguments(**TINY))
+    assert all(parameter.isfinite().all() for parameter in network.parameters())
+    assert isinstance(evaluation, Evaluation)
+    assert len(evaluation.scores) == TINY["deals"]
+    assert evaluation.mean > 25
+    assert f"mean {evaluation.mean:.1f}" in capsys.readouterr().out
+
+
+def test_stable_baselines3_learns_by_self_play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The learner meets the baseline and itself, and is measured on paired deals."""
+    module = recipe("sb3_maskable", "sb3_contrib")
+    pools: list[Any] = []
+
+    class Watched(module.Pool):  # type: ignore[name-defined, misc]  # the module is imported by its name
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            pools.append(self)
+
+    monkeypatch.setattr(module, "Pool", Watched)
+    options = TINY | {"deals": 10, "baselines": ("greedy",), "against": ("greedy",), "sampling": "uniform"}
+    network, results = module.main(module.Arguments(players=3, snapshot_every=1500, **options))
+    assert network.wanted.weight.any(), "it is 0 before learning"
+    (pool,) = pools
+    assert [member.name for member in pool.members] == ["greedy", *(f"itself after {n} plays" for n in (2048, 3072))]
+    first, second = (member.player for member in pool.members[1:])
+    assert (first.network.wanted.weight != second.network.wanted.weight).any(), "it goes on learning"
+    assert all(member.games > 0 for member in pool.members[:2])
+    assert results["greedy"].games == 10 * 3
+    assert f"{results['greedy'].win_rate().value:.1%}" in capsys.readouterr().out
+
+
+# --- CleanRL style ---------------------------------------------------------------------------------------------------
+
+
+def test_the_loop_does_not_learn_from_steps_that_only_deal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their masks, and no others, are all 1: such rows are met while playing and never while learning."""
+    module = recipe("cleanrl_style", "torch")
+    masked = module.masked
+    playing: list[Any] = []
+    learning: list[Any] = []
+
+    def spy(logits: Any, mask: Any) -> Any:
+        (learning if logits.requires_grad else playing).append(mask.all(dim=1))
+        return masked(logits, mask)
+
+    monkeypatch.setattr(module, "masked", spy)
+    module.main(module.Arguments(**TINY | {"total_steps": 2048, "epochs": 1, "deals": 2}))
+    dealing = int(torch.cat(playing).sum())
+    assert dealing > 100
+    assert not torch.cat(learning).any()
+    assert len(torch.cat(learning)) + dealing == len(torch.cat(playing)) == 2048
+
+
+def test_the_loops_distribution_is_over_legal_actions() -> None:
+    module = recipe("cleanrl_style", "torch")
+    mask = torch.tensor([[True, False, True, False], [False, False, False, True]])
+    distribution = module.masked(torch.tensor([[0.0, 50.0, 0.0, 0.0], [9.0, 0.0, 0.0, 0.0]]), mask)
+    assert distribution.probs.tolist() == [[0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0]]
+    assert distribution.entropy().tolist() == pytest.approx([np.log(2), 0.0])
+
+
+# --- stable-baselines3 -----------------------------------------------------------------------------------------------
+
+
+def test_stable_baselines3_sees_the_masks_of_the_learner() -> None:
+    """For the solitaire tests/envs/test_sb3.py shows it."""
+    recipe("sb3_maskable", "sb3_contrib")
+    from sb3_contrib.common.maskable.utils import get_action_masks
+
+    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
+
+    env = VsOpponentsVecEnv(3, opponents=greedy, observation="flat")
+    env.seed(SEED)
+    env.reset()
+    rng = np.random.default_rng(SEED)
+    for _ in range(40):
+        masks = get_action_masks(env)
+        expected = np.stack([env.envs.observer.mask(env.envs.batch.to_game(row)) for row in range(3)])
+        np.testing.assert_array_equal(masks, expected.astype(np.bool_))
+        env.step(np.array([rng.choice(np.flatnonzero(mask)) for mask in masks]))
+    with pytest.raises(IllegalAction):
+        env.step(np.array([forbidden(mask) for mask in env.action_masks()]))
+
+
+@pytest.mark.parametrize("start", ["corners", "open"])
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_one_network_plays_any_number_of_players(players: int, start: Any) -> None:
+    """Through observations of fixed width; another card in hand, or another form of the game, is not lost on it."""
+    from quincunx_agents.torch.networks import PolicyNetwork
+
+    from quincunx_env.arena import compare
+    from quincunx_env.quincunx import PaddedObserver
+    from train.recipes.measure import Likeliest
+
+    torch.manual_seed(0)
+    network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
+    torch.nn.init.normal_(network.wanted.weight)
+    observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
+    policy = observer.policy(Likeliest(network, observer))
+    played = compare([policy, greedy], 4, rules=observer.rules, domain="validation", names=["network", "greedy"])
+    assert played.games == 4 * players, "and every play was legal"
+
+    game = Game.from_seed(observer.rules, 3)
+    seen = torch.from_numpy(observer.observe_flat(game, 0)[None]).float()
+    other = seen.clone()
+    other[:, observer.slices["form"]] = torch.tensor([5.0] * 8)
+    with torch.no_grad():
+        assert network(seen)[0].shape == (1, observer.num_actions)
+        assert (network(seen)[1] != network(other)[1]).all()
+
+
+def test_one_network_learns_from_games_of_any_number_of_players() -> None:
+    """The fixed width makes all of them environments of one model."""
+    recipe("sb3_maskable", "sb3_contrib")
+    from quincunx_agents.torch.networks import PolicyNetwork
+    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
+    from sb3_contrib import MaskablePPO
+
+    from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
+
+    options: dict[str, Any] = {"opponents": greedy, "observation": "flat", "preview": True, "padded": True}
+    tables = [VsOpponentsVecEnv(4, num_players=players, **options) for players in (2, 3, 4)]
+    model = MaskablePPO(
+        QuincunxMaskablePolicy,
+        tables[0],
+        policy_kwargs={"observer": tables[0].envs.observer, "width": 32, "depth": 8},
+        n_steps=8,
+        batch_size=32,
+        n_epochs=1,
+        seed=0,
+        device="cpu",
+    )
+    network = model.policy.mlp_extractor
+    assert isinstance(network, PolicyNetwork)
+    for env in tables:
+        before = network.multiples.weight.clone()
+        model.set_env(env)
+        model.learn(64)
+        assert (network.multiples.weight != before).any()
+        assert network.multiples.weight.isfinite().all()
+
+
+def test_the_network_has_no_announcements() -> None:
+    from quincunx_agents.torch.networks import PolicyNetwork
+
+    with pytest.raises(ValueError, match="plays without announcements"):
+        PolicyNetwork(Observer(Rules(num_players=2, simpleton=True), preview=True))
+
+
+# --- TorchRL ---------------------------------------------------------------------------------------------------------
+
+
+@in_torchrl
+def test_torchrl_sees_the_masks_and_resets_the_games_itself() -> None:
+    env = recipe("torchrl_ppo", "torchrl").make_env(3)
+    games = env.base_env._env
+    env.set_seed(SEED)
+    data = env.reset()
+    endings = 0
+    for _ in range(60):
+        assert data["action_mask"].dtype == torch.bool
+        np.testing.assert_array_equal(data["action_mask"].numpy(), games.action_masks())
+        np.testing.assert_array_equal(env.action_spec.mask.numpy(), games.action_masks())
+        step, data = env.step_and_maybe_reset(env.rand_action(data))
+        ended = step["next", "done"][:, 0]
+        assert not step["next", "action_mask"][ended].any(), "nothing is legal at the end"
+        assert data["action_mask"].any(dim=1).all(), "and a new game is dealt before the next action"
+        endings += int(ended.sum())
+    assert endings > 10
+    data["action"] = torch.tensor([forbidden(mask) for mask in data["action_mask"]])
+    with pytest.raises(IllegalAction):
+        env.step(data)
+
+
+@in_torchrl
+@of_pettingzoo
+def test_torchrls_pettingzoo_wrapper_sees_the_masks() -> None:
+    """Of the player to move; for the other it puts all 1 instead of the environment's all 0, and ``mask`` False."""
+    recipe("torchrl_ppo", "torchrl")
+    from torchrl.envs.libs.pettingzoo import PettingZooWrapper
+
+    game = quincunx_v0.env()
+    env = PettingZooWrapper(game, use_mask=True, seed=SEED)
+    for _ in range(3):
+        data = env.reset()
+        plays = 0
+        while not data["done"]:
+            for player in game.possible_agents:
+                to_move = player == game.agent_selection
+                assert data[player, "mask"].tolist() == [to_move]
+                expected = game.observe(player)["action_mask"] if to_move else np.ones(game.action_space(player).n)
+                np.testing.assert_array_equal(data[player, "action_mask"][0].numpy(), expected.astype(np.bool_))
+            data = env.step(env.rand_action(data))["next"]
+            plays += 1
+        assert plays > 10
+
+
+# --- Tianshou --------------------------------------------------------------------------------------------------------
+
+
+def test_tianshou_sees_the_masks() -> None:
+    module = recipe("tianshou_ppo", "tianshou")
+    from tianshou.env import DummyVectorEnv
+
+    envs = DummyVectorEnv([module.make_env] * 3)
+    envs.seed(SEED)
+    observations, _ = envs.reset()
+    rng = np.random.default_rng(SEED)
+    endings = 0
+    for _ in range(60):
+        masks = np.stack([observation["mask"] for observation in observations])
+        assert masks.dtype == np.bool_
+        np.testing.assert_array_equal(masks, [action_masks() for action_masks in envs.get_env_attr("action_masks")])
+        assert masks.any(axis=1).all()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        observations, _, ended, _, _ = envs.step(actions)
+        if ended.any():
+            observations[ended] = envs.reset(np.flatnonzero(ended))[0]
+            endings += int(ended.sum())
+    assert endings > 10
+    with pytest.raises(IllegalAction):
+        envs.step(np.array([forbidden(observation["mask"]) for observation in observations]))
+
+
+def test_tianshous_actor_policies_leave_masking_to_the_actor() -> None:
+    """The recipe's actor masks; the same policy with one that does not soon plays an illegal card."""
+    module = recipe("tianshou_ppo", "tianshou")
+    from quincunx_agents.torch.networks import PolicyNetwork
+    from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
+    from tianshou.data import Collector, CollectStats
+    from tianshou.env import DummyVectorEnv
+
+    class Unmasked(module.Actor):  # type: ignore[name-defined, misc]  # the module is imported by its name
+        def forward(self, obs: Any, state: Any = None, info: Any = None) -> Any:
+            return self.network.forward_actor(torch.as_tensor(obs.obs, dtype=torch.float32)), state
+
+    single = module.make_env()
+    network = PolicyNetwork(single.unwrapped.observer)
+    for actor, heeds in ((module.Actor(network), True), (Unmasked(network), False)):
+        policy = DiscreteActorPolicy(actor=actor, action_space=single.action_space)
+        collector = Collector[CollectStats](policy, DummyVectorEnv([module.make_env] * 4))
+        collector.reset()
+        if heeds:
+            assert collector.collect(n_step=200).n_collected_steps == 200
+        else:
+            with pytest.raises(IllegalAction):
+                collector.collect(n_step=200)
+
+
+def test_tianshous_pettingzoo_wrapper_sees_the_masks() -> None:
+    recipe("tianshou_ppo", "tianshou")
+    from tianshou.env import PettingZooEnv
+
+    game = quincunx_v0.env()
+    env = PettingZooEnv(game)
+    rng = np.random.default_rng(SEED)
+    for number in range(3):
+        observation, _ = env.reset(seed=SEED + number)
+        ended = False
+        while not ended:
+            assert observation["agent_id"] == game.agent_selection
+            expected = game.observe(game.agent_selection)["action_mask"]
+            np.testing.assert_array_equal(observation["mask"], expected.astype(np.bool_))
+            observation, _, ended, _, _ = env.step(rng.choice(np.flatnonzero(observation["mask"])))
+        assert not any(observation["mask"])

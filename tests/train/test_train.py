@@ -1,0 +1,261 @@
+"""Training runs: what they leave behind, how they go on after an interruption, and what they refuse."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+
+from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
+
+from quincunx_env.arena import evaluate  # noqa: E402
+from quincunx_env.quincunx.batch import Batch  # noqa: E402
+from quincunx_env.quincunx.observation import Observer  # noqa: E402
+from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from quincunx_env.quincunx.scoring import RATINGS  # noqa: E402
+from train.common import checkpoint  # noqa: E402
+from train.ppo import Arguments, Recorder, main  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+TINY: dict[str, Any] = {
+    "total_steps": 1024,
+    "num_envs": 16,
+    "rollout": 16,
+    "batch_size": 128,
+    "epochs": 2,
+    "eval_every": 512,
+    "eval_deals": 20,
+    "checkpoint_every": 256,
+    "test_deals": 50,
+    "threads": 1,
+    "progress": False,
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def weights(run: str) -> dict[str, Any]:
+    content: dict[str, Any] = checkpoint.load(Path("runs") / run / "checkpoint.pt")["policy"]
+    return content
+
+
+def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
+    main(Arguments(name="tiny", **TINY))
+    folder = Path("runs/tiny")
+    results = json.loads((folder / "evaluation.json").read_text())
+    assert list(results) == ["uniform", "greedy", "trained"]
+    for result in results.values():
+        assert set(result) == {"mean", "ci95", "lost", "classes", "deals"}
+        assert result["deals"] == 50
+        assert result["ci95"][0] < result["mean"] < result["ci95"][1]
+        assert list(result["classes"]) == list(RATINGS)
+        assert sum(result["classes"].values()) == pytest.approx(1)
+        assert result["classes"]["lost"] == result["lost"]
+    assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+    assert list((folder / "tensorboard").iterdir())
+    assert "| trained | 50 |" in capsys.readouterr().out
+    assert not list(folder.glob(".*")), "no unfinished file stays behind"
+
+
+def test_the_saved_model_opens_in_stable_baselines3() -> None:
+    from sb3_contrib import MaskablePPO
+
+    main(Arguments(name="tiny", **TINY))
+    model = MaskablePPO.load("runs/tiny/model.zip", device="cpu")
+    assert_same(model.policy.state_dict(), weights("tiny"))
+
+
+def test_the_saved_weights_play_the_same_without_it() -> None:
+    import quincunx_agents
+
+    main(Arguments(name="tiny", **TINY))
+    agent = quincunx_agents.load("runs/tiny/tiny.safetensors")
+    result = json.loads(Path("runs/tiny/evaluation.json").read_text())["trained"]
+    assert evaluate(agent, TINY["test_deals"]).to_json() == result
+
+
+def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:
+    main(Arguments(name="tiny", **TINY))
+    main(Arguments(name="tiny", **TINY))
+    assert_same(weights("tiny"), weights("tiny-1"))
+    assert Path("runs/tiny/evaluation.json").read_text() == Path("runs/tiny-1/evaluation.json").read_text()
+    main(Arguments(name="other", **TINY | {"seed": 1}))
+    one, other = weights("tiny"), weights("other")
+    assert not all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    main(Arguments(name="straight", **TINY))
+    save = Recorder.save
+
+    def save_and_stop(self: Recorder) -> None:
+        save(self)
+        if self.num_timesteps >= 512:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recorder, "save", save_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        main(Arguments(name="split", **TINY))
+    monkeypatch.setattr(Recorder, "save", save)
+    np.random.seed(99)  # noqa: NPY002  the generators of the new process are anywhere
+    torch.manual_seed(99)
+    main(Arguments(name="split", resume=True, **TINY))
+    assert_same(weights("straight"), weights("split"))
+    one, other = (json.loads(Path(f"runs/{name}/evaluation.json").read_text()) for name in ("straight", "split"))
+    assert one == other
+    histories = [checkpoint.load(Path("runs") / name / "checkpoint.pt")["history"] for name in ("straight", "split")]
+    assert histories[0] == histories[1]
+
+
+def test_a_finished_run_can_be_resumed_with_a_larger_budget() -> None:
+    main(Arguments(name="tiny", **TINY))
+    main(Arguments(name="tiny", resume=True, **TINY | {"total_steps": 1536}))
+    assert checkpoint.load(Path("runs/tiny/checkpoint.pt"))["steps"] == 1536
+
+
+def test_a_killed_run_loses_no_more_than_the_steps_since_its_last_checkpoint() -> None:
+    """Killed without warning, at moments that hit rollouts, updates and the writing of checkpoints alike."""
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in TINY.items() if name not in ("progress",)]
+    command = [sys.executable, "-m", "train.ppo", "--name=killed", "--no-progress", *flags, "--total-steps=1000000"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    path = Path("runs/killed/checkpoint.pt")
+    reached = 0
+    for pause in (0.0, 0.13, 0.37):
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+            before = path.stat().st_mtime_ns if path.exists() else 0
+            deadline = time.monotonic() + 300
+            while not path.exists() or path.stat().st_mtime_ns == before:
+                assert process.poll() is None, process.stderr and process.stderr.read().decode()
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            time.sleep(pause)
+            process.send_signal(signal.SIGKILL)
+        steps = checkpoint.load(path)["steps"]
+        assert steps > reached, "every checkpoint is whole, and later than the one resumed from"
+        assert steps % TINY["checkpoint_every"] == 0
+        reached = steps
+        command = [*command[:-1], command[-1], *(() if "--resume" in command else ("--resume",))]
+
+
+def test_resuming_needs_a_checkpoint_and_the_same_arguments() -> None:
+    with pytest.raises(checkpoint.CheckpointError, match=r"no checkpoint at .*start again without --resume"):
+        main(Arguments(name="nothing", resume=True, **TINY))
+    main(Arguments(name="tiny", **TINY))
+    with pytest.raises(SystemExit, match=r"seed=0 \(now 5\).*resume it with the same"):
+        main(Arguments(name="tiny", resume=True, **TINY | {"seed": 5}))
+
+
+def test_the_play_network_needs_the_preview() -> None:
+    with pytest.raises(SystemExit, match="--policy mlp"):
+        main(Arguments(name="blind", preview=False, **TINY))
+
+
+def test_a_plain_network_trains_on_the_plain_observation() -> None:
+    results = main(Arguments(name="plain", policy="mlp", preview=False, **TINY))
+    assert len(results["trained"].scores) == 50
+
+
+# --- Checkpoints -----------------------------------------------------------------------------------------------------
+
+
+def test_every_damage_to_a_checkpoint_is_noticed_or_harmless() -> None:
+    content = {"weights": torch.arange(5000.0), "steps": 7, "note": "text"}
+    path = Path("checkpoint.pt")
+    checkpoint.save(path, content)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    noticed = 0
+    for position in rng.integers(len(whole), size=200):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            loaded = checkpoint.load(path)
+        except checkpoint.CheckpointError:
+            noticed += 1
+        else:
+            assert torch.equal(loaded.pop("weights"), content["weights"])
+            assert loaded == {"steps": 7, "note": "text"}
+    assert noticed > 150
+    for length in (0, 1, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(checkpoint.CheckpointError, match="start again without --resume"):
+            checkpoint.load(path)
+
+
+class Malice:
+    """Unpickling this would create a file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path("executed"),)
+
+
+def test_loading_a_checkpoint_executes_no_code() -> None:
+    torch.save({"policy": Malice()}, "foreign.pt")
+    with pytest.raises(checkpoint.CheckpointError, match=r"foreign\.pt"):
+        checkpoint.load(Path("foreign.pt"))
+    assert not Path("executed").exists()
+
+
+def test_a_checkpoint_of_something_else_is_refused() -> None:
+    Path("runs/tiny").mkdir(parents=True)
+    arguments = Arguments(name="tiny", **TINY)
+    checkpoint.save(Path("runs/tiny/checkpoint.pt"), {"arguments": vars(arguments), "policy": {}})
+    with pytest.raises(checkpoint.CheckpointError, match="does not fit"):
+        main(Arguments(name="tiny", resume=True, **TINY))
+
+
+def test_a_write_that_fails_leaves_the_old_file() -> None:
+    path = Path("file.txt")
+    checkpoint.write_atomically(path, lambda unfinished: unfinished.write_text("old"))
+
+    def fail(unfinished: Path) -> None:
+        unfinished.write_text("ne")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert [file.name for file in Path.cwd().iterdir()] == ["file.txt"]
+
+
+# --- The network -----------------------------------------------------------------------------------------------------
+
+
+def test_the_network_starts_from_uniform_play() -> None:
+    observer = Observer(Rules(), preview=True)
+    batch = Batch(Rules(), 8)
+    batch.reset(seed=0)
+    flat = torch.from_numpy(observer.flatten(observer.observe_batch(batch))).float()
+    logits, values = PolicyNetwork(observer)(flat)
+    assert logits.shape == (8, 576)
+    assert values.shape == (8, 1)
+    assert not logits.any()
+
+
+@pytest.mark.slow
+def test_training_reaches_a_mean_of_100() -> None:
+    """A quarter of the default budget is enough for what the default run promises."""
+    results = main(Arguments(name="slow", total_steps=400_000, progress=False, threads=1))
+    trained = results["trained"]
+    print(f"mean {trained.mean:.1f}, 95 % interval {trained.ci95}, lost {trained.lost.mean():.1%}")
+    assert trained.mean >= 100
+    assert trained.lost.mean() <= 0.04
