@@ -8,7 +8,7 @@ from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.notation import BaseNotation
-from quincunx_env.core.observation import Observer
+from quincunx_env.core.observation import BaseObserver
 from quincunx_env.core.scene import Scene, ScoredPlay
 
 
@@ -31,9 +31,9 @@ class GameSpec:
     """One game in plain Python."""
     Batch: type[BaseBatch[Any, Any]]
     """Many games in NumPy arrays."""
-    Observer: type[Observer]
+    Observer: type[BaseObserver[Any, Any, Any]]
     """Observations and masks; their shapes depend on the rules."""
-    PaddedObserver: type[Observer] | None
+    PaddedObserver: type[BaseObserver[Any, Any, Any]] | None
     """Observations and masks of the same shape under all rules; None where ``Observer`` has that already."""
     notation: BaseNotation[Any]
     """How actions and positions are written."""
