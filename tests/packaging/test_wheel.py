@@ -1,0 +1,177 @@
+"""The wheel works in an empty environment, outside any checkout: ``make test-wheel``.
+
+It is built and installed with the extras ``arena`` and ``play``; the commands of the README then run in another folder.
+"""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+import venv
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quincunx_env.policies import registered_policies
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.wheel
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+"""Nothing that could lead back to the checkout."""
+
+
+class Installed:
+    """An environment of its own with the wheel in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+        subprocess.run(build, check=True, env=ENVIRONMENT)
+        [self.wheel] = folder.glob("*.whl")
+        venv.create(folder / "venv", with_pip=True)
+        self.python = folder / "venv" / "bin" / "python"
+        wanted = [f"{self.wheel}[arena,play]", "--constraint", str(ROOT / "constraints.txt")]
+        subprocess.run([self.python, "-m", "pip", "install", "--quiet", *wanted], check=True, env=ENVIRONMENT)
+
+    def run(self, *arguments: str) -> str:
+        """What Python prints for these arguments, in a folder far from the checkout.
+
+        Raises:
+            AssertionError: if it fails, with all that it printed.
+        """
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir(exist_ok=True)
+        command = [str(self.python), "-W", "error", *arguments]
+        done = subprocess.run(command, cwd=elsewhere, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """The wheel in an empty environment."""
+    yield Installed(tmp_path_factory.mktemp("wheel"))
+
+
+def test_what_the_wheel_holds(installed: Installed) -> None:
+    names = zipfile.ZipFile(installed.wheel).namelist()
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"quincunx_env", "quincunx_agents"}
+    weights = {Path(name).name for name in names if name.endswith(".safetensors")}
+    assert weights == {"solitaire-v0.safetensors", "players-v0.safetensors", "spiral-v0.safetensors"}
+    assert {"quincunx_env/py.typed", "quincunx_agents/py.typed", "quincunx_env/oracle/benchmark.csv"} <= {*names}
+    for module in ("quincunx_env", "quincunx_agents"):
+        where = installed.run("-c", f"import {module}; print({module}.__file__)")
+        assert where.startswith(str(installed.folder))
+
+
+def test_policies_are_evaluated_by_name(installed: Installed) -> None:
+    table = installed.run(
+        *("-m", "quincunx_env.arena", "evaluate", "value", "heuristic-v0", "greedy"),
+        *("--deals", "100", "--workers", "1"),
+    )
+    means = {row.split(" | ")[0].strip("| "): row.split(" | ")[2] for row in table.splitlines() if " | 100 | " in row}
+    assert float(means["value"]) > float(means["heuristic-v0"]) > float(means["greedy"])
+
+
+def test_every_registered_policy_can_be_resolved(installed: Installed) -> None:
+    program = "from quincunx_env.policies import *; print(*(resolve(name) and name for name in registered_policies()))"
+    assert installed.run("-c", program).split() == [*registered_policies()]
+
+
+def test_a_policy_of_ones_own_is_compared(installed: Installed) -> None:
+    program = """
+from quincunx_env.arena import compare
+
+def mine(observation, mask, rng):
+    return mask.argmax(axis=1)
+
+print(compare([mine, "heuristic-v0"], deals=4).win_rate().value)
+"""
+    assert float(installed.run("-c", program)) < 0.5
+
+
+def test_a_learner_plays_against_a_policy_by_name(installed: Installed) -> None:
+    program = """
+import gymnasium, quincunx_env
+
+env = gymnasium.make("Quincunx/VsOpponents-v0", opponents="heuristic-v0")
+observation, info = env.reset(seed=0)
+terminated = False
+while not terminated:
+    action = env.action_space.sample(mask=info["action_mask"])
+    observation, reward, terminated, truncated, info = env.step(action)
+print(len(info["totals"]))
+"""
+    assert installed.run("-c", program).split() == ["2"]
+
+
+def test_the_welcome_names_agents_and_extras(installed: Installed) -> None:
+    text = installed.run("-m", "quincunx_env")
+    assert all(name in text for name in registered_policies())
+    assert "arena     installed" in text
+    assert "play      installed" in text
+
+
+def test_play_finds_its_opponent_and_its_adviser(installed: Installed) -> None:
+    """A real terminal: it shows the opponent's name, and a key asks the adviser for a hint."""
+    program = """
+from quincunx_env import Rules
+from quincunx_env.play.session import Session, adviser_of, seated
+
+rules = Rules(num_players=2)
+session = Session(rules, seated(rules), adviser=adviser_of(rules))
+print(*session.names, session.advise() is not None)
+"""
+    assert installed.run("-c", program).split() == ["human", "heuristic-v0", "True"]
+    leader, follower = pty.openpty()
+    command = [str(installed.python), "-m", "quincunx_env.play", "--num-players", "2", "--seed", "0"]
+    process = subprocess.Popen(
+        command,
+        cwd=installed.folder,
+        env=ENVIRONMENT | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    shown, start = b"", time.monotonic()
+    while b"heuristic-v0" not in shown and time.monotonic() < start + 60 and process.poll() is None:
+        if select.select([leader], [], [], 1)[0]:
+            shown += os.read(leader, 65536)
+    process.terminate()
+    process.wait(30)
+    assert b"heuristic-v0" in shown, shown.decode(errors="replace")[-2000:]
+
+
+def test_the_policy_network_trains_from_the_wheel(installed: Installed) -> None:
+    """`quincunx_agents.torch` needs the extra ``train``, taken from the environment of the tests to save its download."""
+    pytest.importorskip("sb3_contrib")
+    target = installed.folder / "target"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target, installed.wheel]
+    subprocess.run(install, check=True, env=ENVIRONMENT)
+    program = """
+from sb3_contrib import MaskablePPO
+import quincunx_agents
+from quincunx_agents.torch import QuincunxMaskablePolicy
+from quincunx_env.adapters.sb3 import SolitaireVecEnv
+
+env = SolitaireVecEnv(8, observation="flat", preview=True)
+policy = {"observer": env.envs.observer}
+MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs=policy, n_steps=16, batch_size=64).learn(128)
+print(quincunx_agents.__file__)
+"""
+    trained = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=installed.folder,
+        env=ENVIRONMENT | {"PYTHONPATH": str(target)},
+        capture_output=True,
+        text=True,
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert trained.stdout.startswith(str(target))
