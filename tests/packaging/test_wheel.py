@@ -11,7 +11,6 @@ import sys
 import time
 import venv
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,9 +53,9 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel in an empty environment."""
-    yield Installed(tmp_path_factory.mktemp("wheel"))
+    return Installed(tmp_path_factory.mktemp("wheel"))
 
 
 def test_what_the_wheel_holds(installed: Installed) -> None:
@@ -150,10 +149,20 @@ print(*session.names, session.advise() is not None)
 
 
 def test_the_policy_network_trains_from_the_wheel(installed: Installed) -> None:
-    """`quincunx_agents.torch` needs the extra ``train``, taken from the environment of the tests to save its download."""
+    """`quincunx_agents.torch` needs the extra ``train``; PyTorch is taken from the environment of the tests."""
     pytest.importorskip("sb3_contrib")
     target = installed.folder / "target"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target, installed.wheel]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        str(target),
+        str(installed.wheel),
+    ]
     subprocess.run(install, check=True, env=ENVIRONMENT)
     program = """
 from sb3_contrib import MaskablePPO
