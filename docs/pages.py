@@ -177,7 +177,7 @@ ENVIRONMENTS = {
         (SolitaireVectorEnv, GamesVectorEnv, SolitaireEnv),
         (SolitaireVectorEnv,),
     ),
-    "learner": Page(
+    "vs_opponents": Page(
         "One learner among opponents",
         "import gymnasium, quincunx_env\nfrom quincunx_agents.greedy import greedy  # from a checkout\n\n"
         'env = gymnasium.make("Quincunx/VsOpponents-v0", opponents=greedy, num_players=2)',
@@ -249,12 +249,12 @@ MODULE = """
 MODULES = {
     "games": (
         "Games and engines",
-        "`quincunx_env` itself offers most of these names. The spiral game's modules are those of "
-        "[Quincunx](quincunx.md) in small.",
-        ("games", "render", "yardstick", "spiral."),
+        "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
+        "[Quincunx](quincunx.md).",
+        ("registry", "policies", "render", "oracle", "spiral."),
     ),
     "quincunx": ("Quincunx", "[The rules](../../RULES.md#part-1--quincunx) as code.", ("quincunx.",)),
-    "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.session", "record", "text")),
+    "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.session", "notation.")),
     "core": (
         "What games have in common",
         "Bookkeeping of rounds, seats, seeds and copies; observations; what a policy is. "
@@ -269,7 +269,7 @@ MODULES = {
     "arena": (
         "The arena's functions",
         "[Measuring policies](../arena.md) shows how they go together.",
-        ("arena", "arena.games"),
+        ("arena", "arena.matches"),
     ),
 }
 """Pages in ``docs/api``: title, what is said of them, and what is told there: a module, a package with ``__all__``, or

@@ -53,7 +53,7 @@ from quincunx_env.core.deal import Domain
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.envs.common import end_rewards
+from quincunx_env.envs.rewards import end_rewards
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
 from train.common import checkpoint

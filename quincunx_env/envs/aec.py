@@ -12,7 +12,9 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Mask
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.envs.common import METADATA, REWARDS, DealSequence, EnvCodec, Game, check_option, margin, outcome
+from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.envs.common import METADATA, DealSequence, Game, check_option
+from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.render import Frame, Renderer
 
 
@@ -32,7 +34,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     ## Rewards
     ``reward="margin"`` (default): points less the mean of the others', ``"points"``, or ``"outcome"`` at the end
-    (`quincunx_env.envs.common.REWARDS`).
+    (`quincunx_env.envs.rewards.REWARDS`).
 
     ## End
     All agents terminate together. The last infos hold ``score`` (the total of the agent), and ``seed`` and ``game``,

@@ -10,7 +10,9 @@ from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.resample import resample
-from quincunx_env.envs.common import REWARDS, Batch, EnvCodec, check_option, end_rewards, step_rewards
+from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.envs.common import Batch, check_option
+from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.registry import make_rules, spec_of
 
 
@@ -71,7 +73,7 @@ class BatchedGames:
     Args:
         num_games: B.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
-        reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
+        reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
         observation: ``"flat"`` or ``"pieces"``.
         preview: observe what every legal play would bring.
         padded: observations and actions have one layout under all rules of the game

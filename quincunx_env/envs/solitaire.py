@@ -13,7 +13,8 @@ from gymnasium.vector import AutoresetMode
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.envs.common import METADATA, DealSequence, EnvCodec, Info, check_option, reset_options
+from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.envs.common import METADATA, DealSequence, Info, check_option, reset_options
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
@@ -77,7 +78,6 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
             (`quincunx_env.quincunx.padded`).
         illegal: what an illegal action does: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends
             the round as lost.
-        reward: ``"points"``, the only one the solitaire knows.
         lost_value: what a lost round is worth.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need pygame.
@@ -97,11 +97,10 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
-        reward: Literal["points"] = "points",
         lost_value: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
-        check_solitaire_options(reward, lost_value)
+        check_lost_value(lost_value)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
         self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded)
@@ -242,13 +241,12 @@ class SolitaireVectorEnv(GamesVectorEnv):
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         illegal: Literal["raise", "lose"] = "raise",
-        reward: Literal["points"] = "points",
         lost_value: float = 0.0,
         render_mode: str | None = None,
     ) -> None:
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 plays")
-        check_solitaire_options(reward, lost_value)
+        check_lost_value(lost_value)
         rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
         codec = EnvCodec(rules, observation, preview, actions, illegal, padded)
         super().__init__(Batch(rules, num_envs), codec, autoreset_mode, copy, render_mode)
@@ -281,12 +279,11 @@ class SolitaireVectorEnv(GamesVectorEnv):
         return dict(zip(_FINAL, values, strict=True))
 
 
-def check_solitaire_options(reward: str, lost_value: float) -> None:
-    """Refuse what the solitaire does not know.
+def check_lost_value(lost_value: float) -> None:
+    """Check the option ``lost_value``.
 
     Raises:
-        ValueError: naming the option and what is allowed.
+        ValueError: if it is not a finite number.
     """
-    check_option("reward", reward, "points")
     if not isinstance(lost_value, int | float) or not math.isfinite(lost_value):
         raise ValueError(f"lost_value must be a finite number, got {lost_value!r}")

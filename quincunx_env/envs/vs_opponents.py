@@ -10,9 +10,12 @@ from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, REWARDS, EnvCodec, Game, Info, check_option, end_rewards, step_rewards
+from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.envs.codec import EnvCodec
+from quincunx_env.envs.common import METADATA, Game, Info, check_option
+from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv
+from quincunx_env.policies import resolve
 from quincunx_env.registry import make_observer, make_rules, spec_of
 from quincunx_env.render import Frame, Renderer
 
@@ -59,7 +62,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         pool: instead of ``opponents``: policies of which each game draws one for all other seats; `set_pool` changes
             it.
         seat: the learner's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
-        reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.common.REWARDS`.
+        reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
         illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the game.
         illegal_reward: what the learner then gets.
         options: those of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by
@@ -80,8 +83,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         num_envs: int = 1,
         *,
         game: str = "quincunx",
-        opponents: Policy | Sequence[Policy] | None = None,
-        pool: Sequence[Policy] | None = None,
+        opponents: Agent | str | Sequence[Agent | str] | None = None,
+        pool: Sequence[Agent | str] | None = None,
         seat: int | Literal["rotate"] = "rotate",
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["pieces", "flat"] = "pieces",
@@ -104,15 +107,19 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         num_players = rules.num_players
         super().__init__(spec_of(rules).Batch(rules, num_envs), codec, autoreset_mode, copy, render_mode)
         self._pooled = pool is not None
+        agents: Sequence[Agent | str]
         if pool is not None:
-            self.policies = list(pool)
-        else:
-            self.policies = list(opponents) if isinstance(opponents, Sequence) else [opponents] * (num_players - 1)  # type: ignore[list-item]
-        self._chances: npt.NDArray[np.float64] | None = None
-        if self._pooled and not self.policies:
+            agents = pool
+        elif isinstance(opponents, Sequence) and not isinstance(opponents, str):
+            agents = opponents
+        elif opponents is not None:
+            agents = [opponents] * (num_players - 1)
+        if self._pooled and not agents:
             raise ValueError("pool must hold at least one policy")
-        if not self._pooled and len(self.policies) != num_players - 1:
-            raise ValueError(f"{num_players - 1} opponents are needed, got {len(self.policies)}")
+        if not self._pooled and len(agents) != num_players - 1:
+            raise ValueError(f"{num_players - 1} opponents are needed, got {len(agents)}")
+        self.policies = [policy_for(resolve(agent), rules) for agent in agents]
+        self._probabilities: npt.NDArray[np.float64] | None = None
         self.reward = reward
         self.illegal_reward = illegal_reward
         self.fixed_seat = None if seat == "rotate" else seat
@@ -124,30 +131,33 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         """Rewards from before the learner's first decision."""
         self._opponents_see = make_observer(rules, preview=True)
 
-    def set_pool(self, policies: Sequence[Policy], chances: npt.ArrayLike | None = None) -> None:
-        """Let the games that are dealt from now on draw from these policies.
+    def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
+        """Replace the pool; games dealt from now on sample from it.
 
-        Games in progress go on with the policy of the number that they drew: a pool may grow and change its members,
-        but not shrink. A snapshot of the state does not hold the pool.
+        A game in progress continues with the policy of the index that it drew, so that a pool may grow and change its
+        members, but not shrink. `get_state` does not include the pool.
 
         Args:
-            policies: the pool.
-            chances: how likely each of them is drawn, [len(policies)], adding up to 1; None: all alike.
+            policies: the new pool.
+            probabilities: of each policy, [len(policies)], with sum 1; None for the uniform distribution.
 
         Raises:
-            ValueError: if there was no pool, if it would shrink, or for chances that are none; nothing has changed
-                then.
+            ValueError: if the environment was made without a pool, if the pool would shrink, if a policy cannot be
+                found, or if ``probabilities`` is no distribution; nothing has changed then.
         """
         if not self._pooled:
-            raise ValueError("this environment was made with opponents: make it with pool= to change whom it meets")
+            raise ValueError("this environment was made with opponents=: make it with pool= to change the opponents")
         if len(policies) < len(self.policies):
             raise ValueError(f"games in progress may need all {len(self.policies)} policies, got {len(policies)}")
-        given = None if chances is None else np.asarray(chances, np.float64)
+        given = None if probabilities is None else np.asarray(probabilities, np.float64)
         if given is not None:
             if given.shape != (len(policies),) or not (given >= 0).all() or not np.isclose(given.sum(), 1):
-                raise ValueError(f"chances must be {len(policies)} numbers from 0 on that add up to 1, got {chances!r}")
+                raise ValueError(
+                    f"probabilities must be {len(policies)} numbers from 0 on that add up to 1, got {probabilities!r}"
+                )
             given = given / given.sum()
-        self.policies, self._chances = list(policies), given
+        self.policies = [policy_for(resolve(policy), self.rules) for policy in policies]
+        self._probabilities = given
 
     def _seats(self) -> Ints:
         return self.seat
@@ -158,8 +168,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         if self._pooled:
             drawn = (
                 self.np_random.integers(len(self.policies), size=len(rows))
-                if self._chances is None
-                else self.np_random.choice(len(self.policies), len(rows), p=self._chances)
+                if self._probabilities is None
+                else self.np_random.choice(len(self.policies), len(rows), p=self._probabilities)
             )
             self.who[rows] = drawn[:, None]
         else:

@@ -830,7 +830,6 @@ def test_no_deal_at_all_is_the_seeded_one(door: type[Door]) -> None:
         ({"observation": "vector"}, "observation must be one of 'pieces', 'flat', got 'vector'"),
         ({"actions": "both"}, "actions must be one of 'joint', 'factored'"),
         ({"illegal": "ignore"}, "illegal must be one of 'raise', 'lose'"),
-        ({"reward": "margin"}, "reward must be one of 'points'"),
         ({"render_mode": "rgb"}, "render_mode must be one of None, 'ansi', 'rgb_array'"),
         ({"edge_contact": 1}, "edge_contact must be True or False, got 1"),
         ({"pawns": "yes"}, "pawns must be True or False"),
@@ -846,7 +845,7 @@ def test_wrong_options_are_named(door: type[Door], options: Options, match: str)
 
 
 @pytest.mark.parametrize("door", [SolitaireEnv, SolitaireVectorEnv])
-@pytest.mark.parametrize("option", ["num_players", "simpleton", "match", "start", "mask"])
+@pytest.mark.parametrize("option", ["num_players", "simpleton", "match", "start", "mask", "reward"])
 def test_unknown_options_are_refused(door: type[Door], option: str) -> None:
     """Also those of the games for several players."""
     options: Options = {option: 1}

@@ -162,6 +162,23 @@ def test_a_pool_is_sampled_for_each_game() -> None:
     same(before, envs.who)
 
 
+def test_opponents_and_pools_are_policies_or_their_names() -> None:
+    """The names of `quincunx_env.policies`; a policy factory makes its policy for the rules of the environment."""
+
+    class Factory:
+        def for_rules(self, rules: Any) -> Any:
+            assert rules.num_players == 3
+            return greedy
+
+    given: list[Any] = [greedy, "greedy", "quincunx_agents.greedy:greedy", Factory()]
+    for opponents in (*given, given[:2]):
+        assert VsOpponentsVectorEnv(2, opponents=opponents, num_players=3).policies == [greedy, greedy]
+    envs = VsOpponentsVectorEnv(2, pool=given[:2], num_players=3)
+    envs.set_pool(given)
+    assert envs.policies == [greedy] * 4
+    assert gymnasium.make("Quincunx/VsOpponents-v0", opponents="heuristic-v0").reset(seed=0)[1]["action_mask"].any()
+
+
 def test_the_pool_can_change_while_it_plays() -> None:
     """New members are met in games that are dealt afterwards, as likely as is said, and the last info names them."""
     asked: list[int] = []
@@ -192,7 +209,7 @@ def test_the_pool_can_change_while_it_plays() -> None:
     ("policies", "chances", "match"),
     [
         ([greedy], None, "may need all 2 policies, got 1"),
-        ([greedy, lowest], [1.0], "chances must be 2 numbers"),
+        ([greedy, lowest], [1.0], "probabilities must be 2 numbers"),
         ([greedy, lowest], [1.5, -0.5], "numbers from 0 on"),
         ([greedy, lowest], [0.5, 0.4], "add up to 1"),
         ([greedy, lowest], [float("nan"), 1.0], "add up to 1"),
@@ -270,6 +287,7 @@ def test_illegal_actions() -> None:
         ({"opponents": greedy, "num_players": 1}, "num_players must be one of 2, 3, 4"),
         ({"opponents": greedy, "seat": 2}, "seat must be one of 'rotate', 0, 1"),
         ({"opponents": greedy, "reward": "score"}, "reward must be one of"),
+        ({"opponents": "nobody-v0"}, "unknown policy 'nobody-v0'"),
         ({"opponents": greedy, "simpleton": True, "actions": "factored"}, "'factored' has no announcements"),
     ],
 )

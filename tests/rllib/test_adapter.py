@@ -21,7 +21,7 @@ from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
 from quincunx_env.adapters.rllib import APART, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
-from quincunx_env.envs.common import margin, outcome
+from quincunx_env.envs.rewards import margin, outcome
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from quincunx_env.registry import make_rules, spec_of

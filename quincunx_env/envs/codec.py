@@ -1,0 +1,131 @@
+"""Encoding of observations, actions and masks at the boundary of an environment."""
+
+from operator import index
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Flat, Mask, Pieces
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.common import Batch, Game, check_option
+from quincunx_env.registry import make_observer
+
+
+class EnvCodec:
+    """How an environment spells observations, actions and masks.
+
+    Args:
+        rules: which game.
+        observation: ``"pieces"`` or ``"flat"``.
+        preview: observe what every legal play would bring.
+        actions: ``"joint"`` or ``"factored"``.
+        illegal: ``"raise"`` or ``"lose"``.
+        padded: observations and actions have one layout under all rules of the game.
+
+    Raises:
+        ValueError: for any other.
+    """
+
+    def __init__(
+        self,
+        rules: BaseRules,
+        observation: str,
+        preview: bool,
+        actions: str = "joint",
+        illegal: str = "raise",
+        padded: bool = False,
+    ) -> None:
+        check_option("observation", observation, "pieces", "flat")
+        check_option("preview", preview, False, True)
+        check_option("actions", actions, "joint", "factored")
+        check_option("illegal", illegal, "raise", "lose")
+        check_option("padded", padded, False, True)
+        self.rules = rules
+        self.observer = make_observer(rules, preview, padded)
+        if actions == "factored" and not self.observer.factors:
+            raise ValueError("actions='factored' has no announcements, and needs a cell to choose: use 'joint' here")
+        self.flat = observation == "flat"
+        self.factored = actions == "factored"
+        self.renumbers = self.observer.num_actions != rules.num_actions
+        self.lose_on_illegal = illegal == "lose"
+        self.factors = self.observer.factors or (0, 0)
+        self.mask_size = sum(self.factors) if self.factored else self.observer.num_actions
+
+    def observation_space(self) -> spaces.Space[Any]:
+        """Space of one observation."""
+        return self.observer.flat_space() if self.flat else self.observer.dict_space()
+
+    def action_space(self) -> spaces.Space[Any]:
+        """Space of one action."""
+        return spaces.MultiDiscrete(list(self.factors)) if self.factored else spaces.Discrete(self.observer.num_actions)
+
+    def encode(self, pieces: Pieces) -> Pieces | Flat:
+        """Pieces as the environment shows them."""
+        return self.observer.flatten(pieces) if self.flat else pieces
+
+    def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
+        """What a seat of a game observes."""
+        return self.observer.observe_flat(game, seat) if self.flat else self.observer.observe(game, seat)
+
+    def mask(self, game: Game) -> Mask:
+        """The mask of the seat to move, int8 [mask_size]."""
+        return self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
+
+    def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
+        """The masks of the seats to move, bool [B, mask_size]."""
+        return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
+
+    def decode_action(self, action: Any) -> int:
+        """An action as the engines number it.
+
+        Raises:
+            IllegalAction: if it is not an action of the space; nothing has changed then.
+        """
+        try:
+            if not self.factored:
+                number = index(action)
+            else:
+                (card, cell), (cards, cells) = map(index, action), self.factors
+                number = card * cells + cell if 0 <= card < cards and 0 <= cell < cells else -1
+        except (TypeError, ValueError):
+            raise IllegalAction(f"an action of {self.action_space()} is needed, got {action!r}") from None
+        if self.renumbers:
+            known = 0 <= number < self.observer.num_actions
+            number = int(self.observer.to_engine(np.array([number]))[0]) if known else -1
+        if number < 0 and (self.factored or self.renumbers):  # other numbers are the game's to refuse
+            raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space()} is needed")
+        return number
+
+    def decode_actions(self, actions: Any, live: Bools) -> Ints:
+        """Actions as the engines number them, int64 [n]; -1 where they have none.
+
+        Args:
+            actions: integers [n] or, factored, [n, 2].
+            live: bool [n], where an action is needed.
+
+        Raises:
+            IllegalAction: if they are of another shape or kind or, unless ``illegal`` is ``"lose"``, if one is
+                out of range.
+        """
+        array = np.asarray(actions)
+        shape = (len(live), 2) if self.factored else (len(live),)
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise IllegalAction(
+                f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
+            )
+        joint = array.astype(np.int64, copy=False)
+        if self.factored:
+            (card, cell), (cards, cells) = joint.T, self.factors
+            outside = (card < 0) | (card >= cards) | (cell < 0) | (cell >= cells)
+            joint = np.where(outside, -1, card * cells + cell)
+        engine = self.observer.to_engine(joint)
+        if not self.lose_on_illegal and (wrong := live & (engine < 0)).any():
+            row = int(wrong.argmax())
+            raise IllegalAction(
+                f"game {row}: action {array[row].tolist()} is out of range: "
+                f"an action of {self.action_space()} is needed"
+            )
+        return engine
