@@ -18,10 +18,10 @@ import torch
 import tyro
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks import value
+from quincunx_agents.torch import ValueNetwork
 from torch import Tensor, nn
 
 from train.common.checkpoint import write_atomically
-from train.selfplay import Network
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Arguments:
 class Choice(nn.Module):
     """The network with the mask as an input."""
 
-    def __init__(self, network: Network, players: int) -> None:
+    def __init__(self, network: ValueNetwork, players: int) -> None:
         super().__init__()
         self.network = network
         self.register_buffer("shares", torch.from_numpy(value.shares(players).copy()))
@@ -52,11 +52,11 @@ class Choice(nn.Module):
         return worth, worth.argmax(dim=1)
 
 
-def network_of(found: value.Network) -> Network:
-    """The module that `train.selfplay` trains, with these weights."""
+def network_of(found: value.Network) -> ValueNetwork:
+    """The torch module with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.weights.items()}
     layout = value.feature_module_of(value.FORMS[found.forms[0]]).LAYOUT
-    network = Network(layout, len(weights["sets.0.0.bias"]), len(weights["whole.0.bias"]))
+    network = ValueNetwork(layout, len(weights["sets.0.0.bias"]), len(weights["whole.0.bias"]))
     network.load_state_dict(weights)
     return network
 

@@ -25,8 +25,8 @@ import torch
 import tyro
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.policy import save_weights
-from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
-from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_agents.torch import PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.uniform import uniform
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -171,7 +171,7 @@ def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
         clip_range=arguments.clip_range,
         ent_coef=arguments.entropy,
         # The value is in points, its error in squared points: bring it to the size of the policy's loss.
-        vf_coef=0.5 / VALUE_SCALE**2,
+        vf_coef=0.5 / RETURN_SCALE**2,
         seed=arguments.seed,
         device="cpu",
     )

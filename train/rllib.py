@@ -33,7 +33,7 @@ import ray
 import torch
 import tyro
 from quincunx_agents.networks.policy import Network, PolicyNetworkAgent, save_weights
-from quincunx_agents.torch.networks import VALUE_SCALE
+from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -253,7 +253,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
         grad_clip=arguments.grad_clip,
         grad_clip_by="global_norm",
         # The value is in points, its error in squared points: bring it to the size of the policy's loss.
-        vf_loss_coeff=0.5 / VALUE_SCALE**2,
+        vf_loss_coeff=0.5 / RETURN_SCALE**2,
         vf_clip_param=float("inf"),
         use_kl_loss=False,
     )

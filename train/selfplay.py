@@ -41,9 +41,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import tyro
-from quincunx_agents.afterstates import SEATS, Bools, Floats, Ints, Layout, Plays
+from quincunx_agents.afterstates import SEATS, Bools, Floats, Ints, Plays
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import FORMS, VALUE_SCALE, ValueAgent, feature_module_of, judge_plays, save_weights
+from quincunx_agents.torch import ValueNetwork as Network
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
@@ -140,50 +141,6 @@ class Arguments:
 
 MAY_CHANGE = ("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_every", "progress", "device", "threads")
 """Arguments that a resumed run may set anew."""
-
-
-# --- The network -----------------------------------------------------------------------------------------------------
-
-
-class Network(nn.Module):
-    """What `quincunx_agents.networks.value.judge` computes, for learning.
-
-    Args:
-        layout: what is told of a position.
-        set_width, width: see `Arguments`.
-    """
-
-    def __init__(self, layout: Layout, set_width: int, width: int) -> None:
-        super().__init__()
-        self.layout = layout
-        self.sets = nn.ModuleList(
-            nn.Sequential(nn.Linear(numbers, set_width), nn.ReLU(), nn.Linear(set_width, set_width), nn.ReLU())
-            for _, numbers in layout.sets
-        )
-        self.whole = nn.Sequential(
-            nn.Linear(len(layout.sets) * set_width + layout.whole, width),
-            nn.ReLU(),
-            nn.Linear(width, width // 2),
-            nn.ReLU(),
-            nn.Linear(width // 2, SEATS + 1),
-        )
-        for part in self.whole[-1].parameters():  # at first no play is preferred beyond what it is worth
-            nn.init.zeros_(part[SEATS:])
-
-    def forward(self, told: Tensor) -> Tensor:
-        """Float32 [..., layout.size] -> points [..., SEATS + 1]: to come for each seat; beyond that preferred."""
-        sizes = [most * numbers for most, numbers in self.layout.sets]
-        *sets, whole = told.split([*sizes, self.layout.whole], dim=-1)
-        read = []
-        for things, shape, reader in zip(sets, self.layout.sets, self.sets, strict=True):
-            things = things.unflatten(-1, shape)
-            read.append((things[..., None, :, 0] @ reader(things))[..., 0, :])
-        said: Tensor = VALUE_SCALE * self.whole(torch.cat([*read, whole], dim=-1))
-        return said
-
-    def weights(self) -> dict[str, Floats]:
-        """By name, as `quincunx_agents.networks.value.judge` takes them."""
-        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
 
 
 # --- Games -----------------------------------------------------------------------------------------------------------

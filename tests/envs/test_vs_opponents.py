@@ -337,8 +337,8 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
     """
     torch = pytest.importorskip("torch")
     pytest.importorskip("sb3_contrib")
-    from quincunx_agents.torch.networks import VALUE_SCALE
-    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, SB3PolicyAgent
+    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
+    from quincunx_agents.torch.networks import RETURN_SCALE
     from sb3_contrib import MaskablePPO
 
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
@@ -356,7 +356,7 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
         learning_rate=lambda remaining: 2e-3 * max(remaining, 0.0),
         gamma=1.0,
         ent_coef=0.01,
-        vf_coef=0.5 / VALUE_SCALE**2,
+        vf_coef=0.5 / RETURN_SCALE**2,
         seed=0,
         device="cpu",
     )

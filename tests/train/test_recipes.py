@@ -99,8 +99,8 @@ def test_stable_baselines3_learns_by_self_play(
     assert network.wanted.weight.any(), "it is 0 before learning"
     (pool,) = pools
     assert [member.name for member in pool.members] == ["greedy", *(f"itself after {n} plays" for n in (2048, 3072))]
-    first, second = (member.player for member in pool.members[1:])
-    assert (first.network.wanted.weight != second.network.wanted.weight).any(), "it goes on learning"
+    first, second = (member.player.logits.__self__ for member in pool.members[1:])
+    assert (first.wanted.weight != second.wanted.weight).any(), "it goes on learning"
     assert all(member.games > 0 for member in pool.members[:2])
     assert results["greedy"].games == 10 * 3
     assert f"{results['greedy'].win_rate().value:.1%}" in capsys.readouterr().out
@@ -163,17 +163,16 @@ def test_stable_baselines3_sees_the_masks_of_the_learner() -> None:
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_one_network_plays_any_number_of_players(players: int, start: Any) -> None:
     """Through observations of fixed width; another card in hand, or another form of the game, is not lost on it."""
-    from quincunx_agents.torch.networks import PolicyNetwork
+    from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 
     from quincunx_env.arena import compare
     from quincunx_env.quincunx import PaddedObserver
-    from train.recipes.measure import Likeliest
 
     torch.manual_seed(0)
     network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
     torch.nn.init.normal_(network.wanted.weight)
     observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
-    policy = observer.policy(Likeliest(network, observer))
+    policy = observer.policy(GreedyPolicy(network.forward_actor, observer))
     played = compare([policy, greedy], 4, rules=observer.rules, domain="validation", names=["network", "greedy"])
     assert played.games == 4 * players, "and every play was legal"
 

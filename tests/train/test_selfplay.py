@@ -14,12 +14,13 @@ pytest.importorskip("safetensors")
 import torch
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import FORMS, feature_module_of, judge, judge_plays, load_weights
+from quincunx_agents.torch import ValueNetwork as Network
 
 from quincunx_env.registry import make_observer, spec_of
 from train import selfplay
 from train.common import checkpoint
 from train.common.opponents import Member, Pool
-from train.selfplay import Arguments, Clock, Decisions, Lessons, Network, Opponents, learn, main, play, ppo
+from train.selfplay import Arguments, Clock, Decisions, Lessons, Opponents, learn, main, play, ppo
 
 TINY = Arguments(
     name="tiny", forms=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4, replay=2,

@@ -12,14 +12,15 @@ import gymnasium
 import numpy as np
 import torch
 import tyro
-from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch.networks import RETURN_SCALE
 from torch import Tensor, nn
 from torch.distributions import Categorical
 from tqdm import trange
 
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.recipes.measure import Likeliest, measure
+from train.recipes.measure import measure
 
 
 @dataclass
@@ -121,13 +122,13 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
                 clipped = ratio.clamp(1 - arguments.clip, 1 + arguments.clip)
                 policy_loss = -torch.minimum(ratio * gain[batch], clipped * gain[batch]).mean()
                 # The value is in points: bring its squared error to the size of the policy's loss.
-                value_loss = ((value[:, 0] - target[batch]) / VALUE_SCALE).square().mean()
+                value_loss = ((value[:, 0] - target[batch]) / RETURN_SCALE).square().mean()
                 loss = policy_loss + 0.5 * value_loss - arguments.entropy * distribution.entropy().mean()
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), 0.5)
                 optimizer.step()
-    return network, measure(Likeliest(network, observer), arguments.deals)
+    return network, measure(GreedyPolicy(network.forward_actor, observer), arguments.deals)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from typing import Literal
 
 import torch
 import tyro
-from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
-from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy
+from quincunx_agents.torch.networks import RETURN_SCALE
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
@@ -26,7 +26,7 @@ from quincunx_env.arena import Comparison, Evaluation, compare, resolve
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.quincunx.rules import Rules
 from train.common.opponents import Member, Pool, Sampling
-from train.recipes.measure import Likeliest, measure
+from train.recipes.measure import measure
 
 
 @dataclass
@@ -69,8 +69,9 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Co
     """Train and evaluate: the solitaire alone, several players against each of ``against``."""
     torch.set_num_threads(1)
     if arguments.players == 1:
-        learned = learn(arguments, SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True))
-        return learned.network, measure(learned, arguments.deals)
+        solitaire = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True)
+        network = learn(arguments, solitaire)
+        return network, measure(GreedyPolicy(network.forward_actor, solitaire.envs.observer), arguments.deals)
     rules = Rules(num_players=arguments.players)
     pool = Pool(arguments.sampling, [Member(name, policy_for(resolve(name), rules)) for name in arguments.baselines])
     env = VsOpponentsVecEnv(
@@ -80,17 +81,18 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Co
         observation="flat",
         preview=True,
     )
-    learned = learn(arguments, env, SelfPlay(env, pool, arguments.snapshot_every))
+    network = learn(arguments, env, SelfPlay(env, pool, arguments.snapshot_every))
+    learned = GreedyPolicy(network.forward_actor, env.envs.observer)
     results = {
         name: compare([learned, name], arguments.deals, rules=rules, domain="validation", names=["learned", name])
         for name in arguments.against
     }
     print("won while exploring:", ", ".join(f"{won:.0%} against {name}" for name, won in pool.won().items()))
     print(*(result.table() for result in results.values()), sep="\n")
-    return learned.network, results
+    return network, results
 
 
-def learn(arguments: Arguments, env: GamesVecEnv, *callbacks: BaseCallback) -> Likeliest:
+def learn(arguments: Arguments, env: GamesVecEnv, *callbacks: BaseCallback) -> PolicyNetwork:
     """MaskablePPO in these games."""
     model = MaskablePPO(
         QuincunxMaskablePolicy,
@@ -106,7 +108,7 @@ def learn(arguments: Arguments, env: GamesVecEnv, *callbacks: BaseCallback) -> L
         clip_range=0.2,
         ent_coef=0.01,
         # The value is in points: bring its squared error to the size of the policy's loss.
-        vf_coef=0.5 / VALUE_SCALE**2,
+        vf_coef=0.5 / RETURN_SCALE**2,
         seed=arguments.seed,
         device="cpu",
     )
@@ -117,7 +119,7 @@ def learn(arguments: Arguments, env: GamesVecEnv, *callbacks: BaseCallback) -> L
             return True
 
         model.learn(arguments.total_steps, callback=CallbackList([ConvertCallback(advance), *callbacks]))
-    return snapshot(model, env)
+    return snapshot(model)
 
 
 class SelfPlay(BaseCallback):
@@ -144,16 +146,17 @@ class SelfPlay(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         if self.num_timesteps >= self.due:
-            self.pool.join(f"itself after {self.num_timesteps} plays", snapshot(self.model, self.env))
+            policy = GreedyPolicy(snapshot(self.model).forward_actor, self.env.envs.observer)
+            self.pool.join(f"itself after {self.num_timesteps} plays", policy)
             self.due += self.every
         self.env.envs.set_pool([member.player for member in self.pool.members], self.pool.chances())
 
 
-def snapshot(model: BaseAlgorithm, env: GamesVecEnv) -> Likeliest:
-    """The learner as it is now, as a policy that takes the likeliest action."""
+def snapshot(model: BaseAlgorithm) -> PolicyNetwork:
+    """Return a copy of the network as it is now."""
     network = copy.deepcopy(model.policy.mlp_extractor)
     assert isinstance(network, PolicyNetwork)
-    return Likeliest(network, env.envs.observer)
+    return network
 
 
 if __name__ == "__main__":

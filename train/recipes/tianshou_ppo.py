@@ -14,7 +14,8 @@ import numpy as np
 import torch
 import tyro
 from gymnasium import spaces
-from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch.networks import RETURN_SCALE
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory, LRSchedulerFactoryLinear
@@ -26,7 +27,7 @@ from torch import Tensor, nn
 
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.recipes.measure import Likeliest, measure
+from train.recipes.measure import measure
 
 
 @dataclass
@@ -126,7 +127,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         eps_clip=0.2,
         ent_coef=0.01,
         # The value is in points: bring its squared error to the size of the policy's loss.
-        vf_coef=0.5 / VALUE_SCALE**2,
+        vf_coef=0.5 / RETURN_SCALE**2,
         max_grad_norm=0.5,
         max_batchsize=arguments.batch_size,
     )
@@ -143,7 +144,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
             show_progress=arguments.progress,
         )
     )
-    return network, measure(Likeliest(network, observer), arguments.deals)
+    return network, measure(GreedyPolicy(network.forward_actor, observer), arguments.deals)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import gymnasium
 import torch
 import tyro
 from gymnasium.vector import AutoresetMode
-from quincunx_agents.torch.networks import VALUE_SCALE, PolicyNetwork
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch.networks import RETURN_SCALE
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
@@ -29,7 +30,7 @@ from tqdm import tqdm
 
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.recipes.measure import Likeliest, measure
+from train.recipes.measure import measure
 
 
 @dataclass
@@ -130,7 +131,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         clip_epsilon=0.2,
         entropy_coeff=0.01,
         # The value is in points: bring its squared error to the size of the policy's loss.
-        critic_coeff=0.5 / VALUE_SCALE**2,
+        critic_coeff=0.5 / RETURN_SCALE**2,
         loss_critic_type="l2",
         normalize_advantage=True,
     )
@@ -164,7 +165,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         bar.update()
     bar.close()
     collector.shutdown()
-    return network, measure(Likeliest(network, observer), arguments.deals)
+    return network, measure(GreedyPolicy(network.forward_actor, observer), arguments.deals)
 
 
 if __name__ == "__main__":

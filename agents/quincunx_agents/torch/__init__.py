@@ -1,1 +1,31 @@
-"""Networks in PyTorch, for training; they need the extra ``train``."""
+"""PyTorch networks for training, and policies that use them. Needs the extra ``train``.
+
+- `PolicyNetwork`: logits and state value, for policy gradients; NumPy twin `quincunx_agents.networks.policy`.
+- `ValueNetwork`: values of afterstates, for TD learning; NumPy twin `quincunx_agents.networks.value`.
+- `GreedyPolicy`: argmax over the legal logits of a module.
+- `QuincunxMaskablePolicy`, `SB3PolicyAgent`: `PolicyNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an
+  agent. They are imported on first use, because they need stable-baselines3, which Ray RLlib does not.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+try:
+    from quincunx_agents.torch.greedy_policy import GreedyPolicy
+    from quincunx_agents.torch.networks import PolicyNetwork, ValueNetwork
+except ModuleNotFoundError as error:
+    raise ImportError(f'quincunx_agents.torch needs {error.name}: pip install "quincunx_env[train]"') from None
+
+if TYPE_CHECKING:
+    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, SB3PolicyAgent
+
+__all__ = ["GreedyPolicy", "PolicyNetwork", "QuincunxMaskablePolicy", "SB3PolicyAgent", "ValueNetwork"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("QuincunxMaskablePolicy", "SB3PolicyAgent"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module("quincunx_agents.torch.sb3_policy"), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f'{name} needs {error.name}: pip install "quincunx_env[train]"') from None

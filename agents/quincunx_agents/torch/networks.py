@@ -1,32 +1,42 @@
-"""A network that shares its weights over plays; `quincunx_agents.torch.sb3_policy` and `quincunx_agents.torch.rllib_module` let libraries train it.
+"""The policy network and the value network in PyTorch, for training.
 
-A play is a card and a cell. The network reads the position once and gives every cell a vector of what it wants;
-every card has a vector of what it is, made from its rank and suits alone; a play's logit is their product, plus
-a multiple of the points and of the draws the play would bring, both multiples again read off the position. So what is
-learned of a card in one cell serves it in the others, and what is learned of a rank or a suit serves all its cards.
+Each has a twin that computes the same with NumPy alone, from the same weights under the same names:
+
+- `PolicyNetwork`: `quincunx_agents.networks.policy`. `quincunx_agents.torch.sb3_policy` and
+  `quincunx_agents.torch.rllib_module` let libraries train it.
+- `ValueNetwork`: `quincunx_agents.networks.value`. ``train/selfplay.py`` trains it.
 """
 
 import torch
 from torch import Tensor, nn
 
+from quincunx_agents.afterstates import SEATS, Floats, Layout
 from quincunx_agents.networks.policy import POINTS_SCALE, Network, card_features, count_scale
+from quincunx_agents.networks.value import VALUE_SCALE
 from quincunx_env.core.observation import Observer
 
-VALUE_SCALE = 50.0
+RETURN_SCALE = 50.0
+"""Points to one unit of the critic's output. Not tuned: the order of a round's score."""
 
 
 class PolicyNetwork(nn.Module):
-    """Logits of all plays and the value of the position, from flat observations with the preview.
+    """Actor-critic network with a bilinear query-key scorer: logits of all actions and the value of the state.
 
-    Observations of fixed width work as well, and then one network plays all forms of the game but Simpleton.
+    An action is a card and a cell. A trunk encodes the state and emits a query vector for every cell; every card has a
+    key vector, a linear function of its rank and suits. An action's logit is the product of query and key, plus the
+    immediate points and draws of the preview, each times a gain that the trunk emits. Weights are thus shared between
+    the cells for a card, and between the cards for a rank or a suit.
+
+    Inputs are flat observations with the preview. With padded observations one network plays every variant of Quincunx
+    but Simpleton.
 
     Args:
         observer: describes the observations.
-        width: of the two hidden layers.
+        width: units of each of the two hidden layers.
         depth: length of the vectors of cards and cells.
 
     Raises:
-        ValueError: for an observer without the preview, or of games in which an action is no card and cell.
+        ValueError: for an observer without the preview, or of a game whose actions are not pairs of a card and a cell.
     """
 
     features: Tensor
@@ -43,7 +53,7 @@ class PolicyNetwork(nn.Module):
         self.register_buffer("count_scale", torch.from_numpy(count_scale(observer)), persistent=False)
         num_features = self.features.shape[1]
         self.on_grid = nn.Linear(num_features, depth)
-        form = self.slices.setdefault("form", slice(0, 0))  # observations of fixed width tell it
+        form = self.slices.setdefault("form", slice(0, 0))  # only padded observations have it
         self.trunk = nn.Sequential(
             nn.Linear(self.cells * depth + self.cards + len(self.count_scale) + form.stop - form.start, width),
             nn.ReLU(),
@@ -54,22 +64,22 @@ class PolicyNetwork(nn.Module):
         self.offered = nn.Linear(num_features, depth)
         self.multiples = nn.Linear(width, 2)
         self.value = nn.Linear(width, 1)
-        # All logits are 0 at first: learning starts from uniform play.
+        # All logits are 0 at initialisation: learning starts from the uniform policy.
         for layer in (self.wanted, self.multiples):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
-        # Names by which stable-baselines3 asks for the lengths of the two outputs of `forward`.
+        # stable-baselines3 reads the lengths of the two outputs of `forward` by these names.
         self.latent_dim_pi = observer.num_actions
         self.latent_dim_vf = 1
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """float32 [B, size] -> logits [B, actions], value [B, 1]."""
-        hidden = self.read(observation)
-        return self.logits(observation, hidden), self.judge(hidden)
+        """Map observations, float32 [B, size], to logits [B, actions] and values [B, 1]."""
+        hidden = self.encode(observation)
+        return self.logits(observation, hidden), self.state_value(hidden)
 
-    def read(self, observation: Tensor) -> Tensor:
-        """The position as one vector, [B, width]."""
-        # An empty cell is -1, the last row; so is -2, no cell at all, which the form tells from it.
+    def encode(self, observation: Tensor) -> Tensor:
+        """Return the trunk's encoding of the state, [B, width]."""
+        # An empty cell is -1, the last row; so is -2, a cell that only pads, which the piece ``form`` distinguishes.
         board = self.on_grid(self.features)[observation[:, self.slices["board"]].long().clamp(min=-1)]
         counts = observation[:, self.slices["counts"]] / self.count_scale
         hand, form = observation[:, self.slices["hand"]], observation[:, self.slices["form"]]
@@ -77,37 +87,87 @@ class PolicyNetwork(nn.Module):
         return hidden
 
     def logits(self, observation: Tensor, hidden: Tensor) -> Tensor:
-        """[B, actions]."""
+        """Return the logits of all actions, [B, actions], for the encoded state."""
         wanted = self.wanted(hidden).view(-1, self.cells, self.depth)
         offered = self.offered(self.features[:-1])
         logits: Tensor = (wanted @ offered.T).transpose(1, 2)
         preview = observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2)
         points, draws = self.multiples(hidden).split(1, dim=1)
         logits = logits + points[:, :, None] * preview[..., 0] / POINTS_SCALE + draws[:, :, None] * preview[..., 1]
-        # Actions of fixed width include announcements, which are never legal here.
+        # Padded actions include Simpleton's announcements, which are never legal here.
         return nn.functional.pad(logits.flatten(1), (0, self.latent_dim_pi - self.cards * self.cells))
 
-    def judge(self, hidden: Tensor) -> Tensor:
-        """[B, 1]: points still to come."""
+    def state_value(self, hidden: Tensor) -> Tensor:
+        """Return the value of the encoded state, [B, 1]: points still to come."""
         value: Tensor = self.value(hidden)
-        return VALUE_SCALE * value
+        return RETURN_SCALE * value
 
     def forward_actor(self, observation: Tensor) -> Tensor:
-        """The logits alone."""
-        return self.logits(observation, self.read(observation))
+        """Return the logits alone, [B, actions]."""
+        return self.logits(observation, self.encode(observation))
 
     def forward_critic(self, observation: Tensor) -> Tensor:
-        """The value alone."""
-        return self.judge(self.read(observation))
+        """Return the values alone, [B, 1]."""
+        return self.state_value(self.encode(observation))
 
     def trained(self) -> Network:
-        """A copy of the weights with what they have learned, as `quincunx_agents.networks.policy` plays and writes them.
+        """Return a copy of the weights for inference with `quincunx_agents.networks.policy`.
 
         Raises:
-            ValueError: for observations of fixed width, which it does not play.
+            ValueError: for a network of padded observations, which inference with NumPy does not support.
         """
         if self.slices["form"] != slice(0, 0):
-            raise ValueError("only a network of one game is written: this one reads observations of fixed width")
+            raise ValueError("a network of padded observations cannot be written: weights files are of one variant")
         return Network(
             {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
         )
+
+
+class ValueNetwork(nn.Module):
+    """Afterstate value network: a deep-sets encoder for each set of a position, then a trunk over all of it.
+
+    Each element of a set, such as an empty cell, is encoded by the same weights, and the encodings are summed. The
+    outputs are the points still to come for each seat, and a preference that is added to the value of a play. The
+    preference is 0 at initialisation, and training by TD learning leaves it there.
+
+    Args:
+        layout: shape of the features of an afterstate.
+        set_width: units of each of the two layers that encode the elements of a set.
+        width: units of the first hidden layer of the trunk; the second has half as many.
+    """
+
+    def __init__(self, layout: Layout, set_width: int, width: int) -> None:
+        super().__init__()
+        self.layout = layout
+        self.sets = nn.ModuleList(
+            nn.Sequential(nn.Linear(numbers, set_width), nn.ReLU(), nn.Linear(set_width, set_width), nn.ReLU())
+            for _, numbers in layout.sets
+        )
+        self.whole = nn.Sequential(
+            nn.Linear(len(layout.sets) * set_width + layout.whole, width),
+            nn.ReLU(),
+            nn.Linear(width, width // 2),
+            nn.ReLU(),
+            nn.Linear(width // 2, SEATS + 1),
+        )
+        for parameter in self.whole[-1].parameters():
+            nn.init.zeros_(parameter[SEATS:])
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Map features, float32 [..., layout.size], to values and preference in points, [..., SEATS + 1].
+
+        Values are of the seats from the mover on.
+        """
+        sizes = [most * numbers for most, numbers in self.layout.sets]
+        *sets, whole = features.split([*sizes, self.layout.whole], dim=-1)
+        encoded = []
+        for elements, shape, encoder in zip(sets, self.layout.sets, self.sets, strict=True):
+            elements = elements.unflatten(-1, shape)
+            present = elements[..., None, :, 0]
+            encoded.append((present @ encoder(elements))[..., 0, :])
+        output: Tensor = VALUE_SCALE * self.whole(torch.cat([*encoded, whole], dim=-1))
+        return output
+
+    def weights(self) -> dict[str, Floats]:
+        """Return a copy of the weights by name, for `quincunx_agents.networks.value`."""
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
