@@ -68,8 +68,8 @@ class Arguments:
     """what a lost round is worth"""
     preview: bool = True
     """observe the points and draws of every legal play"""
-    policy: Literal["play", "mlp"] = "play"
-    """play: the network of agents/quincunx_agents/torch/networks.py; mlp: stable-baselines3's MlpPolicy"""
+    policy: Literal["quincunx", "mlp"] = "quincunx"
+    """quincunx: QuincunxMaskablePolicy, which needs the preview; mlp: stable-baselines3's MlpPolicy"""
 
     num_envs: int = 512
     """games side by side"""
@@ -154,9 +154,9 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
 
 def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
     """MaskablePPO with the chosen network."""
-    if arguments.policy == "play" and not arguments.preview:
-        raise SystemExit("--policy play reads the preview: leave out --no-preview, or use --policy mlp")
-    own = arguments.policy == "play"
+    if arguments.policy == "quincunx" and not arguments.preview:
+        raise SystemExit("--policy quincunx reads the preview: leave out --no-preview, or use --policy mlp")
+    own = arguments.policy == "quincunx"
     return MaskablePPO(
         QuincunxMaskablePolicy if own else "MlpPolicy",
         env,

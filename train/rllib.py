@@ -1,7 +1,7 @@
 """Train on Ray RLlib, on one machine or many: PPO for the solitaire, and self-play with a league of past selves.
 
     make train-rllib                                        # the solitaire, in a virtual environment of its own
-    python -m train.rllib --players 2 --name duel           # two players
+    python -m train.rllib --num-players 2 --name duel           # two players
     python -m train.rllib --address auto --num-env-runners 16 --storage s3://bucket/runs    # on a running cluster
     python -m train.rllib --resume                          # go on after an interruption
     python -m train.rllib --help                            # every flag
@@ -66,7 +66,7 @@ class Arguments:
     total_steps: int = 1_500_000
     """plays to learn from, all games together"""
 
-    players: Literal[1, 2, 3, 4] = 1
+    num_players: Literal[1, 2, 3, 4] = 1
     """1 is the solitaire; several play against each other"""
     start: Literal["corners", "open"] = "corners"
     """several players: which start"""
@@ -145,14 +145,14 @@ class Arguments:
     def options(self) -> dict[str, Any]:
         """Those of the game, as the environments take them."""
         options = {"excuse": self.excuse, "pawns": self.pawns, "flush": self.flush}
-        if self.players == 1:
+        if self.num_players == 1:
             return options | {"edge_contact": self.edge_contact}
-        return options | {"num_players": self.players, "start": self.start}
+        return options | {"num_players": self.num_players, "start": self.start}
 
     @property
     def learner(self) -> str:
         """The module that learns."""
-        return DEFAULT_MODULE_ID if self.players == 1 else MAIN
+        return DEFAULT_MODULE_ID if self.num_players == 1 else MAIN
 
 
 MAY_CHANGE = (
@@ -190,7 +190,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     algorithm = make_config(arguments, state).build_algo()
     if arguments.resume:
         checkpoints.restore(algorithm, state)
-    elif arguments.players > 1:
+    elif arguments.num_players > 1:
         seat_members(algorithm, range(arguments.places))
 
     writer = SummaryWriter(folder / "tensorboard", purge_step=state.steps)
@@ -206,7 +206,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         bar.update(state.steps - before)
         last = state.steps >= arguments.total_steps
         found = {"return": result["env_runners"].get("episode_return_mean", float("nan"))}
-        if arguments.players > 1 and state.iteration % arguments.promote_every == 0:
+        if arguments.num_players > 1 and state.iteration % arguments.promote_every == 0:
             found |= promote(arguments, algorithm, state)
         if last or state.iteration % arguments.eval_every == 0:
             found |= measure(arguments, trained(arguments, algorithm), arguments.eval_deals, "validation")
@@ -228,7 +228,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 def make_config(arguments: Arguments, state: State) -> PPOConfig:
     """RLlib's PPO, as near to that of stable-baselines3 in ``train/ppo.py`` as it can be."""
-    several, rows = arguments.players > 1, arguments.num_envs_per_env_runner
+    several, rows = arguments.num_players > 1, arguments.num_envs_per_env_runner
     module = RLModuleSpec(PPOPolicyNetworkModule, model_config={"rules": arguments.rules})
     config = PPOConfig()
     env = "quincunx-players" if several else "quincunx-solitaire"
@@ -268,7 +268,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     )
     if several:
         modules = {MAIN: module} | {place(number): module for number in range(arguments.places)}
-        matchmaking = Matchmaking(arguments.players, arguments.places, arguments.self_share)
+        matchmaking = Matchmaking(arguments.num_players, arguments.places, arguments.self_share)
         config.multi_agent(policies=set(modules), policy_mapping_fn=matchmaking, policies_to_train=[MAIN])
         module = MultiRLModuleSpec(rl_module_specs=modules)
     config.rl_module(rl_module_spec=module)
@@ -388,7 +388,7 @@ def measure(
     arguments: Arguments, network: Network, deals: int, domain: Domain, against: str | None = None
 ) -> dict[str, float]:
     """How strong the network is: alone in the solitaire, else in one seat against an agent."""
-    if arguments.players == 1:
+    if arguments.num_players == 1:
         score = evaluate(PolicyNetworkAgent(network), deals, rules=arguments.rules, domain=domain)
         low, high = score.ci95
         return {"mean": score.mean, "low": low, "high": high, "lost": float(score.lost.mean())}
@@ -403,7 +403,7 @@ def report(arguments: Arguments, folder: Path, network: Network, state: State) -
     """The final figures, as text and as JSON, and the weights."""
     deals, rules = arguments.test_deals, arguments.rules
     results: dict[str, Any]
-    if arguments.players == 1:
+    if arguments.num_players == 1:
         agents: dict[str, Agent | str] = {
             "uniform": "uniform",
             "greedy": "greedy",

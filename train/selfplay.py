@@ -1,11 +1,11 @@
 r"""Train the networks of `quincunx_agents.networks.value` by self-play: one for several forms of Quincunx, one for the spiral game.
 
     python -m train.selfplay                                          # two to four players, both starts
-    python -m train.selfplay --forms solitaire --name solitaire-v0 --candidates 0 --temperature 2 --trace 0.7 \
+    python -m train.selfplay --variants solitaire --name solitaire-v0 --candidates 0 --temperature 2 --td-lambda 0.7 \
         --updates 24 --iterations 300                                 # the solitaire
-    python -m train.selfplay --forms spiral --name spiral-v0 --candidates 0 --trace 0.95 --games 256 \
+    python -m train.selfplay --variants spiral --name spiral-v0 --candidates 0 --td-lambda 0.95 --games 256 \
         --iterations 300 --against spiral-heuristic-v0                # the spiral game
-    python -m train.selfplay --name response --forms 2-corners --start players-v0 --baselines value --pool-share 1 \
+    python -m train.selfplay --name response --variants 2-corners --init-from players-v0 --baselines value --pool-share 1 \
         --snapshot-every 1000 --against value --iterations 100        # a best response to a shipped network
     python -m train.selfplay --resume                                 # go on after an interruption
     python -m train.selfplay --help                                   # every flag
@@ -72,14 +72,14 @@ class Arguments:
     """the run's folder below ``runs``, and the name of the weights"""
     resume: bool = False
     """go on from the last checkpoint of the run"""
-    forms: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
+    variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
     """what is played, names of `quincunx_agents.networks.value.FORMS`, all of one game"""
     reward: Literal["margin", "outcome"] = "margin"
     """what the network learns to make: points more than the others, or wins"""
     seed: int = 0
     """of the deals, the first weights and the exploration"""
 
-    start: str | None = None
+    init_from: str | None = None
     """a shipped network whose weights are the first ones; None: random ones"""
     iterations: int = 700
     """each plays games and learns from them"""
@@ -106,7 +106,7 @@ class Arguments:
     """plays in a gradient step"""
     learning_rate: float = 3e-3
     """of Adam at the start; it falls linearly to 0"""
-    trace: float = 0.9
+    td_lambda: float = 0.9
     """lambda: the share of what happened in truth"""
     policy_weight: float = 0.0
     """of PPO's objective beside the loss of the values; 0 learns the values alone, in half the time"""
@@ -265,7 +265,7 @@ def play(
         history.append(ply)
         clock.tick("playing")
     settle(pool, who, batch)
-    return look_back(history, games, players, arguments.trace, shares)
+    return look_back(history, games, players, arguments.td_lambda, shares)
 
 
 class Ply(NamedTuple):
@@ -510,9 +510,9 @@ def measure(
     arguments: Arguments, weights: dict[str, Floats], deals: int, domain: Domain
 ) -> dict[str, dict[str, float]]:
     """How strong the network is in each form: alone in the solitaire, else in one seat against an agent."""
-    agent = ValueAgent(value.Network(weights, arguments.forms, arguments.candidates))
+    agent = ValueAgent(value.Network(weights, arguments.variants, arguments.candidates))
     results = {}
-    for form in arguments.forms:
+    for form in arguments.variants:
         rules = FORMS[form]
         if isinstance(rules, Rules) and rules.num_players == 1:
             score = evaluate(agent, deals, rules=rules, domain=domain)
@@ -530,19 +530,19 @@ def measure(
 
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, measure, and write everything to ``runs/<name>``; returns the card."""
-    games = {type(FORMS[form]) for form in arguments.forms}
+    games = {type(FORMS[form]) for form in arguments.variants}
     if len(games) != 1:
-        raise SystemExit("--forms: a network plays forms of one game")
+        raise SystemExit("--variants: a network plays forms of one game")
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
-    network = Network(feature_module_of(FORMS[arguments.forms[0]]).LAYOUT, arguments.set_width, arguments.width)
+    network = Network(feature_module_of(FORMS[arguments.variants[0]]).LAYOUT, arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     folder = Path("runs") / arguments.name
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     state = State(Pool(arguments.sampling, baselines), deque(maxlen=arguments.replay))
-    if arguments.start:
-        first = value.load(arguments.start).network.weights
+    if arguments.init_from:
+        first = value.load(arguments.init_from).network.weights
         network.load_state_dict({name: torch.from_numpy(array) for name, array in first.items()})
     if arguments.resume:
         restore(arguments, folder, network, optimizer, state)
@@ -555,10 +555,12 @@ def main(arguments: Arguments) -> dict[str, Any]:
         state.iteration += 1
         rng = np.random.default_rng([arguments.seed, state.iteration])
         weights = network.weights()
-        each = -(-arguments.games // len(arguments.forms))
+        each = -(-arguments.games // len(arguments.variants))
         # Deals of different runs lie far apart.
         seed = 10**12 * (arguments.seed + 1) + state.iteration * each
-        played = [play(arguments, FORMS[form], each, weights, state.pool, seed, rng, clock) for form in arguments.forms]
+        played = [
+            play(arguments, FORMS[form], each, weights, state.pool, seed, rng, clock) for form in arguments.variants
+        ]
         state.lessons.append(joined([lessons for lessons, _ in played]))
         state.plays += len(state.lessons[-1].seats)
         decisions = [made for _, made in played if made is not None]
@@ -627,7 +629,7 @@ def keep(
         "history": json.dumps(state.history),
     }
     checkpoint.save(folder / "checkpoint.pt", content)
-    shipped = value.Network(network.weights(), arguments.forms, arguments.candidates)
+    shipped = value.Network(network.weights(), arguments.variants, arguments.candidates)
     save_weights(folder / f"{arguments.name}.safetensors", shipped)
 
 
@@ -682,7 +684,7 @@ def draw(arguments: Arguments, history: list[dict[str, Any]], path: Path) -> Non
     """The learning curves of all forms on the validation deals."""
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     plays = [entry["plays"] for entry in history]
-    for form in arguments.forms:
+    for form in arguments.variants:
         numbers = [entry["forms"][form] for entry in history]
         solitaire = "mean" in numbers[0]
         # Wins are shown against what even players would win: 1 is even.
@@ -694,7 +696,7 @@ def draw(arguments: Arguments, history: list[dict[str, Any]], path: Path) -> Non
         axes.fill_between(plays, low, high, color=line.get_color(), alpha=0.15)
     what = (
         "mean score"
-        if "mean" in history[0]["forms"][arguments.forms[0]]
+        if "mean" in history[0]["forms"][arguments.variants[0]]
         else f"wins against {arguments.against}, 1 is even"
     )
     axes.set(

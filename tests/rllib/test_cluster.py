@@ -19,7 +19,7 @@ from tests.arena.test_tournament import files
 from tests.rllib.conftest import add_node
 
 ROOT = Path(__file__).parents[2]
-FORMS = {"the solitaire": ("--players 1", "default_policy"), "two players": ("--players 2", "main")}
+FORMS = {"the solitaire": ("--num-players 1", "default_policy"), "two players": ("--num-players 2", "main")}
 """Flags, and the module that learns."""
 
 PATIENCE = 600

@@ -40,7 +40,7 @@ TINY: dict[str, Any] = {
     "progress": False,
 }
 DUEL = TINY | {
-    "players": 2,
+    "num_players": 2,
     "num_envs_per_env_runner": 4,
     "batch_size": 32,
     "places": 2,
@@ -263,4 +263,4 @@ def test_a_duel_is_trained_measured_and_resumed() -> None:
 
 def test_the_options_reach_the_game() -> None:
     assert Arguments(edge_contact=True, flush=True).rules == Rules(edge_contact=True, flush=True)
-    assert Arguments(players=3, start="open", pawns=True).rules == multiplayer_rules(3, start="open", pawns=True)
+    assert Arguments(num_players=3, start="open", pawns=True).rules == multiplayer_rules(3, start="open", pawns=True)

@@ -95,7 +95,7 @@ def test_stable_baselines3_learns_by_self_play(
 
     monkeypatch.setattr(module, "Pool", Watched)
     options = TINY | {"deals": 10, "baselines": ("greedy",), "against": ("greedy",), "sampling": "uniform"}
-    network, results = module.main(module.Arguments(players=3, snapshot_every=1500, **options))
+    network, results = module.main(module.Arguments(num_players=3, snapshot_every=1500, **options))
     assert network.wanted.weight.any(), "it is 0 before learning"
     (pool,) = pools
     assert [member.name for member in pool.members] == ["greedy", *(f"itself after {n} plays" for n in (2048, 3072))]

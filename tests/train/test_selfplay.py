@@ -23,7 +23,7 @@ from train.common.opponents import Member, Pool
 from train.selfplay import Arguments, Clock, Decisions, Lessons, Opponents, learn, main, play, ppo
 
 TINY = Arguments(
-    name="tiny", forms=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4, replay=2,
+    name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4, replay=2,
     set_width=8, width=16, snapshot_every=1, eval_every=4, eval_deals=2, test_deals=2, policy_weight=0.1,
     policy_batch=8, pool_share=0.5, baselines=("greedy",), progress=False,
 )  # fmt: skip
@@ -60,7 +60,7 @@ def test_with_all_of_the_truth_targets_are_what_was_scored(form: str) -> None:
     """With lambda 1 what is still to come for each seat falls from play to play by what was scored."""
     rules = FORMS[form]
     players = rules.num_players
-    lessons, _ = lessons_of(form, games=1, trace=1.0, policy_weight=0.0)
+    lessons, _ = lessons_of(form, games=1, td_lambda=1.0, policy_weight=0.0)
     assert (lessons.seats == players).all()
     assert not lessons.target[:, players:].any()
     assert lessons.target == pytest.approx(np.round(lessons.target), abs=1e-3), "points are whole"
@@ -75,8 +75,8 @@ def test_with_all_of_the_truth_targets_are_what_was_scored(form: str) -> None:
 def test_targets_mix_truth_and_thought() -> None:
     """With lambda 0 a target is what the next play scored and what the network then thought."""
     form = "2-corners"
-    lessons, _ = lessons_of(form, games=1, trace=0.0, policy_weight=0.0)
-    whole, _ = lessons_of(form, games=1, trace=1.0, policy_weight=0.0)
+    lessons, _ = lessons_of(form, games=1, td_lambda=0.0, policy_weight=0.0)
+    whole, _ = lessons_of(form, games=1, td_lambda=1.0, policy_weight=0.0)
     with torch.no_grad():
         said = network_for(form)(torch.from_numpy(lessons.told).float()).numpy()
     for number in range(2, len(said)):
@@ -85,7 +85,7 @@ def test_targets_mix_truth_and_thought() -> None:
 
 
 def test_outcome_rewards_come_at_the_end() -> None:
-    lessons, _ = lessons_of("3-corners", games=4, trace=1.0, reward="outcome", policy_weight=0.0)
+    lessons, _ = lessons_of("3-corners", games=4, td_lambda=1.0, reward="outcome", policy_weight=0.0)
     assert lessons.target[:, :3].sum(axis=1) == pytest.approx(0, abs=1e-4)
     assert {*np.round(lessons.target[:, :3] / 30, 3).ravel()} <= {1.0, -0.5, 0.25}
     assert len(lessons.target) == 4 * FORMS["3-corners"].num_rounds * 21, "nothing is known before the end"
@@ -160,7 +160,7 @@ def test_training_writes_weights_and_card(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     against = "spiral-heuristic-v0" if forms == ("spiral",) else "heuristic-v0"
-    arguments = replace(TINY, forms=forms, iterations=2, eval_every=1, against=against)
+    arguments = replace(TINY, variants=forms, iterations=2, eval_every=1, against=against)
     card = main(arguments)
     folder = tmp_path / "runs/tiny"
     network = load_weights(folder / "tiny.safetensors")
@@ -203,7 +203,7 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
     """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
     monkeypatch.chdir(tmp_path)
     response = replace(
-        TINY, start="players-v0", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
+        TINY, init_from="players-v0", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
         iterations=1, learning_rate=0.0, set_width=48, width=128, candidates=12, eval_deals=4, policy_weight=0.0,
     )  # fmt: skip
     card = main(response)
@@ -215,7 +215,7 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
 def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="one game"):
-        main(replace(TINY, forms=("2-corners", "spiral")))
+        main(replace(TINY, variants=("2-corners", "spiral")))
     with pytest.raises(checkpoint.CheckpointError, match="no checkpoint"):
         main(replace(TINY, resume=True))
     main(replace(TINY, iterations=1))

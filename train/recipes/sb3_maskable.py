@@ -1,7 +1,7 @@
 """MaskablePPO of sb3-contrib, which asks a ``VecEnv`` for its masks by ``env_method("action_masks")``.
 
     python -m train.recipes.sb3_maskable                # the solitaire
-    python -m train.recipes.sb3_maskable --players 2    # self-play: one learner against a pool
+    python -m train.recipes.sb3_maskable --num-players 2    # self-play: one learner against a pool
 
 With several players the learner has one seat of each game, in turn, and a member of the pool has the others: a fixed
 agent, or what the learner itself was some time ago. `train/selfplay.py` has the same pool and is stronger;
@@ -33,7 +33,7 @@ from train.recipes.measure import measure
 class Arguments:
     """Every option of a run."""
 
-    players: Literal[1, 2, 3, 4] = 1
+    num_players: Literal[1, 2, 3, 4] = 1
     """1: the solitaire; otherwise self-play from corners"""
     total_steps: int = 300_000
     """plays of the learner, all games together"""
@@ -68,15 +68,15 @@ class Arguments:
 def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Comparison]]:
     """Train and evaluate: the solitaire alone, several players against each of ``against``."""
     torch.set_num_threads(1)
-    if arguments.players == 1:
+    if arguments.num_players == 1:
         solitaire = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True)
         network = learn(arguments, solitaire)
         return network, measure(GreedyPolicy(network.forward_actor, solitaire.envs.observer), arguments.deals)
-    rules = Rules(num_players=arguments.players)
+    rules = Rules(num_players=arguments.num_players)
     pool = Pool(arguments.sampling, [Member(name, policy_for(resolve(name), rules)) for name in arguments.baselines])
     env = VsOpponentsVecEnv(
         arguments.num_envs,
-        num_players=arguments.players,
+        num_players=arguments.num_players,
         pool=[member.player for member in pool.members],
         observation="flat",
         preview=True,
