@@ -77,7 +77,7 @@ def _nearly_everything() -> render.Frame:
     plays = [(board[cell], cell) for cell in (*laid, 7)]
     state: dict[str, Any] = {"scores": [50, 0], "totals": [50, 0], "mover": 1, "pending": None}
     state |= {"drawn": 0, "over": False, "lost": False}
-    return render.frame(Game.restore(Rules(2), [deal], 0, plays, (rest[10:15], rest[:10]), **state))
+    return render.frame(Game.from_position(Rules(2), [deal], 0, plays, (rest[10:15], rest[:10]), **state))
 
 
 PICTURES: dict[str, Callable[[], render.Frame]] = {

@@ -4,7 +4,7 @@ Axes: B games, P seats, K cards, R rounds, A actions.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -49,7 +49,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     """
 
     VERSION: ClassVar[int] = 1
-    """Rises when the arrays of `state_arrays` change their meaning."""
+    """Rises when the arrays of `get_state` change their meaning."""
     STATE: ClassVar[tuple[str, ...]] = (
         *("board", "hands", "ply", "scores", "totals", "mover", "round", "over", "decks", "seed", "game"),
         *("_row_seed", "_row_resets"),
@@ -203,6 +203,14 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         return np.array([[deal.cards for deal in game] for game in rounds], np.int8)
 
     @property
+    def first(self) -> Ints:
+        """int64 [B]: the seat that begins the round. R15: the last seat deals first, so seat 0 begins, then seat 1."""
+        return self._first(slice(None))
+
+    def _first(self, rows: slice | Ints) -> Ints:
+        return self.round[rows] % self.rules.num_players
+
+    @property
     def resets(self) -> Ints:
         """int64 [B]: how often each row has been dealt since it was seeded, less one; -1 before the first deal."""
         return self._row_resets
@@ -239,6 +247,10 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
             except IllegalAction as error:
                 raise IllegalAction(f"game {rows[at]}: {error}") from None
         return self._play(rows, actions)
+
+    def forfeit(self, rows: npt.ArrayLike) -> None:
+        """End the games of these rows (numbers, or a mask), as an illegal action may; the points stay as they are."""
+        self.over[row_numbers(rows)] = True
 
     def _as_actions(self, actions: npt.ArrayLike, count: int) -> Ints:
         array = np.asarray(actions)
@@ -291,25 +303,32 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self.__dict__ |= state
         self._bind()
 
-    def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that make up the state, [B, ...] each: views, not copies; and ``version``, which tags them."""
-        return {"version": np.array(self.VERSION)} | {name: getattr(self, name) for name in self.STATE}
+    def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that make up the state, [B, ...] each, and ``version``, which tags them.
 
-    def load_state_arrays(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from a state saved by `state_arrays`, copying it.
+        Args:
+            copy: False returns the arrays themselves, which change with the next step.
+        """
+        state = {name: getattr(self, name) for name in self.STATE}
+        if copy:
+            state = {name: array.copy() for name, array in state.items()}
+        return {"version": np.array(self.VERSION)} | state
+
+    def set_state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go on from a state that `get_state` returned; it is copied. Other entries of ``state`` are ignored.
 
         Raises:
             ValueError: if an array is missing or does not fit, or the version is another; nothing has changed then.
         """
-        own = self.state_arrays()
+        own = self.get_state(copy=False)
         for name, array in own.items():
-            given = np.asarray(arrays.get(name))
+            given = np.asarray(state.get(name))
             if given.shape != array.shape or given.dtype != array.dtype:
                 raise ValueError(f"state array {name!r} must be {array.dtype} of shape {array.shape}")
-        if arrays["version"] != self.VERSION:
-            raise ValueError(f"the state is of version {arrays['version']}, this package reads {self.VERSION}")
+        if state["version"] != self.VERSION:
+            raise ValueError(f"the state is of version {state['version']}, this package reads {self.VERSION}")
         for name, array in own.items():
-            array[...] = arrays[name]
+            array[...] = state[name]
 
     def set_position(self, **state: npt.ArrayLike) -> None:
         """Bring every game to the same stage of a game, its hidden cards given for each.

@@ -109,6 +109,10 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         """The seat that begins this round. R15: the last seat deals first, so seat 0 begins, then seat 1 and so on."""
         return self.round % self.rules.num_players
 
+    def forfeit(self) -> None:
+        """End the game, as an illegal action may; the points stay as they are."""
+        self.over = True
+
     def hand(self, seat: int) -> tuple[int, ...]:
         """Ids of the cards a seat holds, ascending."""
         return tuple(compress(range(self.rules.num_cards), self.hands[seat]))

@@ -51,7 +51,7 @@ class Hidden(NamedTuple):
     """The cards that it does show."""
     hands: list[int]
     """Hidden cards in the hands of the other seats, from the next one on."""
-    left: int
+    stock: int
     """Hidden cards that are in no hand."""
 
 
@@ -126,19 +126,33 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def deck(
-        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], left: npt.NDArray[np.int8]
+        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
         """Decks of the present round, int8 [n, cards dealt], that could have led to an observation.
 
         Args:
             pieces: the observation.
             hands: the cards that each seat holds, int8 [n, ...], from seat 0 on.
-            left: int8 [n, ...], the hidden cards that are in no hand, in order.
+            stock: int8 [n, ...], the hidden cards that are in no hand, in order.
         """
 
     @abstractmethod
-    def public(self, pieces: Pieces) -> dict[str, Any]:
+    def public_state(self, pieces: Pieces) -> dict[str, Any]:
         """What an observation says of the game's own state, as `BaseBatch.set_position` takes it."""
+
+    # --- Counts ------------------------------------------------------------------------------------------------------
+
+    def named_counts(self, pieces: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+        """The entries of the piece ``counts`` by name.
+
+        Args:
+            pieces: of one observation, or of n.
+
+        Returns:
+            For each name in `counts` an int, or int16 [n] (a view).
+        """
+        counts = pieces["counts"]
+        return dict(zip(self.counts, counts.tolist() if counts.ndim == 1 else counts.T, strict=True))
 
     # --- Spaces and tables -------------------------------------------------------------------------------------------
 
@@ -221,7 +235,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             for piece in self.pieces
         }
 
-    def own(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
+    def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
         """The observer of these rules' own width, and the pieces it would have made of the same game.
 
         Raises:

@@ -36,17 +36,17 @@ def resample(
     Raises:
         ValueError: if the observation is of a game that is over, or of none of these rules.
     """
-    own, pieces = observer.own(observation)
+    own, pieces = observer.to_unpadded(observation)
     rules = own.rules
-    counts = dict(zip(own.counts, pieces["counts"].tolist(), strict=True))
+    counts = own.named_counts(pieces)
     players = range(rules.num_players)
     secret = own.hidden(pieces)
     cards = np.array(sorted({*rules.deck} - {*secret.seen}), np.int8)
-    if len(cards) != sum(secret.hands) + secret.left:
+    if len(cards) != sum(secret.hands) + secret.stock:
         raise ValueError(f"this observation does not fit {rules}: {len(cards)} cards are hidden")
     cards = rng.permuted(np.broadcast_to(cards, (n, len(cards))), axis=1)
     held = np.flatnonzero(pieces["hand"]).astype(np.int8)
-    *others, left = np.split(cards, np.cumsum(secret.hands), axis=1) if secret.hands else [cards]
+    *others, stock = np.split(cards, np.cumsum(secret.hands), axis=1) if secret.hands else [cards]
     hands = [np.broadcast_to(held, (n, len(held))), *others]
 
     # Seats are counted from the observing one; the round says which seat began it, and so which seat observes.
@@ -56,7 +56,7 @@ def resample(
     decks = rng.permuted(np.broadcast_to(np.array(rules.deck, np.int8), (n, rules.num_rounds, len(rules.deck))), axis=2)
     decks = decks[:, :, : rules.num_dealt].copy()
     hands = [hands[offset] for offset in offsets]
-    decks[:, round] = own.deck(pieces, hands, left)
+    decks[:, round] = own.deck(pieces, hands, stock)
     scores, totals = (
         [counts[f"{kind}_{offset}"] for offset in offsets]
         for kind in ("score", "total" if rules.num_rounds > 1 else "score")
@@ -70,7 +70,7 @@ def resample(
         totals=totals,
         mover=(seat + counts.get("mover", 0)) % len(players),
         round=round,
-        **own.public(pieces),
+        **own.public_state(pieces),
     )
     return batch  # type: ignore[no-any-return]
 

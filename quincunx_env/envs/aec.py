@@ -172,7 +172,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         except IllegalAction:
             if not self.codec.lose_on_illegal:
                 raise
-            game.over = True
+            game.forfeit()
             rewards = [self.illegal_reward if other == agent else 0.0 for other in self.possible_agents]
         self._cumulative_rewards[agent] = 0.0
         for other, reward in zip(self.possible_agents, rewards, strict=True):

@@ -168,19 +168,19 @@ class BatchedGames:
         twin.batch = resample(self.observer, observation, rng, n)
         return twin
 
-    def save(self) -> dict[str, npt.NDArray[Any]]:
-        """A snapshot of all games for `restore`: the arrays of `state_arrays`, copied."""
-        return {name: array.copy() for name, array in self.state_arrays().items()}
+    def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
+        """The state of all games as arrays by name; see `quincunx_env.core.batch.BaseBatch.get_state`.
 
-    def restore(self, state: dict[str, npt.NDArray[Any]]) -> Position:
-        """Go on from a snapshot, which stays usable.
+        Args:
+            copy: False returns the arrays themselves, which change with the next step.
+        """
+        return self.batch.get_state(copy)
+
+    def set_state(self, state: dict[str, npt.NDArray[Any]]) -> Position:
+        """Go on from a state that `get_state` returned; it is copied.
 
         Raises:
             ValueError: if it does not fit; nothing has changed then.
         """
-        self.batch.load_state_arrays(state)
+        self.batch.set_state(state)
         return self.position()
-
-    def state_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The state itself, without copying; see `quincunx_env.core.batch.BaseBatch.state_arrays`."""
-        return self.batch.state_arrays()

@@ -154,7 +154,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         except IllegalAction:
             if not self.codec.lose_on_illegal:
                 raise
-            reward, game.over, game.lost = 0.0, True, True
+            game.forfeit()
+            reward = 0.0
         info: Info = {}
         if game.over:
             if game.lost:
@@ -260,8 +261,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         batch = self.batch
         if self.codec.lose_on_illegal:
             illegal = ~ended & ~batch.is_legal(actions)
-            batch.over |= illegal
-            batch.lost |= illegal
+            batch.forfeit(illegal)
         rewards = batch.step(actions)[:, 0].astype(np.float64)
         lost = batch.lost & ~ended
         rewards[lost] = self.lost_value - self.value[lost]

@@ -223,12 +223,10 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
         """A snapshot of all games, counters and the generator as arrays by name, for `set_state`."""
-        arrays = self.batch.state_arrays() | {name: getattr(self, name) for name in self.STATE}
         generator = json.dumps(self.np_random.bit_generator.state).encode()
-        return {name: array.copy() for name, array in arrays.items()} | {
-            "dealt": np.array(self._dealt_once),
-            "generator": np.frombuffer(generator, np.uint8).copy(),
-        }
+        own = {name: getattr(self, name).copy() for name in self.STATE}
+        own |= {"dealt": np.array(self._dealt_once), "generator": np.frombuffer(generator, np.uint8).copy()}
+        return self.batch.get_state() | own
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Pieces | Flat, Info]:
         """Go on from a snapshot, in this or another environment of the same rules and size.
@@ -244,7 +242,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 raise ValueError(f"this is no snapshot of an environment of {self.num_envs} games")
         if not {"dealt", "generator"} <= state.keys():
             raise ValueError("this is no snapshot of a vector environment")
-        self.batch.load_state_arrays(state)
+        self.batch.set_state(state)
         for name in self.STATE:
             setattr(self, name, state[name].copy())
         self._dealt_once = bool(state["dealt"])

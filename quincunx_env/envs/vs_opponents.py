@@ -183,7 +183,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         illegal = np.zeros(self.num_envs, np.bool_)
         if self.codec.lose_on_illegal:
             illegal = ~ended & ~batch.is_legal(actions)
-            batch.over |= illegal
+            batch.forfeit(illegal)
         rewards = self.carried + self._share(batch.step(actions), np.arange(self.num_envs))
         self.carried[:] = 0.0
         rewards += self._others_play(np.flatnonzero(~batch.over))

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, unpack
+from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, row_numbers, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game, Pending
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, OPEN_SPAN, Rules
+from quincunx_env.quincunx.tables import derived_tables
 
 _WORD = 64
 _CHUNK = 8192
@@ -98,8 +99,7 @@ class Batch(BaseBatch[Rules, Game]):
         np.bitwise_or.accumulate(bits[:, players * hand :], axis=1, out=pile[:, 1:])
         self._pile[rows] = pile
         self.drawn[rows] = self.ply[rows] = self.scores[rows] = 0
-        # R15: the last seat deals first, so seat 0 begins the first round, seat 1 the second.
-        self.mover[rows] = self.round[rows] % players
+        self.mover[rows] = self._first(rows)
         self.pending[rows] = -1
         self.over[rows] = self.lost[rows] = False
 
@@ -186,6 +186,12 @@ class Batch(BaseBatch[Rules, Game]):
             legal &= self._tables.row_window.take(self._rows_used[at], axis=0)
             legal &= self._tables.column_window.take(self._columns_used[at], axis=0)
         return legal
+
+    def forfeit(self, rows: npt.ArrayLike) -> None:
+        """See `BaseBatch.forfeit`; a solitaire is lost."""
+        super().forfeit(rows)
+        if self.rules.num_players == 1:
+            self.lost[row_numbers(rows)] = True
 
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
@@ -333,7 +339,7 @@ class Batch(BaseBatch[Rules, Game]):
         order = self.order[row, :-1].tolist()
         laid = sorted((ply, cell) for cell, ply in enumerate(order) if ply > 0)
         card, cell = self.pending[row].tolist()
-        return Game.restore(
+        return Game.from_position(
             self.rules,
             self.deals(row),
             round=int(self.round[row]),
@@ -397,9 +403,8 @@ class _Tables(NamedTuple):
 @cache
 def _tables(rules: Rules) -> _Tables:
     grid, plain = rules.grid, scoring.tables(rules)
-    cards, neighbours = range(len(CARDS)), (EMPTY, *range(len(CARDS)))
     words = np.array(plain.words, np.int64)
-    bonus = np.array(plain.bonus, np.int16)
+    derived = derived_tables(rules)
     suits = [0, *(card.suits for card in CARDS)]
 
     def bits(cells: Iterable[int]) -> list[int]:
@@ -418,22 +423,18 @@ def _tables(rules: Rules) -> _Tables:
     sets = range(2**grid.side if rules.start == "open" else 1)
     return _Tables(
         around=np.array(plain.around, np.int64).T.copy(),
-        # Neighbours from EMPTY on: the plain tables keep it last, where index -1 finds it.
+        # Neighbours from EMPTY on: the plain and the derived tables keep it last, where index -1 finds it.
         words=np.roll(words, 1, axis=2).reshape(-1),
         word_offsets=np.arange(words.shape[1])[:, None] * _COLUMNS + 1,
-        bonus=tuple(
-            (bonus[line][None, :] + bonus[line + 1][:, None]).reshape(-1) for line in range(0, rules.num_lines, 2)
-        ),
-        power=np.array(
-            [scoring.power_points(CARDS[card].suits, [other]) for card in cards for other in neighbours], np.int16
-        ),
+        bonus=derived.line_bonus,
+        power=np.roll(derived.power, 1, axis=1).reshape(-1),
         suits=np.array(suits, np.uint8),
         flush_lines=tuple(
             np.array([grid.line(cell, line, (-3, -2, -1, 1, 2, 3)) for cell in range(grid.num_cells)]).T.copy()
             for line in range(rules.num_lines)
         ),
         flush_boxes=tuple(np.array(grid.boxes).transpose(1, 2, 0).copy()),
-        penalty=np.array([scoring.penalty([card]) for card in range(rules.num_cards)]),
+        penalty=derived.penalty[: rules.num_cards],
         cell_bits=np.array([bits([cell]) for cell in range(grid.num_cells)], np.uint64),
         adjacent_bits=np.array([bits(adjacent) for adjacent in grid.adjacent], np.uint64),
         row_window=np.array([window(used, 0) for used in sets], np.uint64),

@@ -58,7 +58,7 @@ class Game(BaseGame[Rules, Deal]):
         )
 
     @classmethod
-    def restore(
+    def from_position(
         cls,
         rules: Rules,
         deals: Sequence[Deal],
@@ -284,6 +284,11 @@ class Game(BaseGame[Rules, Deal]):
         if action < rules.num_plays_encoded:
             return self.play(*divmod(action, rules.num_cells))
         return self.announce(action - rules.num_plays_encoded + ANNOUNCE_MIN)
+
+    def forfeit(self) -> None:
+        """See `BaseGame.forfeit`; a solitaire is lost."""
+        super().forfeit()
+        self.lost = self.rules.num_players == 1
 
     @property
     def pile(self) -> tuple[int, ...]:

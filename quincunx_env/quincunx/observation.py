@@ -142,7 +142,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         if rules.num_rounds > 1:
             columns += [*totals, batch.round]
         if players > 1:
-            columns += [(batch.mover - seats) % players, (batch.round - seats) % players]
+            columns += [(batch.mover - seats) % players, (batch.first - seats) % players]
         counts = np.empty((batch.num_games, len(columns)), np.int16)
         for index, column in enumerate(columns):
             counts[:, index] = column
@@ -189,7 +189,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def hidden(self, pieces: Pieces) -> Hidden:
         """See `BaseObserver.hidden`."""
         rules, board = self.rules, pieces["board"]
-        counts = dict(zip(self.counts, pieces["counts"].tolist(), strict=True))
+        counts = self.named_counts(pieces)
         lost = rules.num_players == 1 and not counts["hand_size_0"]
         if lost or (board != EMPTY).sum() == rules.setup.filled:
             raise ValueError("this observation is of a game that is over: nothing in it is hidden any more")
@@ -198,17 +198,17 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return Hidden(seen, [counts[f"hand_size_{seat}"] for seat in range(1, rules.num_players)], counts["pile"])
 
     def deck(
-        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], left: npt.NDArray[np.int8]
+        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
         """See `BaseObserver.deck`: the face-up cards, whatever is in no pile, then the pile."""
         up = pieces["board"][pieces["order"] == 0].tolist()
-        decks = np.empty((len(left), len(self.rules.deck)), np.int8)
-        for deck, pile in zip(decks, left.tolist(), strict=True):
+        decks = np.empty((len(stock), len(self.rules.deck)), np.int8)
+        for deck, pile in zip(decks, stock.tolist(), strict=True):
             deck[:] = [*up, *sorted({*self.rules.deck} - {*up, *pile}), *pile]
         return decks
 
-    def public(self, pieces: Pieces) -> dict[str, Any]:
-        """See `BaseObserver.public`."""
+    def public_state(self, pieces: Pieces) -> dict[str, Any]:
+        """See `BaseObserver.public_state`."""
         state: dict[str, Any] = {name: np.append(pieces[name], -1) for name in ("board", "order")}
-        state["drawn"] = self.rules.pile_size - pieces["counts"][0]
+        state["drawn"] = self.rules.pile_size - self.named_counts(pieces)["pile"]
         return state | ({"pending": pieces["pending"]} if self.rules.simpleton else {})

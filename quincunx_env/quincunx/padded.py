@@ -77,13 +77,13 @@ class PaddedObserver(Observer):
 
     def _pieces(self, game: Game, seat: int) -> Pieces:
         one = {name: piece[None] for name, piece in self._narrow._pieces(game, seat).items()}
-        return {name: piece[0] for name, piece in self.widen(one).items()}
+        return {name: piece[0] for name, piece in self.pad(one).items()}
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
         """See `BaseObserver.observe_batch`."""
-        return self.widen(self._narrow.observe_batch(batch, seats, copy=False))
+        return self.pad(self._narrow.observe_batch(batch, seats, copy=False))
 
-    def widen(self, own: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
+    def pad(self, own: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
         """Pieces of these rules' own width as fixed ones, [n, ...] each."""
         n, cards = len(own["board"]), self.rules.num_cards
         empty = {"board": NO_CELL, "order": -1, "pending": -1}
@@ -102,9 +102,9 @@ class PaddedObserver(Observer):
             wide["preview"][:, :cards, self._cells] = own["preview"]
         return wide
 
-    def own(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
-        """See `BaseObserver.own`; the inverse of `widen`, for one game."""
-        _, wide = super().own(observation)
+    def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
+        """See `BaseObserver.to_unpadded`; the inverse of `pad`, for one game."""
+        _, wide = super().to_unpadded(observation)
         if (wide["form"] != self._form).any():
             raise ValueError(f"this observation is of another form of the game than {self.rules}")
         own = {piece.name: wide[piece.name] for piece in self._narrow.pieces}
@@ -121,17 +121,17 @@ class PaddedObserver(Observer):
 
     def hidden(self, pieces: Pieces) -> Hidden:
         """See `BaseObserver.hidden`."""
-        return self._narrow.hidden(self.own(pieces)[1])
+        return self._narrow.hidden(self.to_unpadded(pieces)[1])
 
     def deck(
-        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], left: npt.NDArray[np.int8]
+        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
         """See `BaseObserver.deck`."""
-        return self._narrow.deck(self.own(pieces)[1], hands, left)
+        return self._narrow.deck(self.to_unpadded(pieces)[1], hands, stock)
 
-    def public(self, pieces: Pieces) -> dict[str, Any]:
-        """See `BaseObserver.public`."""
-        return self._narrow.public(self.own(pieces)[1])
+    def public_state(self, pieces: Pieces) -> dict[str, Any]:
+        """See `BaseObserver.public_state`."""
+        return self._narrow.public_state(self.to_unpadded(pieces)[1])
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
@@ -143,9 +143,9 @@ class PaddedObserver(Observer):
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
         """See `BaseObserver.mask_batch`."""
-        return self.widen_mask(batch.mask())
+        return self.pad_mask(batch.mask())
 
-    def widen_mask(self, own: Bools) -> Bools:
+    def pad_mask(self, own: Bools) -> Bools:
         """Masks of these rules' own width as fixed ones, [n, A] each."""
         mask = np.zeros((len(own), self.num_actions), np.bool_)
         mask[:, self._actions] = own
@@ -171,10 +171,10 @@ class PaddedObserver(Observer):
         known = (actions >= 0) & (actions < self.num_actions)
         return np.where(known, self._engine[np.where(known, actions, 0)], -1)
 
-    def policy(self, fixed: Policy) -> Policy:
+    def unpad_policy(self, fixed: Policy) -> Policy:
         """A policy for observations and masks of these rules' own width that asks one for fixed ones."""
 
         def own(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-            return self.to_engine(fixed(self.widen(observation), self.widen_mask(mask), rng))
+            return self.to_engine(fixed(self.pad(observation), self.pad_mask(mask), rng))
 
         return own

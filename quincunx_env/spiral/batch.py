@@ -47,8 +47,7 @@ class Batch(BaseBatch[Rules, Game]):
         bits = ONE << cards[:, 1:].astype(np.uint64)
         self.hands[rows] = np.bitwise_or.reduce(bits.reshape(len(rows), 2, -1), axis=2)
         self.ply[rows] = self.scores[rows] = 0
-        # R15: seat 1 deals first, so seat 0 begins the first deal, seat 1 the second.
-        self.mover[rows] = self.round[rows] % 2
+        self.mover[rows] = self._first(rows)
         self.over[rows] = False
 
     # --- 2.2 Play ----------------------------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ class Batch(BaseBatch[Rules, Game]):
                 found = self._fifteens(np.repeat(rows, SIDE), np.tile(np.array(places), (n, 1)))
                 points += scoring.FIFTEEN_POINTS * found.sum(axis=1).reshape(n, SIDE)
             totals.append(points.sum(axis=1))
-        dealer = 1 - self.round[rows] % 2
+        dealer = 1 - self._first(rows)
         gains = np.empty((n, 2), np.int64)
         gains[np.arange(n), 1 - dealer], gains[np.arange(n), dealer] = totals
         return gains
@@ -167,7 +166,7 @@ class Batch(BaseBatch[Rules, Game]):
     def to_game(self, row: int) -> Game:
         """A plain copy of one game, in the same state."""
         board = self.board[row].tolist()
-        return Game.restore(
+        return Game.from_position(
             self.rules,
             self.deals(row),
             round=int(self.round[row]),

@@ -33,7 +33,7 @@ class Game(BaseGame[Rules, Deal]):
         )
 
     @classmethod
-    def restore(
+    def from_position(
         cls,
         rules: Rules,
         deals: Sequence[Deal],

@@ -93,7 +93,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         columns = [batch.ply, *scores]
         if self.rules.num_rounds > 1:
             columns += [*totals, batch.round]
-        columns += [batch.mover ^ seats, batch.round % 2 ^ seats]
+        columns += [batch.mover ^ seats, batch.first ^ seats]
         hands = batch.hands.reshape(-1).take(np.arange(batch.num_games) * 2 + seats)
         pieces: Pieces = {
             "board": batch.board.copy() if copy else batch.board,
@@ -107,7 +107,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             if self.rules.scoring == "play":
                 made[:, 0], made[:, 1] = made.sum(axis=1), 0
             else:
-                dealing = batch.mover[rows] != batch.round[rows] % 2
+                dealing = batch.mover[rows] != batch.first[rows]
                 made[dealing] = made[dealing, ::-1]
             preview[rows, cards] = made
         return pieces
@@ -116,7 +116,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def hidden(self, pieces: Pieces) -> Hidden:
         """See `BaseObserver.hidden`."""
-        counts = dict(zip(self.counts, pieces["counts"].tolist(), strict=True))
+        counts = self.named_counts(pieces)
         if counts["ply"] == PLAYS:
             raise ValueError("this observation is of a game that is over: nothing more is played")
         seen = {*pieces["board"].tolist(), *np.flatnonzero(pieces["hand"]).tolist()} - {EMPTY}
@@ -124,16 +124,16 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return Hidden(seen, [theirs], len(CARDS) - self.rules.num_dealt)
 
     def deck(
-        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], left: npt.NDArray[np.int8]
+        self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
         """See `BaseObserver.deck`: the starter, and for each seat what it holds and what it has played."""
-        counts = dict(zip(self.counts, pieces["counts"].tolist(), strict=True))
+        counts = self.named_counts(pieces)
         along = pieces["board"][list(SPIRAL)].astype(np.int8)
         began = counts.get("round", 0) % 2
         played = [along[1 + (seat != began) : 1 + counts["ply"] : 2] for seat in range(2)]
         parts = [along[:1], hands[0], played[0], hands[1], played[1]]
-        return np.concatenate([np.broadcast_to(part, (len(left), part.shape[-1])) for part in parts], axis=1)
+        return np.concatenate([np.broadcast_to(part, (len(stock), part.shape[-1])) for part in parts], axis=1)
 
-    def public(self, pieces: Pieces) -> dict[str, Any]:
-        """See `BaseObserver.public`."""
-        return {"board": pieces["board"], "ply": pieces["counts"][0]}
+    def public_state(self, pieces: Pieces) -> dict[str, Any]:
+        """See `BaseObserver.public_state`."""
+        return {"board": pieces["board"], "ply": self.named_counts(pieces)["ply"]}

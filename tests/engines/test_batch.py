@@ -615,12 +615,12 @@ def play_row(batch: AnyBatch, actions: dict[int, int]) -> Ints:
 
 def state_of(batch: AnyBatch) -> dict[str, npt.NDArray[Any]]:
     """A copy of the whole state."""
-    return {name: array.copy() for name, array in batch.state_arrays().items()}
+    return batch.get_state()
 
 
 def rows_of(batch: AnyBatch, rows: list[int]) -> dict[str, npt.NDArray[Any]]:
     """The state of some rows."""
-    return {name: array[rows] for name, array in batch.state_arrays().items() if name != "version"}
+    return {name: array[rows] for name, array in batch.get_state().items() if name != "version"}
 
 
 def same_state(one: dict[str, npt.NDArray[Any]], other: dict[str, npt.NDArray[Any]]) -> bool:
@@ -673,10 +673,10 @@ def test_steps_in_some_rows_leave_the_others_alone(rules: BaseRules) -> None:
     actions = legal_actions(batch, np.random.default_rng(0))
     gains = play_row(batch, {3: int(actions[3]), 1: int(actions[1])})
     whole = batch.fork(range(5))
-    whole.load_state_arrays(before)
+    whole.set_state(before)
     assert np.array_equal(whole.step(actions)[[3, 1]], gains)
     assert same_state(rows_of(batch, [1, 3]), rows_of(whole, [1, 3]))
-    whole.load_state_arrays(before)
+    whole.set_state(before)
     assert same_state(rows_of(batch, [0, 2, 4]), rows_of(whole, [0, 2, 4]))
 
 
@@ -873,7 +873,7 @@ def test_copies_go_on_alike_and_apart(rules: BaseRules) -> None:
     batch = in_the_middle(rules, steps=7)
     before = state_of(batch)
     loaded = new_batch(rules, 5)
-    loaded.load_state_arrays(before)
+    loaded.set_state(before)
     twins = [pickle.loads(pickle.dumps(batch)), copy.deepcopy(batch), batch.fork(range(5)), loaded]
     expected = play_on(batch)
     for twin in twins:
@@ -915,7 +915,7 @@ def test_saved_arrays_are_copied_when_loaded(rules: BaseRules) -> None:
     batch = in_the_middle(rules)
     saved = state_of(batch)
     batch.reset(seed=99)
-    batch.load_state_arrays(saved)
+    batch.set_state(saved)
     batch.board[:] = 3
     assert not (saved["board"] == 3).all()
 
@@ -937,5 +937,5 @@ def test_bad_state_arrays_are_named(rules: BaseRules, name: str) -> None:
         if bad is not None:
             arrays[name] = bad
         with pytest.raises(ValueError, match=message):
-            batch.load_state_arrays(arrays)
+            batch.set_state(arrays)
         assert same_state(before, state_of(batch))

@@ -382,7 +382,7 @@ def test_games_are_restored_from_their_plays(rules: Rules, seed: int, steps: int
     game = in_the_middle(rules, seed, steps)
     laid = sorted((ply, cell) for cell, ply in enumerate(game.order) if ply > 0)
     names = ("drawn", "scores", "totals", "mover", "pending", "over", "lost")
-    twin = Game.restore(
+    twin = Game.from_position(
         rules,
         game.deals,
         round=game.round,

@@ -81,8 +81,8 @@ def test_everything_stands_where_it_should(rules: Rules) -> None:
             preview = np.zeros((41, 81, 2), np.int16)
             preview[: rules.num_cards, cells] = small["preview"]
             same(seen["preview"], preview)
-            same(wide.own(seen)[1], small)
-            same(wide.own(wide.flatten(seen))[1], small)
+            same(wide.to_unpadded(seen)[1], small)
+            same(wide.to_unpadded(wide.flatten(seen))[1], small)
 
 
 @every_variant
@@ -122,9 +122,9 @@ def test_resampling_takes_either_width(rules: Rules) -> None:
     wide, own, game = PaddedObserver(rules, preview=True), Observer(rules, preview=True), Game.from_seed(rules, 8)
     game.step(int(own.mask(game).argmax()))
     seen = resample(wide, wide.observe_flat(game, 0), np.random.default_rng(0), 4)
-    same(seen.state_arrays(), resample(own, own.observe(game, 0), np.random.default_rng(0), 4).state_arrays())
+    same(seen.get_state(), resample(own, own.observe(game, 0), np.random.default_rng(0), 4).get_state())
     same(wide.hidden(wide.observe(game, 0)), own.hidden(own.observe(game, 0)))
-    same(wide.public(wide.observe(game, 0)), own.public(own.observe(game, 0)))
+    same(wide.public_state(wide.observe(game, 0)), own.public_state(own.observe(game, 0)))
     other = PaddedObserver(VARIANTS["open-2+pawns+flush"], preview=True)
     with pytest.raises(ValueError, match="another form of the game"):
         resample(other, wide.observe(game, 0), np.random.default_rng(0))
@@ -137,7 +137,7 @@ def test_a_policy_of_fixed_width_plays_any_rules() -> None:
         return mask.argmax(axis=1)
 
     for rules in VARIANTS.values():
-        own = PaddedObserver(rules, preview=True).policy(first)
+        own = PaddedObserver(rules, preview=True).unpad_policy(first)
         batch = Batch(rules, 2)
         batch.reset(seed=1)
         for _ in range(4):

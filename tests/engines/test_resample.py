@@ -79,7 +79,7 @@ def test_resampled_games_agree_with_the_observation(variant: str) -> None:
             batch = resample(observer, seen, rng_of(step), 3)
             assert_agrees(observer, batch, game, seat)
             flat = resample(observer, observer.flatten(seen), rng_of(step), 3)
-            same(flat.state_arrays(), batch.state_arrays())
+            same(flat.get_state(), batch.get_state())
             announcing += getattr(game, "pending", None) is not None
             later += game.round > 0
             hidden = [[left_over(batch.to_game(row)), batch.hands[row].tolist()] for row in range(3)]
@@ -95,7 +95,7 @@ def test_an_observer_without_preview_will_do() -> None:
     game, with_preview, without = reach(rules, 61), Observer(rules, preview=True), Observer(rules)
     one = resample(with_preview, with_preview.observe_flat(game, 2), rng_of(), 2)
     other = resample(without, without.observe_flat(game, 2), rng_of(), 2)
-    same(one.state_arrays(), other.state_arrays())
+    same(one.get_state(), other.get_state())
 
 
 # --- Uniform, seeded, from nothing else ------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_samples_follow_from_the_generator(variant: str) -> None:
         resample(observer, seen, rng_of(2), 2),
     ]
     rng.bit_generator.state = state
-    same(resample(observer, seen, rng, 2).state_arrays(), batches[0].state_arrays())
+    same(resample(observer, seen, rng, 2).get_state(), batches[0].get_state())
     same(seen, kept)
     for one, other in combinations(batches, 2):
         assert (one.hands != other.hands).any() or (one.decks != other.decks).any()
@@ -225,7 +225,7 @@ def test_what_is_hidden_has_no_influence(variant: str) -> None:
             twin.step(action)
         different += left_over(twin) != left_over(game)
         samples = [resample(observer, observer.observe_flat(each, seat), rng_of(), 3) for each in (game, twin)]
-        same(samples[0].state_arrays(), samples[1].state_arrays())
+        same(samples[0].get_state(), samples[1].get_state())
     assert different
 
 

@@ -108,7 +108,7 @@ def test_state_can_be_forked_saved_and_restored(options: dict[str, Any]) -> None
     position = games.reset(seed=9)
     for _ in range(7):
         position = games.step(choose(position, rng)).position
-    saved = games.save()
+    saved = games.get_state()
     fork = games.fork([3, 0], k=2)
     same(fork.position().observation, games.position().observation[[3, 3, 0, 0]])  # type: ignore[index]
     script = [choose(position, rng)]
@@ -117,15 +117,15 @@ def test_state_can_be_forked_saved_and_restored(options: dict[str, Any]) -> None
         script.append(choose(first[-1].position, rng))
         first.append(games.step(script[-1]))
     same(fork.position().observation, fork.position().observation)
-    games.restore(saved)
+    games.set_state(saved)
     for actions, before in zip(script, first, strict=True):
         again = games.step(actions)
         same(list(again[:3]), list(before[:3]))
         same(list(again.position), list(before.position))
     with pytest.raises(ValueError, match="version"):
-        games.restore(saved | {"version": np.array(99)})
+        games.set_state(saved | {"version": np.array(99)})
     with pytest.raises(ValueError, match="'board' must be"):
-        BatchedGames(4, **options).restore(saved)
+        BatchedGames(4, **options).set_state(saved)
 
 
 def test_resampled_games_look_the_same_to_the_seat() -> None:
@@ -149,10 +149,10 @@ def test_wrong_options_and_actions_are_refused() -> None:
             BatchedGames(2, **options)
     games = BatchedGames(2)
     games.reset(seed=0)
-    before = games.save()
+    before = games.get_state()
     with pytest.raises(IllegalAction, match="game 1: action -1 is out of range"):
         games.step([int(games.position().mask[0].argmax()), -1])
-    same(before, games.save())
+    same(before, games.get_state())
 
 
 def test_every_combination_of_options_can_be_made() -> None:

@@ -172,7 +172,7 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
     network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
     torch.nn.init.normal_(network.wanted.weight)
     observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
-    policy = observer.policy(GreedyPolicy(network.forward_actor, observer))
+    policy = observer.unpad_policy(GreedyPolicy(network.forward_actor, observer))
     played = compare([policy, greedy], 4, rules=observer.rules, domain="validation", names=["network", "greedy"])
     assert played.games == 4 * players, "and every play was legal"
 

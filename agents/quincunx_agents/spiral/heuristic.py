@@ -149,6 +149,6 @@ def _made(games: Batch, rows: Ints, cards: Ints) -> Ints:
     row, column = games.value(cards, rows).T
     made: Ints = row + column
     if games.rules.scoring == "end":
-        is_dealer = games.mover[rows] != games.round[rows] % 2
+        is_dealer = games.mover[rows] != games.first[rows]
         made = np.where(is_dealer, column - row, row - column)
     return made
