@@ -16,12 +16,13 @@ The deal is the unit of every interval: games of one deal, from different seats,
 package itself; intervals of comparisons, tournaments, reports, pictures and the command line need the extra ``arena``.
 """
 
-from quincunx_env.arena.comparison import Comparison, Estimate, compare
+from quincunx_env.arena.comparison import Comparison, compare
 from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
 from quincunx_env.arena.reporting import Report, report
 from quincunx_env.arena.tournaments import Tournament, tournament
 from quincunx_env.core.policy import Agent, Policy, PolicyFactory
 from quincunx_env.policies import resolve
+from quincunx_env.statistics import Estimate
 
 __all__ = [
     "Agent",

@@ -1,37 +1,29 @@
 """Several players: policies against each other on paired deals."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena.matches import Bools, Floats, Ints, Setting, concatenate, one_and_others, play, seatings
+from quincunx_env.arena.matches import (
+    Bools,
+    Floats,
+    Ints,
+    MatchConfig,
+    concatenate,
+    one_against_others,
+    play_matches,
+    seatings,
+)
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.quincunx.rules import Rules
-
-
-class Estimate(NamedTuple):
-    """A figure with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of_mean(cls, values: npt.NDArray[Any]) -> "Estimate":
-        """Mean of independent values [n], with Student's t interval."""
-        from scipy import stats
-
-        mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
-        half = float(stats.t.ppf(0.975, len(values) - 1)) * error
-        return cls(mean, mean - half, mean + half)
+from quincunx_env.statistics import Estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +36,13 @@ class Comparison:
         names: of the N policies.
         seatings: int64 [S, P], which policy plays each seat.
         totals: int64 [D, S, P], points of each seat at the end; a match counts as one game.
-        setting: which game and deals.
+        config: which game and deals.
     """
 
     names: tuple[str, ...]
     seatings: Ints
     totals: Ints
-    setting: Setting
+    config: MatchConfig
 
     @property
     def deals(self) -> int:
@@ -134,7 +126,7 @@ class Comparison:
             "interval": "95 %, Student's t, over deals",
             "games": self.games,
             "seatings": self.seatings.tolist(),
-            **self.setting.to_json(),
+            **self.config.to_json(),
         }
 
     def table(self) -> str:
@@ -195,15 +187,15 @@ def compare(
     lineup = _line_up(found, rules.num_players)
     seats = seatings(lineup)
     players = [lineup.index(number) for number in range(max(lineup) + 1)]
-    playing, setting = [found[at] for at in players], Setting(rules, domain, first, deals, seed, chunk)
-    played = concatenate(play(playing, seats, setting, number) for number in progress(setting.chunks))
-    return Comparison(tuple(names[at] for at in players), seats, played.totals, setting)
+    playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
+    played = concatenate(play_matches(playing, seats, config, number) for number in progress(config.chunks))
+    return Comparison(tuple(names[at] for at in players), seats, played.totals, config)
 
 
 def _line_up(policies: Sequence[Agent], num_players: int) -> list[int]:
     """The player of each seat of the first seating, numbered in the order in which they appear."""
     if len(policies) == 2:
-        return one_and_others(2, num_players)
+        return one_against_others(2, num_players)
     if len(policies) != num_players:
         raise ValueError(f"compare takes 2 policies or one for each of the {num_players} seats, got {len(policies)}")
     distinct = list(dict.fromkeys(map(id, policies)))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena.comparison import Estimate
-from quincunx_env.arena.matches import Played, Setting, concatenate, play
-from quincunx_env.arena.runner import play_lineups
+from quincunx_env.arena.matches import MatchConfig, MatchResults, concatenate, play_matches
+from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import by_display_name, resolve
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
+from quincunx_env.statistics import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,9 +49,13 @@ class Evaluation:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """95 % interval of the mean: 1.96 standard errors to either side, the deal as the unit."""
-        half = 1.96 * float(self.values.std(ddof=1)) / math.sqrt(len(self.values))
-        return self.mean - half, self.mean + half
+        """(low, high): Student's t interval of the mean at 95 %, the deal as the unit.
+
+        Raises:
+            ImportError: without SciPy.
+        """
+        _, low, high = Estimate.of_mean(self.values)
+        return low, high
 
     @property
     def classes(self) -> dict[str, float]:
@@ -102,8 +106,8 @@ def evaluate(
     """
     rules, policy = _solitaire(rules), resolve(policy)
     alone = np.zeros((1, 1), np.int64)
-    setting = Setting(rules, domain, first, deals, seed, chunk)
-    played = concatenate(play([policy], alone, setting, number) for number in progress(setting.chunks))
+    config = MatchConfig(rules, domain, first, deals, seed, chunk)
+    played = concatenate(play_matches([policy], alone, config, number) for number in progress(config.chunks))
     return _evaluation(played, lost_value)
 
 
@@ -144,9 +148,9 @@ def evaluate_all(
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
-    policies, setting = by_display_name(policies), Setting(_solitaire(rules), domain, first, deals, seed, chunk)
+    policies, config = by_display_name(policies), MatchConfig(_solitaire(rules), domain, first, deals, seed, chunk)
     lineups = [(name,) for name in policies]
-    played = play_lineups(policies, lineups, setting, out, workers, progress, ray)
+    played = run_lineups(policies, lineups, config, out, workers, progress, ray)
     return {name: _evaluation(played[name,], lost_value) for name in policies}
 
 
@@ -157,7 +161,7 @@ def _solitaire(rules: Rules | None) -> Rules:
     return rules
 
 
-def _evaluation(played: Played, lost_value: float) -> Evaluation:
+def _evaluation(played: MatchResults, lost_value: float) -> Evaluation:
     return Evaluation(played.totals[:, 0, 0], played.lost[:, 0], lost_value)
 
 
@@ -175,8 +179,6 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
     Raises:
         ValueError: if a control has not played more deals.
     """
-    from scipy import stats
-
     n = len(evaluation.values)
     if any(len(control.values) <= n for control in controls):
         raise ValueError(f"each control needs the same {n} deals and more")
@@ -190,8 +192,7 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
     error = math.hypot(
         error, *(b * c.values.std() / len(c.values) ** 0.5 for b, c in zip(fit[1:], controls, strict=True))
     )
-    half = float(stats.t.ppf(0.975, free)) * error
-    return Estimate(float(fit[0]), float(fit[0]) - half, float(fit[0]) + half)
+    return Estimate.of_standard_error(float(fit[0]), error, free)
 
 
 def table(evaluations: Mapping[str, Evaluation]) -> str:

@@ -1,4 +1,4 @@
-"""Numbered deals played by policies, side by side: what everything else in the arena is made of."""
+"""Batched matches between policies on numbered deals, the basis of evaluations, comparisons and tournaments."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -18,18 +18,18 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-class Played(NamedTuple):
-    """How games ended: D deals, each from S seatings of P seats."""
+class MatchResults(NamedTuple):
+    """Final results of games on D deals, each played from S seatings of P seats."""
 
     totals: Ints
-    """[D, S, P], points of each seat in the whole game."""
+    """int64 [D, S, P]: points of each seat in the whole game."""
     lost: Bools
-    """[D, S], solitaire: whether the hand ran out."""
+    """bool [D, S]: in the solitaire, whether the hand ran out; False for several players."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Which game is played on which deals.
+class MatchConfig:
+    """Which game is played on which deals. It determines the results of given policies.
 
     Raises:
         ValueError: if there are too few deals for an interval, or none in a chunk.
@@ -40,11 +40,11 @@ class Setting:
     first: int
     """Number of the first deal."""
     deals: int
-    """How many."""
+    """Number of deals."""
     seed: int
-    """Policy number i draws in each chunk from a generator seeded ``[seed, number of the chunk, i]``."""
+    """In each chunk, policy number i draws from a generator seeded ``[seed, number of the chunk, i]``."""
     chunk: int
-    """Deals played side by side."""
+    """Number of deals played side by side."""
 
     def __post_init__(self) -> None:
         if self.deals < 2:
@@ -57,62 +57,62 @@ class Setting:
         """Numbers of the chunks."""
         return range(-(-self.deals // self.chunk))
 
-    def numbers(self, chunk: int) -> Ints:
-        """Numbers of the deals of a chunk."""
+    def deal_numbers(self, chunk: int) -> Ints:
+        """Numbers of the deals of a chunk, int64 [deals of the chunk]."""
         start, end = chunk * self.chunk, min((chunk + 1) * self.chunk, self.deals)
         return self.first + np.arange(start, end)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it."""
+        """All fields and the name of the game, as JSON values."""
         return {"game": spec_of(self.rules).name} | asdict(self)
 
 
-def play(policies: Sequence[Agent], seatings: Ints, setting: Setting, chunk: int) -> Played:
-    """Play each deal of a chunk from each of these seatings, all side by side.
+def play_matches(policies: Sequence[Agent], seatings: Ints, config: MatchConfig, chunk: int) -> MatchResults:
+    """Play each deal of a chunk from each of the seatings, all side by side.
 
-    A policy that stands several times in ``policies``, or plays several seats, is asked once for all its positions.
+    A policy that occurs several times in ``policies``, or plays several seats, is called once for all its positions.
 
     Args:
-        policies: who plays.
-        seatings: [S, P], which of the policies plays each seat.
-        setting: which game and deals.
+        policies: the players.
+        seatings: int64 [S, P], index of the policy that plays each seat.
+        config: game and deals.
         chunk: number of the chunk.
 
     Raises:
         IllegalAction: if a policy chooses an illegal action.
     """
-    numbers, count = setting.numbers(chunk), len(seatings)
-    rules = setting.rules
+    numbers, count = config.deal_numbers(chunk), len(seatings)
+    rules = config.rules
     observer = make_observer(rules, preview=True)
-    batch: Any = spec_of(rules).Batch(rules, len(numbers) * count, setting.domain)
+    batch: Any = spec_of(rules).Batch(rules, len(numbers) * count, config.domain)
     batch.reset(seed=np.repeat(numbers, count))
     first = np.array([next(at for at, other in enumerate(policies) if other is policy) for policy in policies])
-    who = first[np.tile(seatings, (len(numbers), 1))]
-    rngs = [np.random.default_rng([setting.seed, chunk, number]) for number in range(len(policies))]
-    asking = [policy_for(policy, rules) for policy in policies]
+    seated = first[np.tile(seatings, (len(numbers), 1))]
+    rngs = [np.random.default_rng([config.seed, chunk, number]) for number in range(len(policies))]
+    playing = [policy_for(policy, rules) for policy in policies]
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
-        asked = who[rows, batch.mover[rows]]
-        for number in np.unique(asked):
-            some = rows[asked == number]
-            games = batch.fork(some)
-            batch.step(asking[number](observer.observe_batch(games), games.mask(), rngs[number]), some)
+        movers = seated[rows, batch.mover[rows]]
+        for number in np.unique(movers):
+            own = rows[movers == number]
+            games = batch.fork(own)
+            batch.step(playing[number](observer.observe_batch(games), games.mask(), rngs[number]), own)
     lost = batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)
-    return Played(batch.totals.reshape(len(numbers), count, -1), lost.reshape(len(numbers), count))
+    return MatchResults(batch.totals.reshape(len(numbers), count, -1), lost.reshape(len(numbers), count))
 
 
-def concatenate(played: Iterable[Played]) -> Played:
-    """The games of several chunks as one."""
-    return Played(*map(np.concatenate, zip(*played, strict=True)))
+def concatenate(results: Iterable[MatchResults]) -> MatchResults:
+    """Join the results of several chunks along the axis of deals."""
+    return MatchResults(*map(np.concatenate, zip(*results, strict=True)))
 
 
-def one_and_others(policies: int, num_players: int) -> list[int]:
-    """One or two players at a table: the first in one seat, the last in all others."""
+def one_against_others(policies: int, num_players: int) -> list[int]:
+    """Lineup in which policy 0 plays the first seat, and the last of one or two policies plays all others."""
     return [0] + [policies - 1] * (num_players - 1)
 
 
 def seatings(lineup: Sequence[int]) -> Ints:
-    """All distinct ways to seat these players, [S, P]; only the rotations where all of them differ.
+    """All distinct ways to seat a lineup, int64 [S, P]; the rotations only where all its policies differ.
 
     >>> seatings([0, 1, 1]).tolist()
     [[0, 1, 1], [1, 0, 1], [1, 1, 0]]

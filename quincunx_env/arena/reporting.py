@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena.comparison import Estimate
 from quincunx_env.arena.matches import Floats
+from quincunx_env.statistics import Estimate
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quincunx_env.arena.comparison import Comparison, Estimate
-from quincunx_env.arena.matches import Floats, Setting, one_and_others, seatings
-from quincunx_env.arena.runner import play_lineups
+from quincunx_env.arena.comparison import Comparison
+from quincunx_env.arena.matches import Floats, MatchConfig, one_against_others, seatings
+from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.statistics import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +74,7 @@ class Tournament:
             n, m = self.names.index(one), self.names.index(other)
             own, others = figures(comparison)
             matrix[n, m] = own
-            if comparison.setting.rules.num_players == 2:
+            if comparison.config.rules.num_players == 2:
                 matrix[m, n] = others
         return matrix
 
@@ -121,7 +122,7 @@ class Tournament:
         left.set(yticks=places, yticklabels=names, ylim=(len(order) - 0.5, -0.5), xlabel="rating, Elo points")
         left.grid(axis="x", alpha=0.3)
         rates = self.win_rates[np.ix_(order, order)]
-        even = 1 / next(iter(self.comparisons.values())).setting.rules.num_players
+        even = 1 / next(iter(self.comparisons.values())).config.rules.num_players
         right.imshow(rates, cmap="PiYG", norm=TwoSlopeNorm(even, 0, 1), alpha=0.7)
         right.set(yticks=places, yticklabels=names, title="wins of row against column")
         right.set_xticks(places, names, rotation=45, ha="right")
@@ -217,7 +218,7 @@ def tournament(
         raise ValueError(f"a tournament needs at least two policies, got {len(policies)}")
     arrange = itertools.combinations if rules.num_players == 2 else itertools.permutations
     pairs = list(arrange(sorted(policies), 2))
-    setting = Setting(rules, domain, first, deals, seed, chunk)
-    played = play_lineups(policies, pairs, setting, out, workers, progress, ray)
-    seats = seatings(one_and_others(2, rules.num_players))
-    return Tournament(tuple(policies), {pair: Comparison(pair, seats, played[pair].totals, setting) for pair in pairs})
+    config = MatchConfig(rules, domain, first, deals, seed, chunk)
+    played = run_lineups(policies, pairs, config, out, workers, progress, ray)
+    seats = seatings(one_against_others(2, rules.num_players))
+    return Tournament(tuple(policies), {pair: Comparison(pair, seats, played[pair].totals, config) for pair in pairs})

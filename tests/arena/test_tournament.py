@@ -17,7 +17,7 @@ from quincunx_agents.uniform import uniform
 
 from quincunx_env.arena import Policy, Tournament, compare, evaluate, report, tournament
 from quincunx_env.arena.reporting import improvement
-from quincunx_env.arena.runner import Job
+from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
 
@@ -64,23 +64,23 @@ def test_each_pair_plays_what_a_comparison_plays(players: int) -> None:
 def test_an_interrupted_tournament_goes_on_to_the_same_result(tmp_path: Path) -> None:
     whole = tournament(THREE, out=tmp_path / "whole", **SMALL)
 
-    def stop(jobs: Iterable[Any]) -> Iterator[Any]:
-        for number, job in enumerate(jobs):
+    def stop(chunks: Iterable[Any]) -> Iterator[Any]:
+        for number, chunk in enumerate(chunks):
             if number == 5:
                 raise KeyboardInterrupt
-            yield job
+            yield chunk
 
     with pytest.raises(KeyboardInterrupt):
         tournament(THREE, out=tmp_path / "cut", progress=stop, **SMALL)
     before = files(tmp_path / "cut")
     assert len(before) == 5 + 1
     assert all(name.endswith((".npz", "settings.json")) for name in before), "nothing half written"
-    played: list[Job] = []
+    played: list[Chunk] = []
 
-    def count(jobs: Iterable[Job]) -> Iterator[Job]:
-        for job in jobs:
-            played.append(job)
-            yield job
+    def count(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            played.append(chunk)
+            yield chunk
 
     resumed = tournament(THREE, out=tmp_path / "cut", progress=count, **SMALL)
     assert len(played) == 3 * 4 - 5
@@ -140,10 +140,10 @@ def test_more_deals_use_what_was_played(tmp_path: Path) -> None:
     tournament(["greedy", "uniform"], deals=6, chunk=3, out=tmp_path)
     left: list[int] = []
 
-    def count(jobs: Iterable[Job]) -> Iterator[Job]:
-        for job in jobs:
-            left.append(job.chunk)
-            yield job
+    def count(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            left.append(chunk.number)
+            yield chunk
 
     more = tournament(["greedy", "uniform"], deals=11, chunk=3, out=tmp_path, progress=count)
     assert left == [2, 3]
