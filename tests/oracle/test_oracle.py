@@ -1,4 +1,4 @@
-"""Yardsticks: every one is witnessed, the search is exact where it can look at everything, and regret adds up."""
+"""Oracle scores: each has a line of play that reaches it, exhaustive beams are exact, and regret adds up."""
 
 import math
 import subprocess
@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from quincunx_agents.greedy import greedy
 
-from quincunx_env import oracle
+import quincunx_env
 from quincunx_env.arena import evaluate
 from quincunx_env.oracle import (
-    DEALS,
-    LOST,
-    WEIGHTS,
-    Line,
+    NUM_BENCHMARK_DEALS,
+    LineOfPlay,
     OracleEntry,
     beam_search,
     benchmark_game,
@@ -24,11 +22,15 @@ from quincunx_env.oracle import (
     regret,
     write,
 )
+from quincunx_env.oracle.beam import STATE_VALUE_WEIGHTS
+from quincunx_env.oracle.store import LOST_SCORE, improve
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
+
+stats = pytest.importorskip("scipy.stats")
 
 OPTIONS = [
     Rules(),
@@ -45,8 +47,8 @@ def deal(number: int, rules: Rules | None = None) -> Game:
     return Game(rules, Deal.from_seed(rules, number, domain="validation"))
 
 
-def replay(game: Game, line: Line | OracleEntry) -> int:
-    """What a line of play scores; it must end the round and not lose it."""
+def replay(game: Game, line: LineOfPlay | OracleEntry) -> int:
+    """Final score of a line of play, which must finish the round."""
     game = game.copy()
     for card, cell in line.plays:
         assert not game.over
@@ -57,7 +59,7 @@ def replay(game: Game, line: Line | OracleEntry) -> int:
 
 
 def best(game: Game) -> int | None:
-    """The best score that can be reached, by trying everything; None if every way loses."""
+    """Optimal score with a known pile, by exhaustive search; None if every line loses."""
     if game.over:
         return None if game.lost else game.scores[0]
     scores = []
@@ -70,7 +72,7 @@ def best(game: Game) -> int | None:
 
 
 def random_position(rules: Rules, number: int, left: int) -> Game | None:
-    """A deal played at random until so many plays are left; None if that lost it."""
+    """A deal played at random until ``left`` plays remain; None if that lost it."""
     rng, game = np.random.default_rng(number), deal(number, rules)
     while not game.over and rules.num_plays - game.ply > left:
         game.play(int(rng.choice(game.legal_cards())), int(rng.choice(game.legal_cells())))
@@ -81,7 +83,7 @@ def random_position(rules: Rules, number: int, left: int) -> Game | None:
 
 
 @pytest.mark.parametrize("rules", OPTIONS, ids=str)
-def test_what_is_found_is_witnessed(rules: Rules) -> None:
+def test_lines_reach_their_scores(rules: Rules) -> None:
     for number in range(8):
         game = deal(number, rules)
         line = beam_search(game, 300)
@@ -92,8 +94,8 @@ def test_what_is_found_is_witnessed(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize("rules", OPTIONS, ids=str)
-def test_a_beam_that_holds_every_state_finds_the_best_plays(rules: Rules) -> None:
-    """Judged by trying everything with plain games, in positions with up to four plays left."""
+def test_a_beam_that_holds_every_state_is_optimal(rules: Rules) -> None:
+    """Compared with exhaustive search by plain games, in positions with up to four plays left."""
     seen = {"lost": 0, "finished": 0, "drew": 0}
     for number in range(60):
         game = random_position(rules, number, left=1 + number % 4)
@@ -111,16 +113,17 @@ def test_a_beam_that_holds_every_state_finds_the_best_plays(rules: Rules) -> Non
     assert seen["drew"] >= 1, seen
 
 
-def promise(game: Game) -> float:
-    """How promising a state is, read off `WEIGHTS`."""
+def heuristic_value(game: Game) -> float:
+    """Heuristic value of a state by `STATE_VALUE_WEIGHTS`."""
     if game.lost:
         return -math.inf
     hand, column = game.hand(0), min(game.rules.num_plays - game.ply, 10) - 1
     parts = [f"hand {CARDS[card].rank}" for card in hand] + [f"size {min(len(hand), 10)}"]
-    return WEIGHTS["points"][column] * game.scores[0] + sum(WEIGHTS[part][column] for part in parts)
+    weights = {name: by_left[column] for name, by_left in STATE_VALUE_WEIGHTS.items()}
+    return weights["points"] * game.scores[0] + sum(weights[part] for part in parts)
 
 
-def test_a_beam_of_one_takes_the_most_promising_play_each_time() -> None:
+def test_a_beam_of_one_is_greedy_on_the_heuristic_value() -> None:
     finished = 0
     for number in range(40):
         game = deal(number)
@@ -133,7 +136,8 @@ def test_a_beam_of_one_takes_the_most_promising_play_each_time() -> None:
                     child.play(card, cell)
                     children.append(child)
             game = max(
-                children, key=lambda child: float(child.scores[0]) if child.over and not child.lost else promise(child)
+                children,
+                key=lambda child: float(child.scores[0]) if child.over and not child.lost else heuristic_value(child),
             )
         line = beam_search(deal(number), 1)
         assert (line is None) == game.lost
@@ -162,7 +166,7 @@ def test_a_game_of_a_batch_can_be_searched() -> None:
     assert beam_search(batch.to_game(3), 50) == beam_search(deal(3), 50)
 
 
-def test_what_cannot_be_searched_is_refused() -> None:
+def test_games_that_cannot_be_searched_are_refused() -> None:
     with pytest.raises(ValueError, match="solitaire without the flush bonus"):
         beam_search(Game.from_seed(Rules(num_players=2), 0))
     with pytest.raises(ValueError, match="solitaire without the flush bonus"):
@@ -178,37 +182,39 @@ def test_what_cannot_be_searched_is_refused() -> None:
         beam_search(game)
 
 
-# --- The oracle_scores --------------------------------------------------------------------------------------------------
+# --- Oracle scores ---------------------------------------------------------------------------------------------------
 
 
-def test_every_yardstick_is_witnessed() -> None:
+def test_every_oracle_score_is_reached_by_its_line() -> None:
     found = read()
-    assert sorted(found) == list(range(DEALS))
+    assert sorted(found) == list(range(NUM_BENCHMARK_DEALS))
     finished = [one for one in found.values() if one.plays]
-    assert {*range(DEALS)} - {one.deal for one in finished} == {161, 236, 606}
+    assert {*range(NUM_BENCHMARK_DEALS)} - {one.deal for one in finished} == {161, 236, 606}
     for one in finished:
         assert replay(benchmark_game(one.deal), one) == one.score
-    assert all(one.score == LOST for one in found.values() if not one.plays)
-    assert oracle_scores().tolist() == [found[number].score for number in range(DEALS)]
+    assert all(one.score == LOST_SCORE for one in found.values() if not one.plays)
+    assert oracle_scores().tolist() == [found[number].score for number in range(NUM_BENCHMARK_DEALS)]
     assert oracle_scores(5, 3).tolist() == [found[number].score for number in (5, 6, 7)]
 
 
-def test_yardsticks_are_of_the_deals_that_evaluate_plays() -> None:
-    batch = Batch(Rules(), DEALS, "benchmark")
+def test_oracle_scores_belong_to_the_deals_that_evaluate_plays() -> None:
+    batch = Batch(Rules(), NUM_BENCHMARK_DEALS, "benchmark")
     batch.reset(seed=0)
-    for number in (0, 1, 17, DEALS - 1):
+    for number in (0, 1, 17, NUM_BENCHMARK_DEALS - 1):
         assert benchmark_game(number).deals == batch.deals(number)
 
 
-def test_yardsticks_are_high() -> None:
-    """The mean that the documentation gives, and the class that few policies reach."""
+def test_mean_and_share_of_high_oracle_scores() -> None:
+    """The figures in the documentation: mean, and share of the highest class."""
     assert round(float(oracle_scores().mean()), 1) == 192.7
     assert (oracle_scores() >= 150).mean() == 0.887
 
 
-def test_deals_without_a_yardstick_name_the_way_out() -> None:
-    with pytest.raises(ValueError, match=f"number {DEALS}; .*\n.*quincunx_env.oracle --deals {DEALS + 2}"):
-        oracle_scores(DEALS - 1, 3)
+def test_deals_without_an_oracle_score_are_refused_with_the_command() -> None:
+    with pytest.raises(
+        ValueError, match=f"number {NUM_BENCHMARK_DEALS}; .*\n.*quincunx_env.oracle --deals {NUM_BENCHMARK_DEALS + 2}"
+    ):
+        oracle_scores(NUM_BENCHMARK_DEALS - 1, 3)
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -226,28 +232,26 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 # --- Regret ----------------------------------------------------------------------------------------------------------
 
 
-def test_regret_is_the_mean_distance_from_the_yardsticks() -> None:
+def test_regret_is_the_mean_distance_to_the_oracle_scores_with_students_t() -> None:
     known = oracle_scores(10, 4)
     behind = [3.0, 0.0, 11.0, 50.0]
     result = regret(known - np.array(behind), first=10)
-    assert result.mean == pytest.approx(16.0)
-    variance = sum((each - 16.0) ** 2 for each in behind) / 3
-    half = 1.96 * math.sqrt(variance / 4)
-    assert result.ci95 == pytest.approx((16.0 - half, 16.0 + half))
+    interval = stats.t.interval(0.95, df=3, loc=16.0, scale=stats.sem(behind))
+    assert result == pytest.approx((16.0, *interval))
 
 
-def test_regret_stands_beside_an_evaluation() -> None:
+def test_regret_of_an_evaluation() -> None:
     evaluation = evaluate(greedy, 200)
     result = regret(evaluation.values)
-    assert result.mean == pytest.approx(oracle_scores(0, 200).mean() - evaluation.mean)
-    assert result.ci95[0] < result.mean < result.ci95[1]
+    assert result.value == pytest.approx(oracle_scores(0, 200).mean() - evaluation.mean)
+    assert result.low < result.value < result.high
 
 
-def test_regret_refuses_what_it_cannot_judge() -> None:
+def test_regret_refuses_single_deals_and_deals_without_an_oracle_score() -> None:
     with pytest.raises(ValueError, match="at least 2 deals"):
         regret([150.0])
-    with pytest.raises(ValueError, match="no yardstick"):
-        regret(np.zeros(DEALS + 1))
+    with pytest.raises(ValueError, match="no oracle score"):
+        regret(np.zeros(NUM_BENCHMARK_DEALS + 1))
 
 
 # --- The command -----------------------------------------------------------------------------------------------------
@@ -256,11 +260,13 @@ def test_regret_refuses_what_it_cannot_judge() -> None:
 def command(path: Path, *options: str) -> str:
     pytest.importorskip("tyro")
     program = [sys.executable, "-m", "quincunx_env.oracle", "--path", str(path), *options]
-    run = subprocess.run(program, capture_output=True, text=True, check=True, cwd=Path(oracle.__file__).parents[1])
+    run = subprocess.run(
+        program, capture_output=True, text=True, check=True, cwd=Path(quincunx_env.__file__).parents[1]
+    )
     return run.stdout
 
 
-def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+def test_the_command_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
     path = tmp_path / "oracle.csv"
     line = beam_search(benchmark_game(1), 2000)
     assert line is not None
@@ -280,12 +286,12 @@ def test_the_command_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     assert all(one.score >= first[number].score for number, one in wider.items())
 
 
-def test_a_worse_line_never_takes_the_place_of_a_better(tmp_path: Path) -> None:
+def test_a_worse_line_never_replaces_a_better_one(tmp_path: Path) -> None:
     known = OracleEntry(0, 10_000, 5, ((1, 2),))
-    assert oracle.improve(0, 50, known) == known._replace(width=50)
+    assert improve(0, 50, known) == known._replace(width=50)
 
 
-def test_a_deal_that_nobody_can_finish_counts_as_lost() -> None:
+def test_a_deal_that_cannot_be_finished_counts_as_lost() -> None:
     """Benchmark deal 161: only 8 beside 3 and 7 beside 4 make 11 until the pile has given a third card, and no two
     cards make 20. So there are at most two draws, ten plays.
     """
@@ -296,5 +302,5 @@ def test_a_deal_that_nobody_can_finish_counts_as_lost() -> None:
     assert pairs == [(3, 8), (4, 7)]
     assert [values.count(value) for value in (8, 7, 4)] == [1, 1, 1]
     assert beam_search(game, 1000) is None
-    assert oracle.improve(161, 10, None) == OracleEntry(161, LOST, 10, ())
-    assert oracle_scores(161, 1).tolist() == [LOST]
+    assert improve(161, 10, None) == OracleEntry(161, LOST_SCORE, 10, ())
+    assert oracle_scores(161, 1).tolist() == [LOST_SCORE]

@@ -1,0 +1,85 @@
+"""Compute oracle scores of benchmark deals by beam search with a known pile.
+
+python -m quincunx_env.oracle                    # resumes where it was interrupted
+python -m quincunx_env.oracle --width 200000     # wider beams; an oracle score never falls
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import starmap
+from pathlib import Path
+
+import numpy as np
+
+from quincunx_env.oracle.store import BENCHMARK_FILE, COMMAND, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
+
+try:
+    import tyro
+    from tqdm.auto import tqdm
+except ModuleNotFoundError as error:
+    sys.exit(f'error: computing oracle scores needs {error.name}: pip install "quincunx_env[arena]"')
+
+_WRITE_EVERY = 20
+"""Deals searched between two writes of the file, as an interruption may lose them. Not tuned."""
+
+
+@dataclass
+class Arguments:
+    """Which deals to search, and how wide."""
+
+    deals: int = NUM_BENCHMARK_DEALS
+    """search benchmark deals 0 to this number less one"""
+    width: int = 20_000
+    """states kept after each play; deals already searched with such a width are skipped"""
+    processes: int = 1
+    """deals searched at the same time"""
+    path: Path = BENCHMARK_FILE
+    """file of oracle scores; it is updated as the search goes on, and only better scores replace those in it"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line, or ``arguments`` in place of it: search, write and print a summary."""
+    options = tyro.cli(Arguments, prog=COMMAND, description=__doc__, args=arguments)
+    try:
+        entries = read(options.path)
+    except ValueError as error:
+        sys.exit(f"error: {error}")
+    due = [
+        (number, options.width, entries.get(number))
+        for number in range(options.deals)
+        if number not in entries or entries[number].width < options.width
+    ]
+    progress = tqdm(_improved(due, options.processes), total=len(due), unit="deal")
+    try:
+        for done, entry in enumerate(progress):
+            entries[entry.deal] = entry
+            progress.set_postfix(mean=f"{np.mean([each.score for each in entries.values()]):.1f}")
+            if done % _WRITE_EVERY == _WRITE_EVERY - 1:
+                write(options.path, entries.values())
+    finally:
+        write(options.path, entries.values())
+    searched = [entries[number] for number in range(options.deals)]
+    scores = np.array([entry.score for entry in searched])
+    print(
+        f"{len(searched)} deals, beams of at least {options.width}: mean {scores.mean():.1f}, "
+        f"median {np.median(scores):.0f}, highest {scores.max()}, 150 or more: {(scores >= 150).mean():.1%}, "
+        f"never finished: {sum(not entry.plays for entry in searched)}"
+    )
+
+
+def _improved(due: list[tuple[int, int, OracleEntry | None]], processes: int) -> Iterator[OracleEntry]:
+    """The entries of `improve` for each of its arguments, in order."""
+    if processes == 1 or not due:
+        yield from starmap(improve, due)
+    else:
+        pool = ProcessPoolExecutor(processes)
+        try:
+            yield from pool.map(improve, *zip(*due, strict=True))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+if __name__ == "__main__":
+    main()

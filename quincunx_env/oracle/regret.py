@@ -1,0 +1,25 @@
+"""Regret of a policy: how far its values stay behind the oracle scores."""
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.oracle.store import oracle_scores
+from quincunx_env.statistics import Estimate
+
+
+def regret(values: npt.ArrayLike, first: int = 0) -> Estimate:
+    """Mean over deals of oracle score minus value, with Student's t interval over deals.
+
+    Args:
+        values: float64 [deals], the policy's values on benchmark deals by the default rules, as in
+            ``Evaluation.values``.
+        first: number of the first deal.
+
+    Raises:
+        ValueError: for fewer than 2 values, or if a deal has no oracle score.
+        ImportError: without SciPy.
+    """
+    scores = np.asarray(values, np.float64)
+    if scores.ndim != 1 or len(scores) < 2:
+        raise ValueError(f"an interval needs the values of at least 2 deals, [deals], got shape {scores.shape}")
+    return Estimate.of_mean(oracle_scores(first, len(scores)) - scores)

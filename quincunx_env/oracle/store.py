@@ -1,0 +1,127 @@
+"""Oracle scores of numbered benchmark deals, kept in a CSV file with the lines of play that reach them."""
+
+import csv
+import io
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.batch import Ints
+from quincunx_env.oracle.beam import beam_search
+from quincunx_env.quincunx.cards import card_name, parse_card
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import Rules
+
+NUM_BENCHMARK_DEALS = 1000
+"""The package has the oracle scores of the benchmark deals with lower numbers."""
+
+LOST_SCORE = 0
+"""Oracle score of a deal for which no line that finishes the round is known; a lost round counts the same by default.
+
+Such deals exist: in benchmark deal 161 the hand and the first cards of the pile never earn the four draws that twelve
+plays need.
+"""
+
+BENCHMARK_FILE = Path(str(resources.files("quincunx_env") / "oracle" / "benchmark.csv"))
+"""The oracle scores of the package, in the format of `write`."""
+
+COMMAND = "python -m quincunx_env.oracle"
+"""The command that computes oracle scores."""
+
+
+class OracleEntry(NamedTuple):
+    """The best known line of one benchmark deal."""
+
+    deal: int
+    """Number of the deal."""
+    score: int
+    """Final score of the line; `LOST_SCORE` if no line is known that finishes the round."""
+    width: int
+    """The widest beam that has searched this deal."""
+    plays: tuple[tuple[int, int], ...]
+    """The line: (card, cell) of each play; empty if none is known."""
+
+
+def benchmark_game(number: int) -> Game:
+    """The benchmark deal of this number as a new game: the first game that a batch seeded with the number deals."""
+    return Game(Rules(), Deal.from_seed(Rules(), number, domain="benchmark"))
+
+
+def read(path: Path | None = None) -> dict[int, OracleEntry]:
+    """Read oracle scores, by deal number.
+
+    Args:
+        path: a file that `write` made; the package's own by default. A file that does not exist has no entries.
+
+    Raises:
+        ValueError: if the file is damaged.
+    """
+    path = path or BENCHMARK_FILE
+    entries = {}
+    if path.exists():
+        grid = Rules().grid
+        with path.open(newline="", encoding="ascii") as file:
+            for row in csv.DictReader(file):
+                try:
+                    plays = [play.split("@") for play in row["plays"].split()]
+                    line = tuple((parse_card(card), grid.cell((int(cell[0]), int(cell[1])))) for card, cell in plays)
+                    entry = OracleEntry(int(row["deal"]), int(row["score"]), int(row["width"]), line)
+                except (KeyError, TypeError, ValueError, IndexError) as error:
+                    message = f"{path} is damaged at {row}: restore it, or delete it and run\n    {COMMAND}"
+                    raise ValueError(message) from error
+                entries[entry.deal] = entry
+    return entries
+
+
+def write(path: Path, entries: Iterable[OracleEntry]) -> None:
+    """Write oracle scores atomically: concurrent readers find either the old file or the new one."""
+    grid, text = Rules().grid, io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(OracleEntry._fields)
+    for deal, score, width, plays in sorted(entries):
+        line = " ".join("{}@{}{}".format(card_name(card), *grid.place(cell)) for card, cell in plays)
+        rows.writerow([deal, score, width, line])
+    write_atomically(path, lambda unfinished: unfinished.write_text(text.getvalue(), encoding="ascii"))
+
+
+def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS) -> Ints:
+    """Oracle scores of benchmark deals by the default rules.
+
+    Args:
+        first: number of the first deal.
+        deals: number of deals.
+
+    Returns:
+        int64 [deals]; 0 for deals of which no line is known that finishes the round.
+
+    Raises:
+        ValueError: if a deal has no oracle score.
+    """
+    entries = read()
+    missing = [number for number in range(first, first + deals) if number not in entries]
+    if missing:
+        raise ValueError(
+            f"{len(missing)} of the benchmark deals {first} to {first + deals - 1} have no oracle score, the first is "
+            f"number {missing[0]}; the package has those below {NUM_BENCHMARK_DEALS}, and this command computes more:\n"
+            f"    {COMMAND} --deals {first + deals}"
+        )
+    return np.array([entries[number].score for number in range(first, first + deals)], np.int64)
+
+
+def improve(number: int, width: int, known: OracleEntry | None) -> OracleEntry:
+    """Search a benchmark deal, and return the better of the line found and the known one.
+
+    Args:
+        number: of the deal.
+        width: of the beam.
+        known: the entry so far, if there is one.
+    """
+    line, known = beam_search(benchmark_game(number), width), known or OracleEntry(number, LOST_SCORE, width, ())
+    if line is None or (known.plays and known.score >= line.score):
+        return known._replace(width=max(width, known.width))
+    return OracleEntry(number, line.score, width, line.plays)
