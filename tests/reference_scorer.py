@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias
 
 Cell: TypeAlias = tuple[int, int]
 Board: TypeAlias = Mapping[Cell, str]
-Form: TypeAlias = Literal["any", "contact", "open"]
+Placement: TypeAlias = Literal["any", "contact", "open"]
 
 # --- 1.1 The cards ------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ _BOXES: dict[str, Cell] = {
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ReferenceScore:
     """What one play is worth, item by item (1.4)."""
 
     #: Step 1: points by neighbouring cell; only cells whose points are not zero.
@@ -190,7 +190,7 @@ def _share_a_suit(one: str, other: str) -> bool:
     return any(suit in _SUITS[other] for suit in _SUITS[one])
 
 
-def judge(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool) -> Judgement:
+def score_play(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool) -> ReferenceScore:
     """Score the play of ``card`` into the empty ``cell`` of ``board`` (1.4, with R2 to R14).
 
     ``board`` holds the cards lying there before the play; it is not changed. ``solitaire`` takes
@@ -200,7 +200,7 @@ def judge(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, 
     """
     _check(board, cell, card, pawns)
     if card == EXCUSE:  # "Playing it scores nothing and draws nothing."
-        return Judgement({}, (), (), (), (), 0, 0, False, (), ())
+        return ReferenceScore({}, (), (), (), (), 0, 0, False, (), ())
 
     row, column = cell
     rank = _RANK[card]
@@ -285,7 +285,7 @@ def judge(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, 
             if any(all(suit in _SUITS[other] for other in three_others) for suit in suits):
                 flush_boxes.append(box)
 
-    return Judgement(
+    return ReferenceScore(
         basic=basic,
         draws=tuple(draws),
         threes=tuple(threes),
@@ -337,7 +337,7 @@ def _common_suits(cards: Collection[str]) -> set[str]:
 def events(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool) -> frozenset[str]:
     """The rare things that happen in this play, by name (a subset of ``EVENTS``).
 
-    Worked out from the grid, not from a :class:`Judgement`: lines are examined stretch by stretch
+    Worked out from the grid, not from a :class:`ReferenceScore`: lines are examined stretch by stretch
     (:func:`_windows`) instead of outwards from the card, so the two can be held against each other.
     Only lines that count are looked at (solitaire: no diagonals).
 
@@ -477,8 +477,8 @@ def simpleton(announced: int, true: int) -> tuple[int, int]:
     return true - (announced - true), 0
 
 
-def legal_cells(cells: Collection[Cell], *, form: Form, side: int) -> set[Cell]:
-    """The cells a card may be played into (1.2, R1), given the occupied cells.
+def legal_cells(cells: Collection[Cell], placement: Placement, side: int) -> set[Cell]:
+    """Cells that a card may be played into (1.2, R1), given the occupied ones.
 
     - ``"any"``: every empty cell of the ``side`` x ``side`` grid (corner start, solitaire).
     - ``"contact"``: empty cells of that grid that share an edge with a card (solitaire, the book's
@@ -490,16 +490,16 @@ def legal_cells(cells: Collection[Cell], *, form: Form, side: int) -> set[Cell]:
     The Excuse occupies its cell and can be touched like any card.
     """
     occupied = set(cells)
-    if form == "any":
+    if placement == "any":
         grid = {(row, column) for row in range(side) for column in range(side)}
         return grid - occupied
     touching: set[Cell] = set()
     for row, column in occupied:
         touching |= {(row + down, column + right) for down, right in _NEIGHBOURS}
     touching -= occupied
-    if form == "contact":
+    if placement == "contact":
         return {(row, column) for row, column in touching if 0 <= row < side and 0 <= column < side}
-    if form == "open":
+    if placement == "open":
         legal: set[Cell] = set()
         for cell in touching:
             rows = [row for row, _ in (*occupied, cell)]
@@ -507,4 +507,4 @@ def legal_cells(cells: Collection[Cell], *, form: Form, side: int) -> set[Cell]:
             if max(rows) - min(rows) < 5 and max(columns) - min(columns) < 5:
                 legal.add(cell)
         return legal
-    raise ValueError(f"unknown form: {form!r}")
+    raise ValueError(f"unknown placement: {placement!r}")

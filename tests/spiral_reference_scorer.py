@@ -70,7 +70,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ReferenceScore:
     """What one play is worth: the parts of its row and of its column (2.3)."""
 
     row: Parts
@@ -118,7 +118,7 @@ def _stretches(line: Line) -> list[range]:
     return [places for places in stretches if suits[places.start : places.stop] in one_suit]
 
 
-def _judge_line(line: Line, place: int, fifteens: bool) -> Parts:
+def _score_line(line: Line, place: int, fifteens: bool) -> Parts:
     """Score a line for the card at ``place``, which has just been played (2.3)."""
     played = line[place]
     assert played is not None
@@ -139,7 +139,7 @@ def _judge_line(line: Line, place: int, fifteens: bool) -> Parts:
     return Parts(kinds, run_points, flush, 2 * sums.count(15) if fifteens else 0)
 
 
-def judge(board: Board, cell: Cell, card: str, fifteens: bool = False) -> Judgement:
+def score_play(board: Board, cell: Cell, card: str, fifteens: bool = False) -> ReferenceScore:
     """Score the play of ``card`` into ``cell`` (2.3, with R12).
 
     ``board`` holds the face-up cards before the play; it is not changed, and need not be one the
@@ -151,13 +151,13 @@ def judge(board: Board, cell: Cell, card: str, fifteens: bool = False) -> Judgem
         raise ValueError(f"no card can go to {cell}")
     after = {**board, cell: card}
     row, column = cell
-    return Judgement(
-        row=_judge_line([after.get((row, place)) for place in range(5)], column, fifteens),
-        column=_judge_line([after.get((place, column)) for place in range(5)], row, fifteens),
+    return ReferenceScore(
+        row=_score_line([after.get((row, place)) for place in range(5)], column, fifteens),
+        column=_score_line([after.get((place, column)) for place in range(5)], row, fifteens),
     )
 
 
-def judge_line_at_end(cards: Sequence[str], fifteens: bool = False) -> Parts:
+def score_line_at_end(cards: Sequence[str], fifteens: bool = False) -> Parts:
     """Score a full line as a hand of five cards, in the order they lie in (2.4).
 
     Here no card is the played one: every kind counts, every run, every flush and every fifteen.
@@ -187,15 +187,15 @@ class End(NamedTuple):
     columns: tuple[Parts, ...]
 
 
-def judge_at_end(board: Board, fifteens: bool = False) -> End:
+def score_at_end(board: Board, fifteens: bool = False) -> End:
     """Score a full grid (2.4)."""
     if board.keys() != _GRID:
         raise ValueError("the grid is not full")
     _check(board.values())
     lines = range(5)
     return End(
-        rows=tuple(judge_line_at_end([board[line, place] for place in lines], fifteens) for line in lines),
-        columns=tuple(judge_line_at_end([board[place, line] for place in lines], fifteens) for line in lines),
+        rows=tuple(score_line_at_end([board[line, place] for place in lines], fifteens) for line in lines),
+        columns=tuple(score_line_at_end([board[place, line] for place in lines], fifteens) for line in lines),
     )
 
 
@@ -216,7 +216,7 @@ def non_dealer(number: int) -> int:
     return (0, 1, 0, 1)[number]
 
 
-class SpiralReferee:
+class SpiralReferenceGame:
     """A game of one, two or four deals, played by printed names.
 
     As soon as the last card of a deal is played the next deal lies on the table; when there is none
@@ -253,7 +253,7 @@ class SpiralReferee:
         self.fifteens = fifteens
         self.totals = [0, 0]
         self.over = False
-        self.last: Judgement | None = None
+        self.last: ReferenceScore | None = None
         self.last_end: End | None = None
         self._lay_out(0)
 
@@ -314,12 +314,12 @@ class SpiralReferee:
             raise ValueError(f"{card} is not in the hand of seat {mover}")
         gains = [0, 0]
         if self.scoring == "play":
-            self.last = judge(self.board, cell, card, self.fifteens)
+            self.last = score_play(self.board, cell, card, self.fifteens)
             gains[mover] = self.last.points
         self.hands[mover].remove(card)
         self.board[cell] = card
         if self.scoring == "end" and self.played == len(SPIRAL):
-            self.last_end = judge_at_end(self.board, self.fifteens)
+            self.last_end = score_at_end(self.board, self.fifteens)
             gains[self.dealer] = sum(parts.points for parts in self.last_end.columns)
             gains[1 - self.dealer] = sum(parts.points for parts in self.last_end.rows)
         for seat in (0, 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,14 +16,11 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.quincunx.scoring import Score
 from quincunx_env.registry import spec_of
-from tests import spiral_reference_scorer as spiral_scorer
-from tests.reference_scorer import EXTENDED_DECK, Cell, Form, Judgement, judge, legal_cells, penalty, simpleton
-
-NAMES = EXTENDED_DECK
-"""The judge's name of a card, by its id."""
+from tests.reference_game import NAMES, names
+from tests.reference_scorer import Cell, ReferenceScore, score_play
 
 # --- The games -------------------------------------------------------------------------------------------------------
 
@@ -92,122 +89,6 @@ def new_game(rules: BaseRules, seed: int, number: int = 0) -> Any:
 def new_batch(rules: BaseRules, num_games: int) -> Any:
     """A batch of finished games, likewise."""
     return spec_of(rules).Batch(rules, num_games)
-
-
-# --- The referee -----------------------------------------------------------------------------------------------------
-
-# Grid, face-up cells, hand and cards at the end, copied from the table of 1.2.
-_FOUR: tuple[Cell, ...] = ((0, 0), (0, 4), (4, 0), (4, 4))
-_FIVE: tuple[Cell, ...] = ((0, 0), (0, 4), (2, 2), (4, 0), (4, 4))
-_TABLE: dict[tuple[int, str], tuple[int, tuple[Cell, ...], int, int]] = {
-    (1, "corners"): (4, ((0, 0), (0, 3), (3, 0), (3, 3)), 8, 16),
-    (2, "corners"): (5, _FIVE, 10, 25),
-    (3, "corners"): (5, _FOUR, 7, 25),
-    (4, "corners"): (5, _FIVE, 6, 25),
-    (2, "open"): (9, ((4, 4),), 12, 25),
-    (3, "open"): (9, ((4, 4),), 8, 25),
-    (4, "open"): (9, ((4, 4),), 6, 25),
-}
-
-
-class Referee:
-    """Referees a game by the letter of the rules page, in printed names; `tests.reference_scorer` judges its plays.
-
-    Knows of the engines only the options of `Rules` and the cards of a `Deal`. Its state is plain: ``board`` and
-    ``order`` by (row, column), ``hands`` as sets, ``pile`` from the top.
-    """
-
-    def __init__(self, rules: Rules, deals: Sequence[Deal]) -> None:
-        self.rules = rules
-        self.deals = deals
-        self.players = rules.num_players
-        self.side, self.face_up, self.hand_size, self.full = _TABLE[rules.num_players, rules.start]
-        self.form: Form = "open" if rules.start == "open" else "contact" if rules.edge_contact else "any"
-        self.rounds = rules.num_players if rules.match else 1
-        self.totals = [0] * self.players
-        self.lost_draws = 0
-        self._begin(0)
-
-    def _begin(self, number: int) -> None:
-        deal = self.deals[number]
-        self.round = number
-        self.board: dict[Cell, str] = dict(zip(self.face_up, names(deal.face_up), strict=True))
-        self.order = dict.fromkeys(self.face_up, 0)
-        self.hands = [set(names(hand)) for hand in deal.hands]
-        assert [len(hand) for hand in self.hands] == [self.hand_size] * self.players
-        self.pile = names(deal.pile)
-        self.scores = [0] * self.players
-        self.mover = number % self.players  # R15
-        self.pending: tuple[str, Cell, Judgement] | None = None
-        self.over = self.lost = False
-
-    def legal(self) -> set[Cell]:
-        """Where a card may go now (1.2, R1)."""
-        return legal_cells(self.board, form=self.form, side=self.side)
-
-    def judge(self, card: str, cell: Cell) -> Judgement:
-        """What a play would score and draw (1.4)."""
-        rules = self.rules
-        return judge(self.board, cell, card, solitaire=self.players == 1, pawns=rules.pawns, flush=rules.flush)
-
-    def play(self, card: str, cell: Cell, judged: Judgement) -> list[int]:
-        """Play a card (1.3); returns what each seat gains."""
-        self.hands[self.mover].remove(card)
-        if self.rules.simpleton:
-            self.pending = card, cell, judged
-            return [0] * self.players
-        gains = [0] * self.players
-        gains[self.mover] = judged.points
-        return self._settle(card, cell, judged, gains)
-
-    def announce(self, announced: int) -> list[int]:
-        """Announce the points of the pending play (1.6); returns what each seat gains."""
-        assert self.pending is not None
-        card, cell, judged = self.pending
-        self.pending = None
-        gains = [0] * self.players
-        own, taken = simpleton(announced, judged.points)
-        gains[self.mover] = own
-        gains[(self.mover + 1) % self.players] = taken  # R11: the next player in turn order takes it
-        return self._settle(card, cell, judged, gains)
-
-    def _settle(self, card: str, cell: Cell, judged: Judgement, gains: list[int]) -> list[int]:
-        self.board[cell] = card
-        self.order[cell] = max(self.order.values()) + 1
-        hand = self.hands[self.mover]
-        for _ in range(judged.draw_count):  # R2: only now, and R3: as far as the pile reaches
-            if self.pile:
-                hand.add(self.pile.pop(0))
-            else:
-                self.lost_draws += 1
-        full = len(self.board) == self.full
-        if full:  # 1.5
-            gains = [gain - sum(map(penalty, hand)) for gain, hand in zip(gains, self.hands, strict=True)]
-        self.scores = [score + gain for score, gain in zip(self.scores, gains, strict=True)]
-        self.totals = [total + gain for total, gain in zip(self.totals, gains, strict=True)]
-        if full and self.round + 1 < self.rounds:
-            self._begin(self.round + 1)
-            return gains
-        self.lost = self.players == 1 and not full and not hand
-        self.over = full or self.lost
-        self.mover = (self.mover + 1) % self.players
-        return gains
-
-
-def names(cards: Iterable[int]) -> list[str]:
-    """The judge's names of cards."""
-    return [NAMES[card] for card in cards]
-
-
-def spiral_referee(rules: spiral.Rules, deals: Sequence[spiral.Deal]) -> spiral_scorer.SpiralReferee:
-    """A referee of the spiral game for these deals; `tests.spiral_reference_scorer` calls a card ``DECK[id]``."""
-
-    def in_names(deal: spiral.Deal) -> spiral_scorer.Deal:
-        starter, *dealt = (spiral_scorer.DECK[card] for card in deal.cards)
-        return spiral_scorer.Deal(starter, (dealt[:13], dealt[13:]))
-
-    options = {"scoring": rules.scoring, "fifteens": rules.fifteens}
-    return spiral_scorer.SpiralReferee(map(in_names, deals), rules.deals, **options)  # type: ignore[arg-type]
 
 
 # --- Positions drawn as text -----------------------------------------------------------------------------------------
@@ -295,8 +176,8 @@ def stage(picture: str, rules: Rules = TABLE_OF_THREE) -> Position:
 def _harmless(rules: Rules, board: dict[Cell, str], cell: Cell, card: str, spare: list[str]) -> list[str]:
     """The face-up cards: those drawn, and elsewhere some that change nothing about the last play."""
 
-    def judged(board: dict[Cell, str]) -> Judgement:
-        return judge(board, cell, card, solitaire=rules.num_players == 1, pawns=rules.pawns, flush=rules.flush)
+    def judged(board: dict[Cell, str]) -> ReferenceScore:
+        return score_play(board, cell, card, solitaire=rules.num_players == 1, pawns=rules.pawns, flush=rules.flush)
 
     rng = random.Random(0)
     for _ in range(1000):
@@ -325,3 +206,36 @@ def random_action(game: Game | spiral.Game, rng: random.Random) -> int:
 def empty_cells(game: Game) -> list[int]:
     """Cells that hold no card."""
     return [cell for cell in range(game.rules.num_cells) if game.board[cell] == EMPTY]
+
+
+def same(one: Any, other: Any, where: str = "") -> None:
+    """Assert that two values are the same to the last bit: types, keys, dtypes, shapes and entries."""
+    assert type(one) is type(other), f"{where}: {type(one)} against {type(other)}"
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, list | tuple) or (isinstance(one, np.ndarray) and one.dtype.hasobject):
+        assert len(one) == len(other), where
+        for index, (mine, its) in enumerate(zip(one, other, strict=True)):
+            same(mine, its, f"{where}/{index}")
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, f"{where}: {one.dtype} against {other.dtype}"
+        assert one.shape == other.shape, f"{where}: {one.shape} against {other.shape}"
+        assert np.array_equal(one, other), f"{where}: {one} against {other}"
+    else:
+        assert one == other, f"{where}: {one} against {other}"
+
+
+def announcement(rules: Rules, points: int) -> int:
+    """The joint action that announces these points."""
+    return rules.num_plays_encoded + points - ANNOUNCE_MIN
+
+
+def positions(rules: BaseRules, seed: int) -> Iterator[Any]:
+    """The positions of a random game, from the deal to the end."""
+    game, rng = new_game(rules, seed), random.Random(seed)
+    yield game
+    while not game.over:
+        game.step(random_action(game, rng))
+        yield game

@@ -23,9 +23,9 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from quincunx_env import Deal, IllegalAction, Rules, quincunx_v0, spiral, spiral_v0
 from quincunx_env.envs.common import METADATA
 from quincunx_env.registry import make_observer, spec_of
-from tests.engines.test_observation import announcement, pick, same
-from tests.spiral_reference_scorer import DECK, SpiralReferee
-from tests.variants import NAMES, Referee, new_batch, new_game, spiral_referee
+from tests.reference_game import NAMES, ReferenceGame, spiral_reference_game
+from tests.spiral_reference_scorer import DECK, SpiralReferenceGame
+from tests.variants import announcement, new_batch, new_game, random_action, same
 
 SEED = 3_000
 
@@ -111,7 +111,7 @@ def act(env: Any, rng: random.Random) -> None:
     elif env.terminations[env.agent_selection]:
         env.step(None)
     else:
-        env.step(pick(env.unwrapped.game, rng))
+        env.step(random_action(env.unwrapped.game, rng))
 
 
 def new(options: Options, wrapped: bool = False) -> Any:
@@ -175,7 +175,7 @@ def side_by_side(options: Options, seed: int = SEED) -> Iterator[tuple[Any, Any,
     game, rng = new_game(env.rules, seed), random.Random(seed)
     yield env, game, [0] * env.rules.num_players
     while not game.over:
-        action = pick(game, rng)
+        action = random_action(game, rng)
         gains = game.step(action)
         assert env.step(action) is None
         yield env, game, gains
@@ -426,7 +426,7 @@ GAMES: list[Options] = [
 
 
 @each([strict(options) for options in GAMES])
-def test_rewards_add_up_to_what_a_referee_counts(options: Options) -> None:
+def test_rewards_are_those_of_the_reference_game(options: Options) -> None:
     """Taken from `last` alone, penalties and terminated agents included: nothing is lost on the way.
 
     Points add up to each seat's total, margins to its lead over the mean of the others, outcomes to the result.
@@ -434,7 +434,7 @@ def test_rewards_add_up_to_what_a_referee_counts(options: Options) -> None:
     envs = {reward: make(options | {"reward": reward}) for reward in AXES["reward"]}
     env, rng = envs["points"], random.Random(SEED)
     rules, players = env.rules, env.rules.num_players
-    referee: Any = (Referee if isinstance(rules, Rules) else spiral_referee)(rules, env.game.deals)
+    reference: Any = (ReferenceGame if isinstance(rules, Rules) else spiral_reference_game)(rules, env.game.deals)
     earned = {reward: [0.0] * players for reward in envs}
     turns = list[str]()
     for agent in env.agent_iter():
@@ -446,22 +446,22 @@ def test_rewards_add_up_to_what_a_referee_counts(options: Options) -> None:
             for other in envs.values():
                 other.step(None)
             continue
-        action = pick(env.game, rng)
-        if isinstance(referee, SpiralReferee):
-            gains = list(referee.play(DECK[action]))
-        elif referee.pending:
-            gains = referee.announce(action - announcement(rules, 0))
+        action = random_action(env.game, rng)
+        if isinstance(reference, SpiralReferenceGame):
+            gains = list(reference.play(DECK[action]))
+        elif reference.pending:
+            gains = reference.announce(action - announcement(rules, 0))
         else:
             card, cell = action // rules.num_cells, rules.grid.place(action % rules.num_cells)
-            gains = referee.play(NAMES[card], cell, referee.judge(NAMES[card], cell))
+            gains = reference.play(NAMES[card], cell, reference.score_play(NAMES[card], cell))
         for other in envs.values():
             other.step(action)
         assert list(env.rewards.values()) == gains
         assert sum(envs["margin"].rewards.values()) == pytest.approx(0)
         assert sum(envs["outcome"].rewards.values()) == pytest.approx(0)
-    assert referee.over
+    assert reference.over
     assert turns.count("player_0") > 5
-    totals = referee.totals
+    totals = reference.totals
     assert earned["points"] == totals
     for seat, total in enumerate(totals):
         assert earned["margin"][seat] == pytest.approx(total - (sum(totals) - total) / (players - 1))
@@ -492,7 +492,7 @@ def test_winners_share_the_outcome(totals: tuple[int, ...], outcome: tuple[float
     options: Options = {"num_players": len(totals), "reward": "outcome", "match": match}
     env = make(options, length(options) - 1)
     assert not any(env._cumulative_rewards.values())
-    action = pick(env.game, random.Random(0))
+    action = random_action(env.game, random.Random(0))
     end = env.game.copy()
     end.step(action)
     for seat, total in enumerate(totals):
@@ -595,7 +595,7 @@ def test_parallel_users_get_every_step(options: Options) -> None:
         same(infos, env.infos)
         rng, ended = random.Random(SEED), False
         while parallel.agents:
-            mover, action = env.agent_selection, pick(env.game, rng)
+            mover, action = env.agent_selection, random_action(env.game, rng)
             env.step(action)
             actions = {agent: action if agent == mover else None for agent in parallel.agents}
             observations, rewards, terminations, truncations, infos = parallel.step(actions)
@@ -798,7 +798,7 @@ def test_deals_can_be_handed_in(options: Options, codec: Callable[[Any], Any]) -
         game, rng = type(env.game)(rules, deals), random.Random(SEED)
         while not game.over:
             same(env.last()[0]["observation"], make_observer(rules).observe_flat(game, game.mover))
-            action = pick(game, rng)
+            action = random_action(game, rng)
             game.step(action)
             env.step(action)
         assert env.game.totals == game.totals
@@ -999,7 +999,7 @@ def test_a_game_as_text(options: Options, wrapped: bool) -> None:
         for card in game.hand(0):
             assert card_name(card) in text.split()
         assert silent.render() is None
-        action = pick(game, rng)
+        action = random_action(game, rng)
         for each_game in (game, env, silent):
             each_game.step(action)
     assert env.render().splitlines()[-1].startswith("  over: won by seat ")

@@ -10,8 +10,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.envs.batched import BatchedGames, Position
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
-from tests.engines.test_observation import same
-from tests.variants import COMBINATIONS
+from tests.variants import COMBINATIONS, same
 
 MULTIPLAYER: list[dict[str, Any]] = [
     {"num_players": 2},

@@ -22,8 +22,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor  # 
 from quincunx_env import Deal, Game, IllegalAction, Rules  # noqa: E402
 from quincunx_env.adapters.sb3 import SolitaireVecEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
-from tests.engines.test_observation import same  # noqa: E402
 from tests.envs.test_solitaire import FINAL, ID, STORIES, Options, choose, each, row_of  # noqa: E402
+from tests.variants import same  # noqa: E402
 
 SEED = 3_000
 ROWS = 3

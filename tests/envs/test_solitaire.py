@@ -25,7 +25,7 @@ from quincunx_env import RATINGS, Deal, Game, IllegalAction, Rules, card_name
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.quincunx.render import ansi
 from tests import reference_scorer as scorer
-from tests.engines.test_observation import pick, positions, same
+from tests.variants import positions, random_action, same
 
 ID = "Quincunx/Solitaire-v0"
 SEED = 2_000
@@ -451,7 +451,7 @@ def test_infos_can_be_listed_by_row(mode: AutoresetMode) -> None:
 
 @pytest.mark.parametrize("lost_value", [0.0, -50.5, 300.0])
 @each([{}, {"edge_contact": True}, {"excuse": True, "pawns": True, "flush": True}, {"pawns": True}, {"excuse": True}])
-def test_rounds_are_scored_as_an_independent_judge_does(options: Options, lost_value: float) -> None:
+def test_rounds_are_scored_as_by_the_reference_scorer(options: Options, lost_value: float) -> None:
     """Rewards, draws, end and every entry of the last info, recounted by the scorer written from the rules alone."""
     env, rng = SolitaireEnv(lost_value=lost_value, **options), np.random.default_rng(SEED)
     ends = {True: 0, False: 0}
@@ -465,29 +465,29 @@ def test_rounds_are_scored_as_an_independent_judge_does(options: Options, lost_v
             action = choose(env, rng)
             card, cell = card_name(action // 16), (int(action) % 16 // 4, int(action) % 4)
             _, reward, done, truncated, info = env.step(action)
-            judged = scorer.judge(board, cell, card, solitaire=True, pawns=env.rules.pawns, flush=env.rules.flush)
+            score = scorer.score_play(board, cell, card, solitaire=True, pawns=env.rules.pawns, flush=env.rules.flush)
             board[cell] = card
             hand.remove(card)
-            hand.update(pile[: judged.draw_count])
-            del pile[: judged.draw_count]
+            hand.update(pile[: score.draw_count])
+            del pile[: score.draw_count]
             full = len(board) == 16
             assert (done, truncated) == (full or not hand, False)
             assert isinstance(reward, float)
-            points += judged.points
+            points += score.points
             rewards += reward
             if not done:
-                assert reward == judged.points
+                assert reward == score.points
                 assert set(info) == {"action_mask"}
         lost = not full
         penalty = 0 if lost else sum(map(scorer.penalty, hand))
-        score = points - penalty
+        points -= penalty
         mask = info.pop("action_mask")
         assert not mask.any()
         expected = {
-            "score": score,
-            "value": lost_value if lost else float(score),
+            "score": points,
+            "value": lost_value if lost else float(points),
             "lost": lost,
-            "rating": scorer.rating(score, lost),
+            "rating": scorer.rating(points, lost),
             "penalty": penalty,
             "seed": SEED,
             "game": number,
@@ -618,9 +618,8 @@ def test_legal_is_exactly_what_does_not_raise(options: Options, plays: int) -> N
     assert np.logical_and.outer(parts[:cards], parts[cards:]).ravel().tolist() == mask.tolist()
     # The hand and the empty cells, by way of the single game's own account.
     assert np.flatnonzero(parts[:cards]).tolist() == list(joint.game.hand(0))
-    form = "contact" if joint.rules.edge_contact else "any"
     filled = [(cell // 4, cell % 4) for cell in range(cells) if joint.game.board[cell] >= 0]
-    legal_cells = scorer.legal_cells(filled, form="contact" if form == "contact" else "any", side=4)
+    legal_cells = scorer.legal_cells(filled, "contact" if joint.rules.edge_contact else "any", side=4)
     assert {(cell // 4, cell % 4) for cell in np.flatnonzero(parts[cards:]).tolist()} == legal_cells
 
     state = joint.get_state()
@@ -1289,5 +1288,5 @@ def test_a_game_of_several_as_text_ends_with_its_winners() -> None:
     rng = random.Random(SEED)
     game = Game.from_seed(Rules(2), SEED)
     while not game.over:
-        game.step(pick(game, rng))
+        game.step(random_action(game, rng))
     assert ansi(game).splitlines()[-1] == "  over: won by seat " + " and ".join(map(str, game.winners))

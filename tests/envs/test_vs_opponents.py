@@ -20,7 +20,7 @@ from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
-from tests.engines.test_observation import same
+from tests.variants import same
 
 Actions = npt.NDArray[np.int64]
 SEED = 21

@@ -14,8 +14,18 @@ from quincunx_env.core.observation import Observer as AnyObserver
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
-from tests.engines.test_observation import announcement, hide, left_over, pick, positions, same
-from tests.variants import BASES, EVERY_GAME, SPIRAL, VARIANTS, new_game, random_action
+from tests.engines.core.test_observation import hide, left_over
+from tests.variants import (
+    BASES,
+    EVERY_GAME,
+    SPIRAL,
+    VARIANTS,
+    announcement,
+    new_game,
+    positions,
+    random_action,
+    same,
+)
 
 SEED = 4_000
 
@@ -32,7 +42,7 @@ def reach(rules: BaseRules, steps: int, seed: int = SEED) -> Any:
     """A random game after some actions."""
     game, rng = new_game(rules, seed), random.Random(seed)
     for _ in range(steps):
-        game.step(pick(game, rng))
+        game.step(random_action(game, rng))
     return game
 
 
@@ -217,7 +227,7 @@ def test_what_is_hidden_has_no_influence(variant: str) -> None:
     observer, rng = make_observer(rules), random.Random(SEED)
     actions, game, different = list[int](), new_game(rules, SEED), 0
     while len(actions) < 5 or game.round < min(1, rules.num_rounds - 1) or game.ply < 5:
-        actions.append(pick(game, rng))
+        actions.append(random_action(game, rng))
         game.step(actions[-1])
     for seat in range(rules.num_players):
         twin = type(game)(rules, hide(game, seat, rng))

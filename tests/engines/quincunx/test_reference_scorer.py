@@ -20,13 +20,13 @@ from tests.reference_scorer import (
     NUMBERS,
     PAWNS,
     Cell,
-    Form,
-    Judgement,
+    Placement,
+    ReferenceScore,
     events,
-    judge,
     legal_cells,
     penalty,
     rating,
+    score_play,
     simpleton,
 )
 
@@ -45,10 +45,10 @@ def parse(picture: str) -> tuple[dict[Cell, str], Cell, str]:
     return board, *plays[0]
 
 
-def score(picture: str, *, solitaire: bool = False, pawns: bool = False, flush: bool = False) -> Judgement:
+def score(picture: str, *, solitaire: bool = False, pawns: bool = False, flush: bool = False) -> ReferenceScore:
     """Judge a drawn play."""
     board, cell, card = parse(picture)
-    return judge(board, cell, card, solitaire=solitaire, pawns=pawns, flush=flush)
+    return score_play(board, cell, card, solitaire=solitaire, pawns=pawns, flush=flush)
 
 
 def rare(picture: str, *, solitaire: bool = False, pawns: bool = False, flush: bool = False) -> set[str]:
@@ -137,7 +137,7 @@ BASIC_TABLE = [
 def test_basic_table(one: str, other: str, points: int, draws: int) -> None:
     for played, lying in ((one, other), (other, one)):
         for neighbour in ((1, 2), (2, 1), (2, 3), (3, 2)):
-            judged = judge({neighbour: lying}, (2, 2), played, solitaire=False, pawns=True, flush=False)
+            judged = score_play({neighbour: lying}, (2, 2), played, solitaire=False, pawns=True, flush=False)
             assert judged.basic == ({neighbour: points} if points else {})
             assert judged.draws == ((neighbour,) if draws else ())
             assert judged.draw_count == draws
@@ -148,7 +148,7 @@ def test_basic_over_all_pairs_of_cards() -> None:
     draws = positive = 0
     shared_aces = 0
     for one, other in combinations(BASIC_DECK, 2):
-        judged = judge({(0, 1): other}, (0, 0), one, solitaire=False, pawns=False, flush=False)
+        judged = score_play({(0, 1): other}, (0, 0), one, solitaire=False, pawns=False, flush=False)
         draws += judged.draw_count
         total = judged.basic.get((0, 1), 0)
         positive += total > 0
@@ -183,7 +183,7 @@ def test_basic_does_not_look_diagonally() -> None:
         8YK .   7SK
         """
     )
-    assert judged == Judgement({}, (), (), (), (), 0, 0, False, (), ())
+    assert judged == ReferenceScore({}, (), (), (), (), 0, 0, False, (), ())
     assert judged.points == 0
 
 
@@ -191,7 +191,7 @@ def test_R2_the_new_card_is_part_of_the_grid() -> None:
     """Runs and boxes are read on the grid including the card played; the board stays as it was."""
     board, cell, card = parse("3MV [4VL] 5SV")
     before = dict(board)
-    judged = judge(board, cell, card, solitaire=False, pawns=False, flush=False)
+    judged = score_play(board, cell, card, solitaire=False, pawns=False, flush=False)
     assert judged.straights == ("row",)
     assert board == before
 
@@ -735,7 +735,7 @@ def test_playing_the_excuse_scores_and_draws_nothing() -> None:
         """,
         flush=True,
     )
-    assert judged == Judgement({}, (), (), (), (), 0, 0, False, (), ())
+    assert judged == ReferenceScore({}, (), (), (), (), 0, 0, False, (), ())
     assert (judged.points, judged.draw_count) == (0, 0)
 
 
@@ -796,7 +796,7 @@ def test_R9_a_pawn_and_an_ace_are_no_pair() -> None:
 
 def test_impossible_plays_are_refused() -> None:
     with pytest.raises(ValueError, match="already holds"):
-        judge({(0, 0): "AM"}, (0, 0), "AS", solitaire=False, pawns=False, flush=False)
+        score_play({(0, 0): "AM"}, (0, 0), "AS", solitaire=False, pawns=False, flush=False)
     with pytest.raises(ValueError, match="unknown cards"):
         score("AM [2KM]")
     with pytest.raises(ValueError, match="unknown cards"):
@@ -912,7 +912,7 @@ def test_random_boards_agree_with_the_events_and_with_their_mirror_images(solita
     size = 4 if solitaire else 5
     for _ in range(1500):
         board, cell, card = random_play(rng, size, deck)
-        judged = judge(board, cell, card, solitaire=solitaire, pawns=pawns, flush=True)
+        judged = score_play(board, cell, card, solitaire=solitaire, pawns=pawns, flush=True)
         names = events(board, cell, card, solitaire=solitaire, pawns=pawns, flush=True)
         assert names <= set(EVENTS)
 
@@ -921,7 +921,7 @@ def test_random_boards_agree_with_the_events_and_with_their_mirror_images(solita
         assert not set(judged.basic) & set(judged.draws)
         assert (judged.power_cards > 0) <= judged.power_play
 
-        # Judgement and events are worked out in different ways.
+        # ReferenceScore and events are worked out in different ways.
         lines = len(judged.threes) + len(judged.straights)
         assert ("two or more lines" in names) == (lines >= 2)
         assert ("three draws" in names) == (judged.draw_count == 3)
@@ -944,7 +944,7 @@ def test_random_boards_agree_with_the_events_and_with_their_mirror_images(solita
                     column = size - 1 - column
                 return (column, row) if turn else (row, column)
 
-            again = judge(
+            again = score_play(
                 {image(place): other for place, other in board.items()},
                 image(cell),
                 card,
@@ -973,13 +973,13 @@ def test_straights_and_threes_of_all_three_card_rows(pawns: bool) -> None:
         cards = [by_rank[rank][place] for place, rank in enumerate(triple)]
         for played in range(3):
             board = {(0, column): card for column, card in enumerate(cards) if column != played}
-            judged = judge(board, (0, played), cards[played], solitaire=True, pawns=pawns, flush=False)
+            judged = score_play(board, (0, played), cards[played], solitaire=True, pawns=pawns, flush=False)
             assert bool(judged.threes) == (len(set(triple)) == 1)
             assert bool(judged.straights) == run_of("".join(triple), order)
 
 
 def test_points_is_the_sum_of_everything() -> None:
-    judged = Judgement(
+    judged = ReferenceScore(
         basic={(0, 0): -3, (0, 1): 9},
         draws=((1, 1),),
         threes=("row",),
@@ -1054,16 +1054,16 @@ def test_R11_simpleton(announced: int, true: int, expected: tuple[int, int]) -> 
 
 def test_legal_cells_anywhere() -> None:
     corners = {(0, 0), (0, 4), (4, 0), (4, 4), (2, 2)}
-    free = legal_cells(corners, form="any", side=5)
+    free = legal_cells(corners, placement="any", side=5)
     assert len(free) == 20
     assert not free & corners
     assert {(1, 2), (0, 2)} <= free
-    assert legal_cells([(r, c) for r in range(4) for c in range(4)], form="any", side=4) == set()
+    assert legal_cells([(r, c) for r in range(4) for c in range(4)], placement="any", side=4) == set()
 
 
 def test_legal_cells_in_contact() -> None:
     corners = {(0, 0), (0, 3), (3, 0), (3, 3)}
-    assert legal_cells(corners, form="contact", side=4) == {
+    assert legal_cells(corners, placement="contact", side=4) == {
         (0, 1),
         (1, 0),
         (0, 2),
@@ -1073,14 +1073,14 @@ def test_legal_cells_in_contact() -> None:
         (2, 3),
         (3, 2),
     }
-    assert len(legal_cells(corners, form="any", side=4)) == 12
+    assert len(legal_cells(corners, placement="any", side=4)) == 12
 
 
 def test_legal_cells_open_stay_within_five() -> None:
     row = [(4, column) for column in range(4, 9)]
-    assert legal_cells(row, form="open", side=9) == {(line, column) for line in (3, 5) for column in range(4, 9)}
+    assert legal_cells(row, placement="open", side=9) == {(line, column) for line in (3, 5) for column in range(4, 9)}
     corner = [(4, 4), (4, 5), (5, 5)]
-    assert legal_cells(corner, form="open", side=0) == {
+    assert legal_cells(corner, placement="open", side=0) == {
         (3, 4),
         (3, 5),
         (4, 3),
@@ -1091,7 +1091,7 @@ def test_legal_cells_open_stay_within_five() -> None:
     }
 
 
-def ways(form: Form, side: int, further: int) -> list[int]:
+def ways(placement: Placement, side: int, further: int) -> list[int]:
     """How many sequences of 1, 2, ... further cells grow the grid from a card in the middle."""
     level = [frozenset({(side // 2, side // 2)})]
     counts: list[int] = []
@@ -1099,7 +1099,7 @@ def ways(form: Form, side: int, further: int) -> list[int]:
         total = 0
         following: list[frozenset[Cell]] = []
         for cells in level:
-            legal = legal_cells(cells, form=form, side=side)
+            legal = legal_cells(cells, placement=placement, side=side)
             total += len(legal)
             following += [cells | {cell} for cell in legal]
         counts.append(total)
@@ -1119,7 +1119,7 @@ def test_every_open_sequence_fills_a_square_of_five() -> None:
     rng = random.Random(5)
     for _ in range(50):
         cells = {(4, 4)}
-        while legal := legal_cells(cells, form="open", side=9):
+        while legal := legal_cells(cells, placement="open", side=9):
             assert all(0 <= row < 9 and 0 <= column < 9 for row, column in legal)
             cells.add(rng.choice(sorted(legal)))
         rows = sorted({row for row, _ in cells})
@@ -1129,5 +1129,5 @@ def test_every_open_sequence_fills_a_square_of_five() -> None:
 
 
 def test_unknown_form_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown form"):
-        legal_cells([(0, 0)], form="spiral", side=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown placement"):
+        legal_cells([(0, 0)], placement="spiral", side=5)  # type: ignore[arg-type]

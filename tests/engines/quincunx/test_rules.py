@@ -19,7 +19,8 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import Score
 from tests import reference_scorer as scorer
-from tests.variants import BASES, NAMES, TABLE_OF_THREE, empty_cells, random_action, stage
+from tests.reference_game import NAMES
+from tests.variants import BASES, TABLE_OF_THREE, empty_cells, random_action, stage
 
 SOLITAIRE = Rules()
 FLUSH = replace(TABLE_OF_THREE, flush=True)

@@ -23,13 +23,13 @@ from tests.spiral_reference_scorer import (
     Board,
     Cell,
     Deal,
-    Judgement,
     Parts,
-    SpiralReferee,
-    judge,
-    judge_at_end,
-    judge_line_at_end,
+    ReferenceScore,
+    SpiralReferenceGame,
     non_dealer,
+    score_at_end,
+    score_line_at_end,
+    score_play,
 )
 
 NOTHING = Parts(0, 0, 0, 0)
@@ -49,9 +49,9 @@ def parse(picture: str) -> tuple[dict[Cell, str], Cell, str]:
     return board, *plays[0]
 
 
-def score(picture: str, fifteens: bool = False) -> Judgement:
+def score(picture: str, fifteens: bool = False) -> ReferenceScore:
     """Judge a drawn play."""
-    return judge(*parse(picture), fifteens)
+    return score_play(*parse(picture), fifteens)
 
 
 def line_parts(line: str, fifteens: bool = False) -> Parts:
@@ -318,24 +318,24 @@ def test_fifteens(line: str, fifteens: int) -> None:
 
 
 def test_row_and_column_both_score() -> None:
-    assert score(". 7H\n7S [7C] 7D\n. 9H") == Judgement(row=Parts(kinds=6), column=Parts(kinds=2))
+    assert score(". 7H\n7S [7C] 7D\n. 9H") == ReferenceScore(row=Parts(kinds=6), column=Parts(kinds=2))
     both = score(". . 4H\n. . 5D\n2S 9S [6S]\n. . 7C")
-    assert both == Judgement(row=Parts(flush=3), column=Parts(runs=4))
+    assert both == ReferenceScore(row=Parts(flush=3), column=Parts(runs=4))
     assert both.points == 7
     flushes = score("[2S] 9S KS\n4S . .\n8S . .\nQS . .")
-    assert flushes == Judgement(row=Parts(flush=3), column=Parts(flush=4))
+    assert flushes == ReferenceScore(row=Parts(flush=3), column=Parts(flush=4))
     assert flushes.points == 7
 
 
 def test_kinds_and_runs_stay_within_a_line() -> None:
-    assert score("6H\n[7C] 8S") == Judgement(NOTHING, NOTHING)
-    assert score(". 2S\n9S [KS]") == Judgement(NOTHING, NOTHING)
+    assert score("6H\n[7C] 8S") == ReferenceScore(NOTHING, NOTHING)
+    assert score(". 2S\n9S [KS]") == ReferenceScore(NOTHING, NOTHING)
     assert score("7H\n[7C] 7S").points == 4  # two pairs, not a prial
 
 
 def test_fifteens_in_row_and_column() -> None:
     picture = ". 8H\n7D [7C]"
-    assert score(picture, fifteens=True) == Judgement(row=Parts(kinds=2), column=Parts(fifteens=2))
+    assert score(picture, fifteens=True) == ReferenceScore(row=Parts(kinds=2), column=Parts(fifteens=2))
     assert score(picture).points == 2
     assert score(". 8H\n8D [7C]", fifteens=True).points == 4
     assert score("8H .\n7D [AC]", fifteens=True).points == 0
@@ -358,7 +358,7 @@ def test_cards_elsewhere_do_not_matter() -> None:
 )
 def test_impossible_plays_are_refused(board: Board, cell: Cell, card: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        judge(board, cell, card)
+        score_play(board, cell, card)
 
 
 # --- 2.4 Scoring at the end ---------------------------------------------------------------------
@@ -399,22 +399,22 @@ def test_impossible_plays_are_refused(board: Board, cell: Cell, card: str, messa
 )
 def test_lines_at_the_end(line: str, expected: Parts) -> None:
     cards = line.split()
-    assert judge_line_at_end(cards, fifteens=True) == expected
-    assert judge_line_at_end(cards[::-1], fifteens=True) == expected
-    assert judge_line_at_end(cards) == Parts(expected.kinds, expected.runs, expected.flush, 0)
+    assert score_line_at_end(cards, fifteens=True) == expected
+    assert score_line_at_end(cards[::-1], fifteens=True) == expected
+    assert score_line_at_end(cards) == Parts(expected.kinds, expected.runs, expected.flush, 0)
 
 
 def test_impossible_lines_and_grids_are_refused() -> None:
     with pytest.raises(ValueError, match="five cards"):
-        judge_line_at_end(["AS", "2S", "3S", "4S"])
+        score_line_at_end(["AS", "2S", "3S", "4S"])
     with pytest.raises(ValueError, match="twice"):
-        judge_line_at_end(["AS", "2S", "3S", "4S", "AS"])
+        score_line_at_end(["AS", "2S", "3S", "4S", "AS"])
     with pytest.raises(ValueError, match="not full"):
-        judge_at_end({CENTRE: "AS"})
+        score_at_end({CENTRE: "AS"})
     # Twice in the grid, though not in one line.
     full = dict(zip([CENTRE, *SPIRAL], DECK[:25], strict=True))
     with pytest.raises(ValueError, match="twice"):
-        judge_at_end({**full, (4, 4): full[0, 0]})
+        score_at_end({**full, (4, 4): full[0, 0]})
 
 
 # --- The worked deal (2.6) ----------------------------------------------------------------------
@@ -478,7 +478,7 @@ def test_worked_deal_is_what_the_rules_print() -> None:
 
 
 def test_worked_deal() -> None:
-    referee = SpiralReferee([worked_deal()], 1)
+    referee = SpiralReferenceGame([worked_deal()], 1)
     for count, (card, points, _) in enumerate(WORKED_PLAYS):
         assert (referee.played, referee.cell) == (count, SPIRAL[count])
         assert referee.mover == count % 2
@@ -497,14 +497,14 @@ def test_worked_deal() -> None:
 
 
 def test_worked_deal_with_fifteens() -> None:
-    referee = SpiralReferee([worked_deal()], 1, fifteens=True)
+    referee = SpiralReferenceGame([worked_deal()], 1, fifteens=True)
     for card, points, more in WORKED_PLAYS:
         assert sum(referee.play(card)) == points + more
     assert referee.totals == [27 + 14, 43 + 20]
 
 
 def test_worked_deal_scored_at_the_end() -> None:
-    referee = SpiralReferee([worked_deal()], 1, scoring="end")
+    referee = SpiralReferenceGame([worked_deal()], 1, scoring="end")
     for card, _, _ in WORKED_PLAYS[:-1]:
         assert referee.play(card) == (0, 0)
         assert referee.totals == referee.scores == [0, 0]
@@ -531,7 +531,7 @@ def test_worked_deal_scored_at_the_end() -> None:
 
 
 def test_worked_deal_scored_at_the_end_with_fifteens() -> None:
-    referee = SpiralReferee([worked_deal()], 1, scoring="end", fifteens=True)
+    referee = SpiralReferenceGame([worked_deal()], 1, scoring="end", fifteens=True)
     gains = [referee.play(card) for card, _, _ in WORKED_PLAYS]
     assert gains[-1] == (55, 30)
     assert referee.last_end is not None
@@ -548,7 +548,7 @@ def test_R15_seats_begin_in_turn() -> None:
 
 def test_R15_four_deals() -> None:
     deals = [worked_deal(first=number % 2, renamed=number) for number in range(4)]
-    referee = SpiralReferee(deals, 4)
+    referee = SpiralReferenceGame(deals, 4)
     totals = [[27, 43], [70, 70], [97, 113], [140, 140]]
     for number, first in enumerate([0, 1, 0, 1]):
         assert referee.number == number
@@ -573,7 +573,7 @@ def test_R15_four_deals() -> None:
 
 
 def test_R15_two_deals_scored_at_the_end() -> None:
-    referee = SpiralReferee([worked_deal(0), worked_deal(1)], 2, scoring="end")
+    referee = SpiralReferenceGame([worked_deal(0), worked_deal(1)], 2, scoring="end")
     for count, (card, _, _) in enumerate(WORKED_PLAYS * 2):
         gains = referee.play(card)
         if count == 23:
@@ -595,7 +595,7 @@ def test_deals_are_taken_when_they_are_needed() -> None:
             taken.append(number)
             yield worked_deal(number)
 
-    referee = SpiralReferee(one_by_one(), 2)
+    referee = SpiralReferenceGame(one_by_one(), 2)
     for card, _, _ in WORKED_PLAYS:
         assert taken == [0]
         referee.play(card)
@@ -603,7 +603,7 @@ def test_deals_are_taken_when_they_are_needed() -> None:
 
 
 def test_cards_that_are_not_in_the_hand_are_refused() -> None:
-    referee = SpiralReferee([worked_deal()], 1)
+    referee = SpiralReferenceGame([worked_deal()], 1)
     for card in ("AS", "JS", "2S"):  # Benny's, the starter, a face-down one
         with pytest.raises(ValueError, match="not in the hand"):
             referee.play(card)
@@ -616,7 +616,7 @@ def test_cards_that_are_not_in_the_hand_are_refused() -> None:
 
 
 def test_nothing_is_played_when_the_game_is_over() -> None:
-    referee = SpiralReferee([worked_deal()], 1)
+    referee = SpiralReferenceGame([worked_deal()], 1)
     for card, _, _ in WORKED_PLAYS:
         referee.play(card)
     with pytest.raises(ValueError, match="over"):
@@ -630,15 +630,15 @@ def test_nothing_is_played_when_the_game_is_over() -> None:
 def test_impossible_games_are_refused() -> None:
     for count in (0, 3, 5):
         with pytest.raises(ValueError, match="one, two or four"):
-            SpiralReferee([worked_deal()] * 5, count)
+            SpiralReferenceGame([worked_deal()] * 5, count)
     with pytest.raises(ValueError, match="unknown scoring"):
-        SpiralReferee([worked_deal()], 1, scoring="never")  # type: ignore[arg-type]
+        SpiralReferenceGame([worked_deal()], 1, scoring="never")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no cards for deal 0"):
-        SpiralReferee([], 1)
+        SpiralReferenceGame([], 1)
     with pytest.raises(ValueError, match="thirteen"):
-        SpiralReferee([Deal(STARTER, (ANNIE, BENNY[1:]))], 1)
+        SpiralReferenceGame([Deal(STARTER, (ANNIE, BENNY[1:]))], 1)
     with pytest.raises(ValueError, match="twice"):
-        SpiralReferee([Deal("AS", (ANNIE, BENNY))], 1)
+        SpiralReferenceGame([Deal("AS", (ANNIE, BENNY))], 1)
 
 
 # --- The whole, on random deals -----------------------------------------------------------------
@@ -671,7 +671,7 @@ def test_random_deals_agree_with_another_way_of_counting() -> None:
         # Half of the deals use 27 cards of the lowest seven ranks, so that kinds and runs are frequent.
         cards = [card for card in DECK if number % 2 or card[0] in RANKS[:7]]
         rng.shuffle(cards)
-        referee = SpiralReferee([Deal(cards[0], (cards[1:14], cards[14:27]))], 1, fifteens=True)
+        referee = SpiralReferenceGame([Deal(cards[0], (cards[1:14], cards[14:27]))], 1, fifteens=True)
         while not referee.over:
             row, column = referee.cell
             referee.play(rng.choice(sorted(referee.legal)))
@@ -687,7 +687,7 @@ def test_random_deals_agree_with_another_way_of_counting() -> None:
                     # The last card of a line: its fifteens are those the line had not had without it.
                     full = [card for card in line if card]
                     assert parts.fifteens == fifteens_among(full) - fifteens_among(full[:place] + full[place + 1 :])
-                    assert judge_line_at_end(full, fifteens=True).fifteens == fifteens_among(full)
+                    assert score_line_at_end(full, fifteens=True).fifteens == fifteens_among(full)
     assert min(seen["kinds"], seen["runs"], seen["flush"]) > 0
 
 

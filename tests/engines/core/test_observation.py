@@ -1,7 +1,6 @@
 """Observations: what they hold, that both engines and both spellings agree, and that they hold nothing else."""
 
 import random
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -15,7 +14,7 @@ from quincunx_env.quincunx.observation import PLAY_POINTS_MAX, PLAY_POINTS_MIN
 from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN
 from quincunx_env.registry import make_observer, spec_of
 from tests.reference_scorer import EXTENDED_DECK, penalty
-from tests.variants import SPIRAL, new_batch, new_game
+from tests.variants import SPIRAL, announcement, new_batch, new_game, positions, random_action, same
 
 _EXTENDED = {"excuse": True, "pawns": True, "flush": True}
 _SOLITAIRE_OPTIONS: list[dict[str, Any]] = [{}, {"excuse": True}, _EXTENDED]
@@ -47,50 +46,6 @@ def name(rules: Rules) -> str:
 
 every_variant = pytest.mark.parametrize("rules", VARIANTS, ids=name)
 every_game = pytest.mark.parametrize("rules", [*VARIANTS, *SPIRAL.values()], ids=[*map(name, VARIANTS), *SPIRAL])
-
-
-def same(one: Any, other: Any, where: str = "") -> None:
-    """Assert that two values are the same to the last bit: types, keys, dtypes, shapes and entries."""
-    assert type(one) is type(other), f"{where}: {type(one)} against {type(other)}"
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for key in one:
-            same(one[key], other[key], f"{where}/{key}")
-    elif isinstance(one, list | tuple) or (isinstance(one, np.ndarray) and one.dtype.hasobject):
-        assert len(one) == len(other), where
-        for index, (mine, its) in enumerate(zip(one, other, strict=True)):
-            same(mine, its, f"{where}/{index}")
-    elif isinstance(one, np.ndarray):
-        assert one.dtype == other.dtype, f"{where}: {one.dtype} against {other.dtype}"
-        assert one.shape == other.shape, f"{where}: {one.shape} against {other.shape}"
-        assert np.array_equal(one, other), f"{where}: {one} against {other}"
-    else:
-        assert one == other, f"{where}: {one} against {other}"
-
-
-def pick(game: Game | spiral.Game, rng: random.Random) -> int:
-    """A random legal action; an announcement is an extreme one as often as the truth or anything."""
-    if isinstance(game, spiral.Game):
-        return rng.choice(game.legal_cards())
-    if game.pending is None:
-        return rng.choice(game.legal_cards()) * game.rules.num_cells + rng.choice(game.legal_cells())
-    true, _ = game.value(*game.pending)
-    announced = rng.choice([ANNOUNCE_MIN, ANNOUNCE_MAX, true, rng.randint(ANNOUNCE_MIN, ANNOUNCE_MAX)])
-    return announcement(game.rules, announced)
-
-
-def announcement(rules: Rules, points: int) -> int:
-    """The joint action that announces these points."""
-    return rules.num_plays_encoded + points - ANNOUNCE_MIN
-
-
-def positions(rules: BaseRules, seed: int = SEED) -> Iterator[Any]:
-    """The positions of a random game, from the deal to the end."""
-    game, rng = new_game(rules, seed), random.Random(seed)
-    yield game
-    while not game.over:
-        game.step(pick(game, rng))
-        yield game
 
 
 class Ledger:
@@ -175,7 +130,7 @@ def test_pieces_and_counts_mean_what_they_are_named(rules: Rules) -> None:
             assert {piece: values.tolist() for piece, values in seen.items()} == ledger.pieces(seat)
         if game.over:
             break
-        action = pick(game, rng)
+        action = random_action(game, rng)
         play = game.pending or divmod(action, rules.num_cells)
         draws = game.value(*play)[1]
         ledger.note(action, draws, game.step(action))
@@ -214,7 +169,7 @@ def test_batch_and_game_make_the_same_observations(rules: BaseRules) -> None:
         same(plain.observe_batch(batch), plain.observe_batch(batch, movers))
         if batch.over.all():
             break
-        actions = [0 if game.over else pick(game, rng) for game in games]
+        actions = [0 if game.over else random_action(game, rng) for game in games]
         for game, action in zip(games, actions, strict=True):
             if not game.over:
                 game.step(action)
@@ -255,7 +210,7 @@ def test_absurd_announcements_stay_within_the_spaces(rules: Rules, announced: in
     space, flat_space = observer.dict_space(), observer.flat_space()
     game, least = Game.from_seed(rules, SEED), 0
     while not game.over:
-        least = min(least, *game.step(announcement(rules, announced) if game.pending else pick(game, rng)))
+        least = min(least, *game.step(announcement(rules, announced) if game.pending else random_action(game, rng)))
         for seat in range(rules.num_players):
             seen = observer.observe(game, seat)
             assert space.contains(seen)
@@ -280,7 +235,7 @@ def test_limits_of_points_hold_whatever_happens(rules: Rules) -> None:
 def test_preview_is_the_value_of_every_legal_play(rules: Rules) -> None:
     """Points and draws of the mover's legal plays; while announcing, of the pending one for all; elsewhere 0."""
     observer, nonzero = Observer(rules, preview=True), np.zeros(2, np.int64)
-    for game in positions(rules):
+    for game in positions(rules, SEED):
         for seat in range(rules.num_players):
             expected = np.zeros((rules.num_cards, rules.num_cells, 2), np.int16)
             if game.pending:
@@ -326,7 +281,7 @@ def test_hidden_cards_change_no_byte_of_an_observation(rules: BaseRules) -> None
     What is hidden does differ, and the seats that hold it see that.
     """
     observer, rng = make_observer(rules, preview=True), random.Random(SEED)
-    length = sum(1 for _ in positions(rules))
+    length = sum(1 for _ in positions(rules, SEED))
     game, actions, different = new_game(rules, SEED), list[int](), 0
     stops = {0, 1, length // 3, length // 2 + 1, 3 * length // 4, length - 2}
     while True:
@@ -351,7 +306,7 @@ def test_hidden_cards_change_no_byte_of_an_observation(rules: BaseRules) -> None
                 different += left_over(twin) != left_over(game)
         if game.over:
             break
-        actions.append(pick(game, rng))
+        actions.append(random_action(game, rng))
         game.step(actions[-1])
     assert different > 5
 

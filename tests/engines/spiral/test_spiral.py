@@ -1,4 +1,4 @@
-"""The spiral game: `Game` and `Batch` play alike and as the rules say, which `tests.spiral_reference_scorer` tells independently.
+"""The spiral game: comparison of `Game`, `Batch` and `tests.spiral_reference_scorer`.
 
 What it has in common with Quincunx is tested beside it: doors in `test_conformance` and `test_leak`, batches in
 `test_batch`, observations in `test_observation`, hidden cards in `test_resample`, PettingZoo in `test_aec`.
@@ -28,12 +28,12 @@ from quincunx_env.spiral.render import ansi
 from quincunx_env.spiral.rules import COLUMNS, LINES, ROWS, SPIRAL
 from quincunx_env.spiral.scoring import LineScore, Score
 from tests import spiral_reference_scorer as spiral_scorer
-from tests.engines.test_batch import legal_actions
-from tests.engines.test_observation import same
-from tests.engines.test_spiral_reference_scorer import WORKED_PLAYS, worked_deal
-from tests.spiral_reference_scorer import CENTRE, DECK, Cell, judge
+from tests.engines.core.test_batch import legal_actions
+from tests.engines.spiral.test_reference_scorer import WORKED_PLAYS, worked_deal
+from tests.reference_game import spiral_reference_game
+from tests.spiral_reference_scorer import CENTRE, DECK, Cell, score_play
 from tests.variants import SPIRAL as FORMS
-from tests.variants import spiral_referee
+from tests.variants import same
 
 SEED = 9_000
 
@@ -285,7 +285,7 @@ def test_the_worked_deal_scored_as_you_go(fifteens: bool) -> None:
     rng = np.random.default_rng(0)
     for number, (name, *_) in enumerate(WORKED_PLAYS):
         card, cell = parse_card(name), spiral_scorer.SPIRAL[number]
-        judged = judge(board, cell, name, fifteens)
+        judged = score_play(board, cell, name, fifteens)
         board[cell] = name
         assert game.cell is not None
         assert divmod(game.cell, 5) == cell
@@ -340,7 +340,7 @@ def test_the_worked_deal_scored_at_the_end(fifteens: bool, totals: list[int]) ->
     fifteen_points = [[4, 6, 8, 2, 6], [2, 0, 4, 0, 2]]
     assert [[hand.points - hand.fifteens for hand in side] for side in lines] == [[2, 2, 6, 4, 15], [4, 3, 6, 3, 6]]
     assert [[hand.fifteens for hand in side] for side in lines] == (fifteen_points if fifteens else [[0] * 5] * 2)
-    end = spiral_scorer.judge_at_end(faces(game.board), fifteens)
+    end = spiral_scorer.score_at_end(faces(game.board), fifteens)
     assert [list(map(astuple, side)) for side in lines] == [list(map(astuple, side)) for side in end]
 
 
@@ -366,7 +366,7 @@ def play(picture: str, fifteens: bool = False) -> Score:
     score = game.score(card)
     assert batch.value(np.array([card]), np.array([1])).tolist() == [[score.row.points, score.column.points]]
     assert score.points == score.row.points + score.column.points
-    assert astuple(score) == astuple(judge(faces(board), divmod(cell, 5), words[cell].strip("[]"), fifteens))
+    assert astuple(score) == astuple(score_play(faces(board), divmod(cell, 5), words[cell].strip("[]"), fifteens))
     return score
 
 
@@ -555,7 +555,7 @@ def test_hands_at_the_end(drawn: str, expected: LineScore) -> None:
         cards = parse_cards(" ".join(way))
         assert scoring.score_hand(cards, True) == expected
         assert scoring.score_hand(cards, False) == replace(expected, fifteens=0)
-        assert astuple(spiral_scorer.judge_line_at_end(way, True)) == astuple(expected)
+        assert astuple(spiral_scorer.score_line_at_end(way, True)) == astuple(expected)
 
 
 # --- Limits ----------------------------------------------------------------------------------------------------------
@@ -603,7 +603,7 @@ def test_R15_seat_1_deals_first_and_seats_deal_in_turn(rules: Rules) -> None:
             if rules.scoring == "play":
                 assert gains[1 - mover] == 0
         if rules.scoring == "end":
-            end = spiral_scorer.judge_at_end(faces(board), rules.fifteens)
+            end = spiral_scorer.score_at_end(faces(board), rules.fifteens)
             assert gains[dealer] == sum(parts.points for parts in end.columns)
             assert gains[1 - dealer] == sum(parts.points for parts in end.rows)
         assert game.totals == batch.totals[0].tolist()
@@ -652,7 +652,7 @@ class Comparison:
         self.dict_space, self.flat_space = self.observer.dict_space(), self.observer.flat_space()
         self.batch = Batch(rules, num_games)
         self.games = [Game.from_seed(rules, seed + row) for row in range(num_games)]
-        self.referees = [spiral_referee(rules, game.deals) for game in self.games]
+        self.referees = [spiral_reference_game(rules, game.deals) for game in self.games]
         self.numbers = [0] * num_games
         self.batch.reset(seed)
 
@@ -663,7 +663,7 @@ class Comparison:
         for row in rows:
             self.numbers[row] += 1
             self.games[row] = Game.from_seed(self.rules, self.seed + row, self.numbers[row])
-            self.referees[row] = spiral_referee(self.rules, self.games[row].deals)
+            self.referees[row] = spiral_reference_game(self.rules, self.games[row].deals)
 
     def step(self) -> None:
         """Play a random card everywhere, and nonsense in games that are over."""
@@ -677,7 +677,7 @@ class Comparison:
                 expected.append([0, 0])
                 continue
             cell = referee.cell
-            judged = judge(referee.board, cell, DECK[card], rules.fifteens)
+            judged = score_play(referee.board, cell, DECK[card], rules.fifteens)
             assert game.cell is not None
             assert divmod(game.cell, 5) == cell
             assert astuple(game.score(card)) == astuple(judged), "row and column, part by part"
@@ -800,7 +800,7 @@ def test_the_preview_is_what_plays_make(rules: Rules) -> None:
                     gains = twin.step(card)
                     expected[card] = gains[seat], gains[1 - seat]
                 else:
-                    judged = judge(faces(game.board), divmod(game.cell, 5), DECK[card], rules.fifteens)
+                    judged = score_play(faces(game.board), divmod(game.cell, 5), DECK[card], rules.fifteens)
                     lines = judged.row.points, judged.column.points
                     expected[card] = lines[::-1] if seat == game.dealer else lines
             same(observer.observe(game, seat)["preview"], expected)

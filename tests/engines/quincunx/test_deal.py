@@ -1,7 +1,7 @@
 """Deals: as text, as values, and made from seeds.
 
 The deals made from seeds are frozen: ``tests/golden/deals.txt`` holds some of them. Only if they are meant to change,
-write the file anew with ``python -m tests.engines.test_deal``.
+write the file anew with ``python -m tests.engines.quincunx.test_deal``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from tests.variants import VARIANTS
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "deals.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "deals.txt"
 
 # --- Golden deals ----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Two engines and a judge: `Batch` and `Game` play the same games bit for bit, and `tests.reference_scorer` judges every play.
+"""Comparison of `Batch`, `Game` and the reference scorer: the same games, bit for bit.
 
 (`test_spiral` compares those of the spiral game; what batches of any game do is tested here for both.)
 
@@ -32,17 +32,15 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rating
 from tests import reference_scorer as scorer
-from tests.reference_scorer import Cell, Judgement
+from tests.reference_game import NAMES, ReferenceGame, names
+from tests.reference_scorer import Cell, ReferenceScore
 from tests.variants import (
     BASES,
     COMBINATIONS,
     EVERY_GAME,
-    NAMES,
     SIMPLETON_AND_MATCH,
     SPIRAL,
     VARIANTS,
-    Referee,
-    names,
     new_batch,
     new_game,
     random_action,
@@ -67,7 +65,7 @@ class Comparison:
         self.plays = 0
         self.batch = Batch(rules, num_games)
         self.games = [Game.from_seed(rules, seed + row) for row in range(num_games)]
-        self.referees = [Referee(rules, game.deals) for game in self.games]
+        self.referees = [ReferenceGame(rules, game.deals) for game in self.games]
         self._game_numbers = [0] * num_games
         self._places = [divmod(cell, rules.grid.side) for cell in range(rules.num_cells)]
         self._mask: npt.NDArray[np.bool_] | None = None
@@ -85,7 +83,7 @@ class Comparison:
                 self.games[row] = Game.from_seed(self.rules, self.seed + row, self._game_numbers[row])
             else:
                 self.games[row] = Game(self.rules, deals[at])
-            self.referees[row] = Referee(self.rules, self.games[row].deals)
+            self.referees[row] = ReferenceGame(self.rules, self.games[row].deals)
         self.compare()
 
     def step(self, actions: Ints) -> None:
@@ -126,10 +124,10 @@ class Comparison:
         self._same_arrays("gains", gains_found, expected)
         self.compare()
 
-    def _judge(self, row: int, card: int, cell: int) -> Judgement:
+    def _judge(self, row: int, card: int, cell: int) -> ReferenceScore:
         """Hold the play's value, its parts and the legal cells against the judge."""
         rules, game, referee, place = self.rules, self.games[row], self.referees[row], self._places[cell]
-        judged = referee.judge(NAMES[card], place)
+        judged = referee.score_play(NAMES[card], place)
         score = game.score(card, cell)
         self._same(row, "basic points and draws", (score.basic, score.draws), (judged.basic, judged.draws))
         self._same(row, "threes and straights", (score.threes, score.straights), (judged.threes, judged.straights))
@@ -447,7 +445,7 @@ class Playwright:
         cell = self.rng.randrange(self.window), self.rng.randrange(self.window)
         card, *others = self.rng.sample(self.deck, len(self.deck))
         options = {"solitaire": True, "pawns": self.rules.pawns, "flush": False}
-        giving = [other for other in others if scorer.judge({(0, 1): other}, (0, 0), card, **options).draws]
+        giving = [other for other in others if scorer.score_play({(0, 1): other}, (0, 0), card, **options).draws]
         near = self._beside(cell)[:count]
         if len(near) < count or len(giving) < count:
             return [], [], 0
