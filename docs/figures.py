@@ -1,0 +1,160 @@
+"""Tables of figures in the hand-written pages, from the files that hold the figures.
+
+Sources are the model cards beside the weights of the networks and the oracle scores. A page marks the place of a table by
+``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import quincunx_agents.networks
+
+from quincunx_env.oracle import read
+from quincunx_env.statistics import Estimate
+
+HERE = Path(__file__).parent
+WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
+NETWORKS = ("solitaire-v0", "players-v0", "spiral-v0")
+
+VARIANTS = {
+    "solitaire": "solitaire",
+    "2-corners": "2 players, corners",
+    "3-corners": "3 players, corners",
+    "4-corners": "4 players, corners",
+    "2-open": "2 players, open start",
+    "3-open": "3 players, open start",
+    "4-open": "4 players, open start",
+    "spiral": "spiral game, one deal",
+}
+"""Variants of the games by their names in model cards."""
+
+PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+
+
+def model_card(network: str) -> dict[str, Any]:
+    """The model card of a network of the package."""
+    card: dict[str, Any] = json.loads((WEIGHTS / f"{network}.json").read_text(encoding="utf-8"))
+    return card
+
+
+def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    lines = [[*header], *([*row] for row in rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return text.replace("| --- ", "|---").replace("|--- |", "|---|") + "\n"
+
+
+def networks() -> str:
+    """Commands that trained the networks."""
+    cards = {network: model_card(network) for network in NETWORKS}
+    return markdown(
+        ("network", "variants", "trained by"),
+        (
+            (
+                f"`{network}`",
+                "; ".join(VARIANTS[variant] for variant in card["arguments"]["variants"]),
+                f"`{card['command'].replace(' --no-progress', '')}`",
+            )
+            for network, card in cards.items()
+        ),
+    )
+
+
+def cost() -> str:
+    """Environment steps and processor time of the training runs."""
+    rows = []
+    for network in NETWORKS:
+        card = model_card(network)
+        seconds = card["seconds"]
+        total = sum(seconds.values())
+        rows.append(
+            (
+                f"`{network}`",
+                f"{card['steps'] / 1e6:.2f} million",
+                f"{total / 60:.0f} min",
+                f"{card['steps_per_second']:,}",
+                *(f"{seconds[part] / total:.1%}" for part in ("environment", "acting", "learning")),
+            )
+        )
+    header = ("network", "environment steps", "processor time", "steps/s", "environment", "acting", "learning")
+    return markdown(header, rows)
+
+
+def solitaire() -> str:
+    """Benchmark results of `value` in the solitaire."""
+    card = model_card("solitaire-v0")
+    result = card["benchmark"]["solitaire"]
+    row = (
+        "`value`",
+        f"{result['deals']:,}",
+        f"{result['mean']:.1f}",
+        f"{result['mean_low']:.1f} to {result['mean_high']:.1f}",
+        f"{result['lost']:.1%}",
+        f"{result['at_least_150']:.1%}",
+        f"`python -m quincunx_env.arena evaluate value --deals {result['deals']}`",
+    )
+    return markdown(("agent", "deals", "mean score", "95 % interval", "lost", "150 and more", "command"), [row])
+
+
+def multiplayer() -> str:
+    """Benchmark results of the networks for several players."""
+    rows = []
+    for network in ("players-v0", "spiral-v0"):
+        card = model_card(network)
+        for variant, result in card["benchmark"].items():
+            rounds = result["deals"] * round(1 / result["even"])
+            rows.append(
+                (
+                    f"`{network}`",
+                    f"`{card['arguments']['against']}`",
+                    VARIANTS[variant],
+                    f"{result['deals']:,}",
+                    f"{rounds:,}",
+                    f"{result['win_rate']:.1%}",
+                    f"{result['win_rate_low']:.1%} to {result['win_rate_high']:.1%}",
+                    f"{result['even']:.1%}",
+                    f"{result['margin']:+.1f}",
+                    f"{result['margin_low']:+.1f} to {result['margin_high']:+.1f}",
+                )
+            )
+    header = ("network", "opponent", "variant", "deals", "rounds")
+    return markdown((*header, "win rate", "95 % interval", "even", "margin", "95 % interval"), rows)
+
+
+def oracle() -> str:
+    """Oracle scores of the benchmark deals."""
+    scores = np.array([entry.score or 0 for entry in read().values()], np.float64)
+    mean = Estimate.of_mean(scores)
+    row = (
+        f"{len(scores):,}",
+        f"{mean.value:.1f}",
+        f"{mean.low:.1f} to {mean.high:.1f}",
+        f"{np.median(scores):g}",
+        f"{(scores >= 150).mean():.1%}",
+    )
+    return markdown(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
+
+
+FIGURES: dict[str, Callable[[], str]] = {
+    "networks": networks,
+    "cost": cost,
+    "solitaire": solitaire,
+    "multiplayer": multiplayer,
+    "oracle": oracle,
+}
+"""Tables by name."""
+
+PAGES = tuple(HERE / name for name in ("agents.md", "oracle.md", "training.md"))
+
+
+def pages_with_figures() -> dict[Path, str]:
+    """The hand-written pages with their tables filled in, by path."""
+    return {
+        page: PLACE.sub(lambda place: place[1] + FIGURES[place[2]]() + place[3], page.read_text(encoding="utf-8"))
+        for page in PAGES
+    }
