@@ -49,6 +49,11 @@ def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return text.replace("| --- ", "|---").replace("|--- |", "|---|") + "\n"
 
 
+def percent(share: float, digits: int = 1) -> str:
+    """A share as a percentage."""
+    return f"{100 * share:.{digits}f} %"
+
+
 def networks() -> str:
     """Commands that trained the networks."""
     cards = {network: model_card(network) for network in NETWORKS}
@@ -57,7 +62,7 @@ def networks() -> str:
         (
             (
                 f"`{network}`",
-                "; ".join(VARIANTS[variant] for variant in card["arguments"]["variants"]),
+                ", ".join(f"`{variant}`" for variant in card["arguments"]["variants"]),
                 f"`{card['command'].replace(' --no-progress', '')}`",
             )
             for network, card in cards.items()
@@ -78,7 +83,7 @@ def cost() -> str:
                 f"{card['steps'] / 1e6:.2f} million",
                 f"{total / 60:.0f} min",
                 f"{card['steps_per_second']:,}",
-                *(f"{seconds[part] / total:.1%}" for part in ("environment", "acting", "learning")),
+                *(percent(seconds[part] / total) for part in ("environment", "acting", "learning")),
             )
         )
     header = ("network", "environment steps", "processor time", "steps/s", "environment", "acting", "learning")
@@ -94,8 +99,8 @@ def solitaire() -> str:
         f"{result['deals']:,}",
         f"{result['mean']:.1f}",
         f"{result['mean_low']:.1f} to {result['mean_high']:.1f}",
-        f"{result['lost']:.1%}",
-        f"{result['at_least_150']:.1%}",
+        percent(result["lost"], 2),
+        percent(result["at_least_150"]),
         f"`python -m quincunx_env.arena evaluate value --deals {result['deals']}`",
     )
     return markdown(("agent", "deals", "mean score", "95 % interval", "lost", "150 and more", "command"), [row])
@@ -115,9 +120,9 @@ def multiplayer() -> str:
                     VARIANTS[variant],
                     f"{result['deals']:,}",
                     f"{rounds:,}",
-                    f"{result['win_rate']:.1%}",
-                    f"{result['win_rate_low']:.1%} to {result['win_rate_high']:.1%}",
-                    f"{result['even']:.1%}",
+                    percent(result["win_rate"]),
+                    f"{100 * result['win_rate_low']:.1f} to {percent(result['win_rate_high'])}",
+                    percent(result["even"]),
                     f"{result['margin']:+.1f}",
                     f"{result['margin_low']:+.1f} to {result['margin_high']:+.1f}",
                 )
@@ -135,7 +140,7 @@ def oracle() -> str:
         f"{mean.value:.1f}",
         f"{mean.low:.1f} to {mean.high:.1f}",
         f"{np.median(scores):g}",
-        f"{(scores >= 150).mean():.1%}",
+        percent(float((scores >= 150).mean())),
     )
     return markdown(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
 

@@ -1,14 +1,15 @@
-"""Write the pages that follow from the code, and paint the pictures: ``make docs``. A test keeps them up to date."""
+"""Write the pages and tables that are generated, and render the pictures: ``make docs``. A test keeps them up to date."""
 
 from PIL import Image
 
+from docs.figures import pages_with_figures
 from docs.pages import pages
 from docs.pictures import ANIMATION, SHEET, animation, contact_sheet, games
 
 if __name__ == "__main__":
-    for path, text in pages().items():
+    for path, text in (pages() | pages_with_figures()).items():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     for path, picture in games().items():
         Image.fromarray(picture).save(path, optimize=True)
     contact_sheet().save(SHEET, optimize=True)

@@ -1,7 +1,7 @@
-"""The commands that the documentation names exist, and their flags are right.
+"""The commands in the documentation exist, and their flags are right.
 
-Every ``python -m ...`` and ``make ...`` on a page is taken as it stands there. The README's are run, with a small
-budget appended where they would take minutes; of the others the program reads the command line and then stops.
+Every ``python -m ...`` and ``make ...`` on a page is checked: its program parses the command line and stops. The commands
+of the README are run completely, with a small budget appended where they would take minutes.
 """
 
 import os
@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {ROOT / "CHANGELOG.md"})  # it tells what was
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {ROOT / "CHANGELOG.md"})  # it names commands of the past
 COMMAND = re.compile(
     r"^    ((?:make|python -m)\b(?:.*\\\n)*.*)$"  # indented, a backslash joins lines
     r"|`((?:make|python -m) [^`]+)`",
@@ -31,9 +31,9 @@ SMALL = {
     "train.ppo": "--total-steps 128 --num-envs 8 --rollout 16 --batch-size 64 --eval-every 128 --eval-deals 4 "
     "--test-deals 4 --no-progress",
     "train.benchmark": "--samples 1 --plays 100",
-    "quincunx_env.play": "--help",  # it would open a screen; its own tests drive that
+    "quincunx_env.play": "--help",  # tests/play runs the terminal
 }
-"""What is appended to a program's command before it is run."""
+"""Arguments appended to a program's command before it is run."""
 
 
 def commands(page: Path) -> Iterator[str]:
@@ -45,18 +45,18 @@ def commands(page: Path) -> Iterator[str]:
 
 
 def programs(command: str) -> list[list[str]]:
-    """What a command runs with ``python -m``: modules with their arguments; ``make`` says what it would run."""
+    """The modules, with their arguments, that a command runs with ``python -m``; for ``make`` from a dry run."""
     words = shlex.split(command)
     if words[0] == "make":
         if shutil.which("make") is None:
             pytest.skip("make is not installed")
-        # Without what a `make` that runs these tests hands on, such as its own ARGS.
+        # Variables of a `make` that runs these tests, such as its own ARGS, would change the result.
         environment = {name: value for name, value in os.environ.items() if "MAKE" not in name and name != "ARGS"}
-        asked = subprocess.run(
+        dry_run = subprocess.run(
             ["make", "--dry-run", *words[1:]], cwd=ROOT, env=environment, capture_output=True, text=True
         )
-        assert asked.returncode == 0, asked.stderr
-        lines = [shlex.split(line) for line in asked.stdout.replace("\\\n", " ").splitlines()]
+        assert dry_run.returncode == 0, dry_run.stderr
+        lines = [shlex.split(line) for line in dry_run.stdout.replace("\\\n", " ").splitlines()]
     else:
         lines = [words]
     return [line[line.index("-m") + 1 :] for line in lines if "-m" in line and line[line.index("-m") - 1] != "pytest"]
@@ -132,21 +132,21 @@ def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPat
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
 @pytest.mark.parametrize("command", sorted({*commands(ROOT / "README.md")}))
 def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that run the project's own programs; ``make test`` is running now."""
+    """Commands that run programs of the project, not ``make test`` itself."""
     pytest.importorskip("sb3_contrib")
-    asked = programs(command)
+    runs = programs(command)
     monkeypatch.chdir(tmp_path)
-    for module, *arguments in asked:
+    for module, *arguments in runs:
         if module.split(".")[0] in {"quincunx_env", "train"}:
             run(module, [*arguments, *SMALL.get(module, "").split()], monkeypatch)
 
 
-def test_extras_that_pages_name_exist() -> None:
+def test_extras_on_pages_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     named = {
         extra
         for page in [*PAGES, *ROOT.glob("notebooks/*.ipynb")]
-        for names in re.findall(r'pip install \\?"\.\[([^]]*)\]', page.read_text(encoding="utf-8"))
+        for names in re.findall(r'pip install \\?"(?:\.|quincunx_env)\[([^]]*)\]', page.read_text(encoding="utf-8"))
         for extra in names.split(",")
     }
     assert "arena" in named

@@ -1,4 +1,4 @@
-"""Documentation that follows from the code is up to date, and the site with the notebooks builds without a warning."""
+"""Generated documentation is up to date, and the site with the notebooks builds without a warning."""
 
 import json
 import os
@@ -26,6 +26,16 @@ def test_generated_pages_are_up_to_date() -> None:
         assert path.read_text() == text, f"{path.name} is out of date: run `make docs`"
 
 
+def test_tables_of_figures_are_up_to_date() -> None:
+    from docs.figures import FIGURES, PLACE, pages_with_figures
+
+    found = []
+    for path, text in pages_with_figures().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run `make docs`"
+        found += [place[1] for place in PLACE.findall(text)]
+    assert sorted(found) == sorted(FIGURES), "a table has no place on a page, or more than one"
+
+
 def test_pictures_show_what_is_painted_now() -> None:
     for path, picture in games().items():
         with Image.open(path) as image:
@@ -46,11 +56,10 @@ def test_the_animation_shows_a_whole_game() -> None:
 
 
 def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path) -> None:
-    """As ``make docs`` builds it. References, links between pages and the notebooks' cells are checked by that."""
+    """As ``make docs`` builds it; this checks references, links between pages and the cells of notebooks."""
     for library in ("furo", "myst_nb", "sb3_contrib"):
         pytest.importorskip(library)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(tmp_path)]
-    # A page or a notebook that can only be read from somewhere else would not be found by users either.
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
@@ -58,11 +67,11 @@ def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path)
         written = (tmp_path / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
         assert "cell_output" in written, f"{notebook.name} was not run"
     for page in tmp_path.rglob("*.html"):
-        assert str(ROOT) not in page.read_text(encoding="utf-8"), f"{page.name} tells where it was built"
+        assert str(ROOT) not in page.read_text(encoding="utf-8"), f"{page.name} contains the path where it was built"
 
 
-def test_the_links_of_the_readme_lead_somewhere() -> None:
-    """It is no page of the site, whose links the build checks."""
+def test_links_of_the_readme_exist() -> None:
+    """The build of the site checks all other pages."""
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     files = [link for link in links if not link.startswith("http")]
     assert files
