@@ -1,7 +1,7 @@
 """Tables of figures in the hand-written pages, from the files that hold the figures.
 
-Sources are the model cards beside the weights of the networks and the oracle scores. A page marks the place of a table by
-``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
+Sources are the model cards beside the weights of the networks, and the oracle scores. A page marks the place of a table
+by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
 """
 
 import json

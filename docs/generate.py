@@ -1,4 +1,4 @@
-"""Write the pages and tables that are generated, and render the pictures: ``make docs``. A test keeps them up to date."""
+"""Write the generated pages and tables, and render the pictures: ``make docs``. A test keeps them up to date."""
 
 from PIL import Image
 

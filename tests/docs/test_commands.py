@@ -1,7 +1,7 @@
 """The commands in the documentation exist, and their flags are right.
 
-Every ``python -m ...`` and ``make ...`` on a page is checked: its program parses the command line and stops. The commands
-of the README are run completely, with a small budget appended where they would take minutes.
+Every ``python -m ...`` and ``make ...`` on a page is checked: its program parses the command line and stops. Those of
+the README are run completely, with a small budget appended where they would take minutes.
 """
 
 import os
@@ -20,7 +20,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {ROOT / "CHANGELOG.md"})  # it names commands of the past
+PAGES = sorted(
+    {*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {ROOT / "CHANGELOG.md"}
+)  # it names commands of the past
 COMMAND = re.compile(
     r"^    ((?:make|python -m)\b(?:.*\\\n)*.*)$"  # indented, a backslash joins lines
     r"|`((?:make|python -m) [^`]+)`",
@@ -96,7 +98,7 @@ NAMED = sorted({command for page in PAGES for command in commands(page)})
 
 
 def test_commands_are_found(tmp_path: Path) -> None:
-    """Otherwise the tests below would show nothing."""
+    """Without commands the tests below would check nothing."""
     assert {"make train", "make test", 'make train ARGS="--resume"', "python -m train.selfplay"} <= {*NAMED}
     page = tmp_path / "page.md"
     page.write_text("Run\n\n    python -m some.module --one \\\n        --two  # says why\n\nor `make test`.\n")
