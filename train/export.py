@@ -4,7 +4,7 @@
     python -m train.export runs/mine/mine.safetensors
 
 Inputs, for n positions of m plays each: ``told`` float32 [n, m, size], what is told of the position after each play
-(`quincunx_agents.afterstates.Plays.told`); ``points`` float32 [n, m], what the play scores; ``mask`` bool [n, m], True for a play that
+(`quincunx_agents.afterstates.Afterstates.features`); ``points`` float32 [n, m], what the play scores; ``mask`` bool [n, m], True for a play that
 is legal. Outputs: ``worth`` float32 [n, m], minus infinity where the mask is
 False, and ``choice`` int64 [n], the play of most worth. The number of players is that of the forms the network has
 learned; where these differ, `--players` says which.
@@ -42,21 +42,21 @@ class Choice(nn.Module):
     def __init__(self, network: ValueNetwork, players: int) -> None:
         super().__init__()
         self.network = network
-        self.register_buffer("shares", torch.from_numpy(value.shares(players).copy()))
+        self.register_buffer("margin_weights", torch.from_numpy(value.margin_weights(players).copy()))
 
     def forward(self, told: Tensor, points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """See the module."""
         said = self.network(told)
-        worth = points + said[..., :SEATS] @ self.shares + said[..., SEATS]
+        worth = points + said[..., :SEATS] @ self.margin_weights + said[..., SEATS]
         worth = worth.masked_fill(~mask, -torch.inf)
         return worth, worth.argmax(dim=1)
 
 
-def network_of(found: value.Network) -> ValueNetwork:
+def network_of(found: value.ValueWeights) -> ValueNetwork:
     """The torch module with these weights."""
-    weights = {name: torch.from_numpy(array) for name, array in found.weights.items()}
-    layout = value.feature_module_of(value.FORMS[found.forms[0]]).LAYOUT
-    network = ValueNetwork(layout, len(weights["sets.0.0.bias"]), len(weights["whole.0.bias"]))
+    weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
+    layout = value.feature_module_of(value.VARIANTS[found.variants[0]]).LAYOUT
+    network = ValueNetwork(layout, len(weights["set_encoders.0.0.bias"]), len(weights["trunk.0.bias"]))
     network.load_state_dict(weights)
     return network
 
@@ -70,7 +70,7 @@ def main(arguments: Arguments) -> Path:
     shipped = arguments.network in value.SHIPPED
     path = value.WEIGHTS / f"{arguments.network}.safetensors" if shipped else Path(arguments.network)
     found = value.load_weights(path)
-    numbers = {value.FORMS[form].num_players for form in found.forms}
+    numbers = {value.VARIANTS[variant].num_players for variant in found.variants}
     players = arguments.players or min(numbers)
     if players not in numbers or (arguments.players is None and len(numbers) > 1):
         raise SystemExit(f"--players: the network has learned games of {sorted(numbers)}; say which")

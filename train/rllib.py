@@ -32,7 +32,7 @@ import pyarrow.fs
 import ray
 import torch
 import tyro
-from quincunx_agents.networks.policy import Network, PolicyNetworkAgent, save_weights
+from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, save_weights
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from ray.rllib.algorithms.algorithm import Algorithm
@@ -278,16 +278,18 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     return config
 
 
-def networks(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[Network]:
+def networks(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[PolicyWeights]:
     """The networks of some modules, as the learner has them."""
     found = algorithm.learner_group.get_weights(names)
     return [
-        Network({key.removeprefix("network."): np.array(array) for key, array in found[name].items()}, arguments.rules)
+        PolicyWeights(
+            {key.removeprefix("network."): np.array(array) for key, array in found[name].items()}, arguments.rules
+        )
         for name in names
     ]
 
 
-def trained(arguments: Arguments, algorithm: Algorithm) -> Network:
+def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
     """The network that learns."""
     return networks(arguments, algorithm, [arguments.learner])[0]
 
@@ -385,7 +387,7 @@ class Checkpoints:
 
 
 def measure(
-    arguments: Arguments, network: Network, deals: int, domain: Domain, against: str | None = None
+    arguments: Arguments, network: PolicyWeights, deals: int, domain: Domain, against: str | None = None
 ) -> dict[str, float]:
     """How strong the network is: alone in the solitaire, else in one seat against an agent."""
     if arguments.num_players == 1:
@@ -399,7 +401,7 @@ def measure(
     return found | {"margin": margin.value, "margin_low": margin.low, "margin_high": margin.high}
 
 
-def report(arguments: Arguments, folder: Path, network: Network, state: State) -> dict[str, Any]:
+def report(arguments: Arguments, folder: Path, network: PolicyWeights, state: State) -> dict[str, Any]:
     """The final figures, as text and as JSON, and the weights."""
     deals, rules = arguments.test_deals, arguments.rules
     results: dict[str, Any]

@@ -41,9 +41,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import tyro
-from quincunx_agents.afterstates import SEATS, Bools, Floats, Ints, Plays
+from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import FORMS, VALUE_SCALE, ValueAgent, feature_module_of, judge_plays, save_weights
+from quincunx_agents.networks.value import (
+    VALUE_SCALE,
+    VARIANTS,
+    ValueAgent,
+    evaluate_afterstates,
+    feature_module_of,
+    save_weights,
+)
 from quincunx_agents.torch import ValueNetwork as Network
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
@@ -73,7 +80,7 @@ class Arguments:
     resume: bool = False
     """go on from the last checkpoint of the run"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
-    """what is played, names of `quincunx_agents.networks.value.FORMS`, all of one game"""
+    """what is played, names of `quincunx_agents.networks.value.VARIANTS`, all of one game"""
     reward: Literal["margin", "outcome"] = "margin"
     """what the network learns to make: points more than the others, or wins"""
     seed: int = 0
@@ -147,7 +154,7 @@ MAY_CHANGE = ("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_ev
 
 
 Weights = dict[str, Floats]
-"""By name, as `quincunx_agents.networks.value.judge` takes them."""
+"""By name, as `quincunx_agents.networks.value.value_and_preference` takes them."""
 
 Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of earlier selves."""
@@ -157,7 +164,7 @@ class Lessons(NamedTuple):
     """Positions after B plays, and what came of them. Half precision: there are many."""
 
     told: npt.NDArray[np.float16]
-    """[B, size], see `quincunx_agents.afterstates.Layout`."""
+    """[B, size], see `quincunx_agents.afterstates.FeatureLayout`."""
     target: Floats
     """[B, SEATS]: points for each seat from the mover on."""
     seats: Ints
@@ -168,13 +175,13 @@ class Decisions(NamedTuple):
     """B positions of the learner with M plays each, for PPO."""
 
     told: npt.NDArray[np.float16]
-    """[B, M, size], see `quincunx_agents.afterstates.Layout`."""
+    """[B, M, size], see `quincunx_agents.afterstates.FeatureLayout`."""
     known: Floats
     """[B, M]: what is known of each play in points, minus infinity where there is none."""
     judged: Bools
     """[B, M]: where the network has its say."""
     shares: Floats
-    """[B, SEATS]: see `quincunx_agents.networks.value.shares`."""
+    """[B, SEATS]: see `quincunx_agents.networks.value.margin_weights`."""
     chosen: Ints
     """[B]: which play was made."""
     chance: Floats
@@ -216,7 +223,7 @@ def play(
     batch: Any = spec_of(rules).Batch(rules, games)
     batch.reset(seed=seed)
     players, by_margin = rules.num_players, arguments.reward == "margin"
-    shares = value.shares(players) if by_margin else value.shares(1)
+    shares = value.margin_weights(players) if by_margin else value.margin_weights(1)
     who = draw_players(pool, games, players, arguments.pool_share, rng)
     history: list[Ply] = []
     while not batch.over.all():
@@ -229,7 +236,7 @@ def play(
         asked = np.flatnonzero(fixed >= 0)
         looked_at = game.shortlist(rules, observation, mask, arguments.candidates)
         looked_at[asked, fixed[asked]] = True
-        plays = game.plays_of(rules, observation, looked_at, certain=by_margin)
+        plays = game.afterstates_of(rules, observation, looked_at, use_known_values=by_margin)
         if not by_margin:
             plays = plays._replace(points=np.zeros_like(plays.points))
         slots = Slots(plays.rows)
@@ -257,7 +264,7 @@ def play(
         points[each, mover] = plays.points[made]
         thought = np.zeros((len(live), players), np.float32)
         thought[each[:, None], seats] = own.to_come[made, :players]
-        told, unknown = plays.told(game.LAYOUT), np.isnan(plays.certain[:, 0])
+        told, unknown = plays.features(game.LAYOUT), np.isnan(plays.known_values[:, 0])
         ply = Ply(live, seats, points, rewards - points, thought, unknown[made], told[made])
         if arguments.policy_weight:
             mine = np.flatnonzero(player < 0)
@@ -284,7 +291,7 @@ class Ply(NamedTuple):
     judged: Bools
     """[n]: whether that was not known."""
     told: npt.NDArray[np.float16]
-    """[n, size]: the position after the play, see `quincunx_agents.afterstates.Layout`."""
+    """[n, size]: the position after the play, see `quincunx_agents.afterstates.FeatureLayout`."""
     mine: Ints | None = None
     """[d]: where the learner itself decided, for PPO."""
     decisions: Decisions | None = None
@@ -322,15 +329,15 @@ class Judgement(NamedTuple):
     """[m]: how likely it is made."""
 
 
-def judgement(weights: Weights, plays: Plays, shares: Floats, temperature: float) -> Judgement:
+def judgement(weights: Weights, plays: Afterstates, shares: Floats, temperature: float) -> Judgement:
     """What the network with these weights says of plays."""
-    to_come, preferred = judge_plays(weights, plays)
+    to_come, preferred = evaluate_afterstates(weights, plays)
     expected = plays.points + to_come @ shares
     return Judgement(to_come, expected, (expected + preferred) / np.float32(temperature))
 
 
 def decided(
-    plays: Plays,
+    plays: Afterstates,
     slots: Slots,
     own: Judgement,
     shares: Floats,
@@ -510,10 +517,10 @@ def measure(
     arguments: Arguments, weights: dict[str, Floats], deals: int, domain: Domain
 ) -> dict[str, dict[str, float]]:
     """How strong the network is in each form: alone in the solitaire, else in one seat against an agent."""
-    agent = ValueAgent(value.Network(weights, arguments.variants, arguments.candidates))
+    agent = ValueAgent(value.ValueWeights(weights, arguments.variants, arguments.candidates))
     results = {}
     for form in arguments.variants:
-        rules = FORMS[form]
+        rules = VARIANTS[form]
         if isinstance(rules, Rules) and rules.num_players == 1:
             score = evaluate(agent, deals, rules=rules, domain=domain)
             low, high = score.ci95
@@ -530,19 +537,19 @@ def measure(
 
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, measure, and write everything to ``runs/<name>``; returns the card."""
-    games = {type(FORMS[form]) for form in arguments.variants}
+    games = {type(VARIANTS[form]) for form in arguments.variants}
     if len(games) != 1:
         raise SystemExit("--variants: a network plays forms of one game")
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
-    network = Network(feature_module_of(FORMS[arguments.variants[0]]).LAYOUT, arguments.set_width, arguments.width)
+    network = Network(feature_module_of(VARIANTS[arguments.variants[0]]).LAYOUT, arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     folder = Path("runs") / arguments.name
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     state = State(Pool(arguments.sampling, baselines), deque(maxlen=arguments.replay))
     if arguments.init_from:
-        first = value.load(arguments.init_from).network.weights
+        first = value.load(arguments.init_from).weights.tensors
         network.load_state_dict({name: torch.from_numpy(array) for name, array in first.items()})
     if arguments.resume:
         restore(arguments, folder, network, optimizer, state)
@@ -559,7 +566,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         # Deals of different runs lie far apart.
         seed = 10**12 * (arguments.seed + 1) + state.iteration * each
         played = [
-            play(arguments, FORMS[form], each, weights, state.pool, seed, rng, clock) for form in arguments.variants
+            play(arguments, VARIANTS[form], each, weights, state.pool, seed, rng, clock) for form in arguments.variants
         ]
         state.lessons.append(joined([lessons for lessons, _ in played]))
         state.plays += len(state.lessons[-1].seats)
@@ -629,7 +636,7 @@ def keep(
         "history": json.dumps(state.history),
     }
     checkpoint.save(folder / "checkpoint.pt", content)
-    shipped = value.Network(network.weights(), arguments.variants, arguments.candidates)
+    shipped = value.ValueWeights(network.weights(), arguments.variants, arguments.candidates)
     save_weights(folder / f"{arguments.name}.safetensors", shipped)
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import tyro
-from quincunx_agents.quincunx.heuristic import LOST, NAMES, describe
+from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
 from tqdm.auto import trange
 
 from quincunx_env.quincunx.batch import Batch
@@ -60,8 +60,8 @@ def play(rules: Rules, weights: Floats, seed: int, games: int, rng: np.random.Ge
         live = np.flatnonzero(~batch.over)
         now = batch.fork(live)
         mask = now.mask()
-        plays = describe(observer.observe_batch(now), mask)
-        logits = plays.features @ weights + LOST * weights[0] * plays.loses
+        plays = action_features(rules, observer.observe_batch(now), mask)
+        logits = plays.features @ weights + LOSS_VALUE * weights[0] * plays.loses
         first = np.searchsorted(plays.rows, np.arange(len(live)))
         likely = np.exp(logits - np.maximum.reduceat(logits, first)[plays.rows])
         likely /= np.add.reduceat(likely, first)[plays.rows]
@@ -103,13 +103,13 @@ def main(arguments: Arguments) -> None:
     rng = np.random.default_rng(arguments.seed)
     batch = Batch(rules, arguments.games)
     batch.reset(seed=10**9 * (arguments.seed + 1))
-    features = describe(Observer(rules, preview=True).observe_batch(batch), batch.mask()).features
+    features = action_features(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask()).features
     # Features are made alike in size; of those that never vary in the first position the scale is 1.
     scale = features.std(axis=0).astype(np.float64)
     scale = np.where(scale > 0, scale, 1.0)
-    weights = np.zeros(len(NAMES))
+    weights = np.zeros(len(FEATURE_NAMES))
     weights[0] = 1 / arguments.temperature
-    first, second = np.zeros(len(NAMES)), np.zeros(len(NAMES))
+    first, second = np.zeros(len(FEATURE_NAMES)), np.zeros(len(FEATURE_NAMES))
     progress = trange(arguments.iterations)
     recent = []
     for iteration in progress:
@@ -124,7 +124,7 @@ def main(arguments: Arguments) -> None:
         weights += rate * corrected / scale
         weights[0] = max(weights[0], 0.01)
         progress.set_postfix(value=f"{np.mean(recent[-10:]):.1f}", temperature=f"{1 / weights[0]:.1f}")
-    for name, weight in zip(NAMES, weights / weights[0], strict=True):
+    for name, weight in zip(FEATURE_NAMES, weights / weights[0], strict=True):
         print(f'    "{name}": {weight:.2f},')
 
 

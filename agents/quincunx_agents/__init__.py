@@ -1,7 +1,7 @@
 """Baseline agents for Quincunx and the spiral game.
 
-Each is a `quincunx_env.core.policy.Policy` or a `quincunx_env.core.policy.PolicyFactory`. By name they are found as entry
-points of the group ``quincunx_env.policies``; see `quincunx_env.policies.resolve`.
+Each is a `quincunx_env.core.policy.Policy` or a `quincunx_env.core.policy.PolicyFactory`. They are registered as entry
+points of the group ``quincunx_env.policies``; `quincunx_env.policies.resolve` finds them by name.
 """
 
 from pathlib import Path
@@ -16,8 +16,8 @@ def load(name: str | Path) -> Agent:
 
     Args:
         name: a network that comes with the package (``solitaire-v0``, ``players-v0`` or ``spiral-v0``), or a weights
-            file ``*.safetensors`` that a script in ``train`` wrote. The file says whether it holds a value network
-            (`quincunx_agents.networks.value`) or a policy network (`quincunx_agents.networks.policy`).
+            file ``*.safetensors`` that a script in ``train`` wrote. The metadata of the file distinguish value
+            networks (`quincunx_agents.networks.value`) from policy networks (`quincunx_agents.networks.policy`).
 
     Raises:
         ValueError: if no network of that name comes with the package.

@@ -1,86 +1,103 @@
-"""What networks are told of legal plays: the position after each, in numbers. Common to both games."""
+"""Afterstates of both games, and their features as input of a value network.
 
+An afterstate is the position right after an action, before anything random or any reply follows (Sutton & Barto,
+Reinforcement Learning, 2nd ed., section 6.8). Here it is known exactly but for the cards still to be drawn and those in
+other hands, of which the seat that acted knows no more than before.
+"""
+
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.observation import Pieces
+from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.registry import make_observer
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 
 SEATS = 4
-"""The most seats there are."""
+"""Length of every axis of seats: the most that a game has."""
 
 
-class Layout(NamedTuple):
-    """What is told of a position after a play: sets of things, such as its empty cells, and numbers of the whole."""
+@cache
+def observer_for(rules: BaseRules) -> Observer:
+    """The observer of the observations that policies receive: with the preview."""
+    return make_observer(rules, preview=True)
+
+
+class FeatureLayout(NamedTuple):
+    """Shape of the features of an afterstate: sets of elements, such as its empty cells, and context features."""
 
     sets: tuple[tuple[int, int], ...]
-    """Of each set, how many things it has at most, and how many numbers are told of each."""
-    whole: int
-    """How many numbers are told of the whole."""
+    """Of each set (E, F): the most elements, and the number of features of each."""
+    context: int
+    """G: number of features of the position as a whole."""
 
     @property
     def size(self) -> int:
-        """How many numbers that is."""
-        return sum(most * numbers for most, numbers in self.sets) + self.whole
+        """Length of the features as one flat vector."""
+        return sum(most * features for most, features in self.sets) + self.context
 
 
-class Described(NamedTuple):
-    """Positions after a play, j in all."""
+class AfterstateFeatures(NamedTuple):
+    """Features of j afterstates."""
 
     sets: tuple[Floats, ...]
-    """[j, e, F] each, e no more than the layout says: the first number is 1 for a thing that is there, and all are 0
-    where a row only fills up."""
-    whole: Floats
-    """[j, G]."""
+    """float32 [j, e, F] each, e at most the layout's E. Feature 0 is 1 for an element; rows of padding are all 0."""
+    context: Floats
+    """float32 [j, G]."""
 
 
-class Plays(NamedTuple):
-    """Legal plays of n positions, m in all, those of a position side by side."""
+class Afterstates(NamedTuple):
+    """The m legal actions of n positions, in order of their positions, and what follows each of them."""
 
     rows: Ints
-    """[m], ascending: position of each play."""
+    """int64 [m], ascending: position of each action."""
     actions: Ints
-    """[m]."""
+    """int64 [m]."""
     points: Floats
-    """[m]: what it scores for the mover."""
-    certain: Floats
-    """[m, SEATS]: points still to come for each seat from the mover on, where that is known; otherwise nan."""
-    judged: tuple[tuple[Ints, Described], ...]
-    """The plays where it is not known, some at a time, and the positions after them."""
+    """float32 [m]: points that the action scores for the mover."""
+    known_values: Floats
+    """float32 [m, SEATS]: points still to come for each seat from the mover on where they are known, nan elsewhere."""
+    chunks: tuple[tuple[Ints, AfterstateFeatures], ...]
+    """The actions whose values are not known, int64 [j] indices into ``rows``, with the features of their afterstates;
+    in chunks that fit into the processor's cache."""
 
-    def told(self, layout: Layout) -> npt.NDArray[np.float16]:
-        """What is told of all these positions, float16 [m, layout.size], in order; zeros where all is known."""
+    def features(self, layout: FeatureLayout) -> npt.NDArray[np.float16]:
+        """Features of all afterstates in one table, float16 [m, layout.size]; 0 where the value is known."""
         table = np.zeros((len(self.rows), layout.size), np.float16)
-        for at, (sets, whole) in self.judged:
+        for at, (sets, context) in self.chunks:
             start = 0
-            for things, (most, numbers) in zip(sets, layout.sets, strict=True):
-                table[at, start : start + things.shape[1] * numbers] = things.reshape(len(at), -1)
-                start += most * numbers
-            table[at, start:] = whole
+            for elements, (most, features) in zip(sets, layout.sets, strict=True):
+                table[at, start : start + elements.shape[1] * features] = elements.reshape(len(at), -1)
+                start += most * features
+            table[at, start:] = context
         return table
 
 
-class Positions(Protocol):
-    """What a game's module says: `quincunx_agents.quincunx.features` for Quincunx, `quincunx_agents.spiral.features` for the spiral game."""
+class FeatureModule(Protocol):
+    """Interface of `quincunx_agents.quincunx.features` and `quincunx_agents.spiral.features`."""
 
-    LAYOUT: Layout
+    LAYOUT: FeatureLayout
 
-    def plays_of(self, rules: Any, observation: Pieces, mask: Bools, certain: bool = True) -> Plays:
-        """Describe the position after every legal play.
+    def afterstates_of(
+        self, rules: Any, observation: Pieces, mask: Bools, use_known_values: bool = True
+    ) -> Afterstates:
+        """The afterstates of all legal actions.
 
         Args:
-            rules: which game.
+            rules: of the game.
             observation: pieces [n, ...] with the preview.
             mask: bool [n, A].
-            certain: leave out positions of which the points still to come are known.
+            use_known_values: set ``known_values`` where the points still to come follow from the observation, and
+                compute no features there.
         """
         ...
 
     def shortlist(self, rules: Any, observation: Pieces, mask: Bools, count: int) -> Bools:
-        """The plays worth looking at, ``count`` of each position or fewer, bool [n, A]; 0 is all."""
+        """The ``count`` legal actions of each position that the heuristic prefers, bool [n, A]; 0 means all."""
         ...

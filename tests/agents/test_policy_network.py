@@ -11,7 +11,7 @@ pytest.importorskip("safetensors")
 
 import quincunx_agents  # noqa: E402
 from quincunx_agents.networks import weights_io  # noqa: E402
-from quincunx_agents.networks.policy import Network, PolicyNetworkAgent, load_weights, logits, save_weights  # noqa: E402
+from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights, logits, save_weights  # noqa: E402
 from quincunx_agents.networks.value import WEIGHTS, ValueAgent, WeightsError  # noqa: E402
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 
@@ -53,7 +53,7 @@ def test_it_plays_the_same_without_torch(rules: Rules) -> None:
     found = logits(network.trained(), observation)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
-    played = PolicyNetworkAgent(network.trained())(observation, mask, np.random.default_rng())
+    played = PolicyNetworkAgent(network.trained()).for_rules(rules)(observation, mask, np.random.default_rng())
     assert mask[np.arange(len(mask)), played].all()
     assert (played == np.where(mask, wanted, -np.inf).argmax(axis=1)).all()
 
@@ -64,11 +64,14 @@ def test_a_file_of_it_is_loaded_by_its_name(rules: Rules, tmp_path: Path) -> Non
     save_weights(path, network)
     agent = quincunx_agents.load(path)
     assert isinstance(agent, PolicyNetworkAgent)
-    assert agent.network.rules == rules
-    assert all((agent.network.weights[name] == array).all() for name, array in network.weights.items())
+    assert agent.weights.rules == rules
+    assert all((agent.weights.tensors[name] == array).all() for name, array in network.tensors.items())
     observation, mask = positions(rules)
     rng = np.random.default_rng()
-    assert (agent(observation, mask, rng) == PolicyNetworkAgent(network)(observation, mask, rng)).all()
+    assert (
+        agent.for_rules(rules)(observation, mask, rng)
+        == PolicyNetworkAgent(network).for_rules(rules)(observation, mask, rng)
+    ).all()
 
 
 def test_files_of_both_kinds_are_told_apart(tmp_path: Path) -> None:
@@ -77,7 +80,7 @@ def test_files_of_both_kinds_are_told_apart(tmp_path: Path) -> None:
     save_weights(tmp_path / "mine.safetensors", trained(multiplayer_rules(2)).trained())
     game = compare([quincunx_agents.load(tmp_path / "mine.safetensors"), shipped], deals=2, names=["mine", "shipped"])
     assert game.win_rate().value < 1
-    with pytest.raises(WeightsError, match="does not tell what they have learned"):
+    with pytest.raises(WeightsError, match="its metadata lacks network, rules"):
         load_weights(WEIGHTS / "players-v0.safetensors")
     with pytest.raises(ValueError, match="no network 'mine'"):
         quincunx_agents.load("mine")
@@ -95,22 +98,22 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(whole[:-7] + bytes(7))
     with pytest.raises(WeightsError, match="checksum"):
         quincunx_agents.load(path)
-    cut = dict(network.weights) | {"wanted.bias": network.weights["wanted.bias"][:-1]}
-    for strange in (dataclasses.replace(network, weights=cut), dataclasses.replace(network, rules=Rules(pawns=True))):
+    cut = dict(network.tensors) | {"cell_queries.bias": network.tensors["cell_queries.bias"][:-1]}
+    for strange in (dataclasses.replace(network, tensors=cut), dataclasses.replace(network, rules=Rules(pawns=True))):
         save_weights(path, strange)
         with pytest.raises(WeightsError, match="another version"):
             quincunx_agents.load(path)
-    missing = {name: array for name, array in network.weights.items() if name != "trunk.0.bias"}
-    weights_io.write(path, missing, {"network": "play", "rules": {"players": 5}}, "")
+    missing = {name: array for name, array in network.tensors.items() if name != "trunk.0.bias"}
+    weights_io.write(path, missing, {"network": "policy", "rules": {"players": 5}}, "")
     with pytest.raises(WeightsError, match="another version"):
         quincunx_agents.load(path)
 
 
 def test_other_games_than_the_learned_one_are_refused() -> None:
     agent = PolicyNetworkAgent(trained(Rules()).trained())
-    observation, mask = positions(multiplayer_rules(2))
-    with pytest.raises(ValueError, match="the observation is of another game"):
-        agent(observation, mask, np.random.default_rng())
+    for rules in (multiplayer_rules(2), Rules(pawns=True), SpiralRules()):
+        with pytest.raises(ValueError, match="the network has learned"):
+            agent.for_rules(rules)
     for observer in (
         make_observer(Rules()),
         make_observer(multiplayer_rules(2, simpleton=True), preview=True),
@@ -120,12 +123,12 @@ def test_other_games_than_the_learned_one_are_refused() -> None:
             PolicyNetwork(observer)
 
 
-def test_a_network_that_reads_fixed_width_is_not_written() -> None:
-    with pytest.raises(ValueError, match="this one reads observations of fixed width"):
+def test_a_network_of_padded_observations_is_not_written() -> None:
+    with pytest.raises(ValueError, match="a network of padded observations cannot be written"):
         PolicyNetwork(make_observer(Rules(), preview=True, padded=True)).trained()
 
 
 def test_a_network_of_other_sizes_is_a_network(tmp_path: Path) -> None:
     network = PolicyNetwork(make_observer(Rules(), preview=True), width=7, depth=3).trained()
     save_weights(tmp_path / "small.safetensors", network)
-    assert isinstance(load_weights(tmp_path / "small.safetensors"), Network)
+    assert isinstance(load_weights(tmp_path / "small.safetensors"), PolicyWeights)

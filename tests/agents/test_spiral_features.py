@@ -5,8 +5,8 @@ from math import comb
 
 import numpy as np
 import pytest
-from quincunx_agents.afterstates import Described, Plays
-from quincunx_agents.spiral.features import AHEAD, KEPT, LEVELS, plays_of
+from quincunx_agents.afterstates import AfterstateFeatures, Afterstates
+from quincunx_agents.spiral.features import AHEAD, KEPT, LEVELS, afterstates_of
 
 from quincunx_env.core.resample import resample
 from quincunx_env.spiral import Batch, Observer, Rules
@@ -16,29 +16,29 @@ RULES = Rules(deals=1)
 OBSERVER = Observer(RULES, preview=True)
 
 
-def positions(num_games: int) -> Iterator[tuple[int, Batch, Plays]]:
+def positions(num_games: int) -> Iterator[tuple[int, Batch, Afterstates]]:
     """Games at every stage, with what is told of their plays."""
     rng = np.random.default_rng(0)
     batch = Batch(RULES, num_games)
     batch.reset(seed=0)
     for ply in range(PLAYS):
         mask = batch.mask()
-        yield ply, batch, plays_of(RULES, OBSERVER.observe_batch(batch), mask)
+        yield ply, batch, afterstates_of(RULES, OBSERVER.observe_batch(batch), mask)
         batch.step(np.where(mask, rng.random(mask.shape), -1).argmax(axis=1))
 
 
-def told(plays: Plays) -> Described:
+def told(plays: Afterstates) -> AfterstateFeatures:
     """What is told of all plays, one array each."""
-    assert sum(len(at) for at, _ in plays.judged) in (0, len(plays.rows))
-    parts = [part for _, part in plays.judged]
+    assert sum(len(at) for at, _ in plays.chunks) in (0, len(plays.rows))
+    parts = [part for _, part in plays.chunks]
     cells, cards = (np.concatenate([part.sets[number] for part in parts]) for number in range(2))
-    return Described((cells, cards), np.concatenate([part.whole for part in parts]))
+    return AfterstateFeatures((cells, cards), np.concatenate([part.context for part in parts]))
 
 
 def test_what_cards_would_make_is_what_the_engine_says() -> None:
     for ply, batch, plays in positions(3):
         if ply == PLAYS - 1:
-            assert not plays.judged
+            assert not plays.chunks
             continue
         all_cells, all_cards = told(plays).sets
         for play in range(0, len(plays.rows), 5):
@@ -76,20 +76,20 @@ def test_nothing_hidden_is_told() -> None:
             {name: piece[0] for name, piece in OBSERVER.observe_batch(batch).items()},
             np.random.default_rng(1),
         )
-        others = plays_of(RULES, OBSERVER.observe_batch(dealt), dealt.mask())
+        others = afterstates_of(RULES, OBSERVER.observe_batch(dealt), dealt.mask())
         own = plays.rows == 0
-        for name in ("actions", "points", "certain"):
+        for name in ("actions", "points", "known_values"):
             assert getattr(plays, name)[own] == pytest.approx(getattr(others, name), abs=1e-6, nan_ok=True)
-        if plays.judged:
+        if plays.chunks:
             one, other = told(plays), told(others)
-            assert one.whole[own] == pytest.approx(other.whole, abs=1e-6)
+            assert one.context[own] == pytest.approx(other.context, abs=1e-6)
             for number in range(2):
                 assert one.sets[number][own] == pytest.approx(other.sets[number], abs=1e-6)
 
 
 def test_only_after_the_last_play_is_it_known_what_is_to_come() -> None:
     for ply, _, plays in positions(2):
-        assert (plays.certain == 0).all() if ply == PLAYS - 1 else np.isnan(plays.certain).all()
+        assert (plays.known_values == 0).all() if ply == PLAYS - 1 else np.isnan(plays.known_values).all()
 
 
 def test_positions_at_different_stages_go_together() -> None:
@@ -100,12 +100,12 @@ def test_positions_at_different_stages_go_together() -> None:
         for _ in range(9 * row):
             batch.step(batch.mask()[[row]].argmax(axis=1), np.array([row]))
         one = batch.fork([row])
-        apart.append(plays_of(RULES, OBSERVER.observe_batch(one), one.mask()))
-    both = plays_of(RULES, OBSERVER.observe_batch(batch), batch.mask())
+        apart.append(afterstates_of(RULES, OBSERVER.observe_batch(one), one.mask()))
+    both = afterstates_of(RULES, OBSERVER.observe_batch(batch), batch.mask())
     for together, first, second in zip(both[1:4], apart[0][1:4], apart[1][1:4], strict=True):
         assert together == pytest.approx(np.concatenate([first, second]), abs=1e-6, nan_ok=True)
-    whole = np.concatenate([told(one).whole for one in apart])
-    assert told(both).whole == pytest.approx(whole, abs=1e-6)
+    whole = np.concatenate([told(one).context for one in apart])
+    assert told(both).context == pytest.approx(whole, abs=1e-6)
 
 
 def test_the_full_square_is_not_told() -> None:
@@ -113,4 +113,4 @@ def test_the_full_square_is_not_told() -> None:
     observer, batch = Observer(rules, preview=True), Batch(rules, 1)
     batch.reset(seed=0)
     with pytest.raises(ValueError, match="'end'"):
-        plays_of(rules, observer.observe_batch(batch), batch.mask())
+        afterstates_of(rules, observer.observe_batch(batch), batch.mask())

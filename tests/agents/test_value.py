@@ -13,23 +13,22 @@ pytest.importorskip("safetensors")
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
-    FORMS,
     SHIPPED,
+    VARIANTS,
     WEIGHTS,
-    Network,
     ValueAgent,
+    ValueWeights,
     WeightsError,
-    judge,
-    known_rules,
+    action_values,
     load,
     load_weights,
+    margin_weights,
     save_weights,
-    shares,
     shipped_for,
     value,
-    worth,
+    value_and_preference,
 )
-from quincunx_agents.quincunx.features import MOST_CELLS, plays_of
+from quincunx_agents.quincunx.features import MOST_CELLS, afterstates_of
 from quincunx_agents.uniform import uniform
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -40,8 +39,9 @@ from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.spiral import Rules as SpiralRules
 
-GAMES = {form: rules for form, rules in FORMS.items() if isinstance(rules, Rules)}
+GAMES = {form: rules for form, rules in VARIANTS.items() if isinstance(rules, Rules)}
 RNG = np.random.default_rng(0)
 
 
@@ -60,9 +60,9 @@ def positions(rules: Rules, plies: int, games: int = 6) -> Batch:
 def test_describes_what_every_card_would_score(rules: Rules, plies: int) -> None:
     """The sums over unseen cards, made anew from the plain rules for one play of each position."""
     batch = positions(rules, plies)
-    plays = plays_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
     checked = 0
-    for at, described in plays.judged:
+    for at, described in plays.chunks:
         for number in range(0, len(at), 37):
             row, (card, cell) = plays.rows[at[number]], divmod(int(plays.actions[at[number]]), rules.num_cells)
             board = batch.board[row].tolist()
@@ -100,16 +100,16 @@ def test_what_is_known_is_not_judged() -> None:
         rows = np.flatnonzero(~batch.over)
         live = batch.fork(rows)
         mask = live.mask()
-        plays = plays_of(rules, observer.observe_batch(live), mask)
-        known = ~np.isnan(plays.certain[:, 0])
-        assert known.sum() + sum(len(at) for at, _ in plays.judged) == len(known)
+        plays = afterstates_of(rules, observer.observe_batch(live), mask)
+        known = ~np.isnan(plays.known_values[:, 0])
+        assert known.sum() + sum(len(at) for at, _ in plays.chunks) == len(known)
         actions = uniform({}, mask, RNG)
         chosen = plays.actions == actions[plays.rows]
         before = live.scores[:, 0].copy()
         drawn = live.drawn.copy()
         live.step(actions)
         for row in np.flatnonzero(known[chosen]):
-            certain, points = plays.certain[chosen][row, 0], plays.points[chosen][row]
+            certain, points = plays.known_values[chosen][row, 0], plays.points[chosen][row]
             if live.lost[row]:
                 assert before[row] + points + certain == 0
                 lost += 1
@@ -122,25 +122,25 @@ def test_what_is_known_is_not_judged() -> None:
     assert ended
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", VARIANTS)
 def test_shipped_weights_play_legally_and_repeat(form: str) -> None:
-    rules = FORMS[form]
+    rules = VARIANTS[form]
     if isinstance(rules, Rules) and rules.num_players > 1:
         rules = replace(rules, match=True)
-    observer = make_observer(rules, preview=True)
+    policy, observer = value.for_rules(rules), make_observer(rules, preview=True)
     batch = spec_of(rules).Batch(rules, 8)
     batch.reset(seed=5)
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
         live = batch.fork(rows)
         observation, mask = observer.observe_batch(live), live.mask()
-        actions = value(observation, mask, RNG)
+        actions = policy(observation, mask, RNG)
         one = {name: piece[-1:] for name, piece in observation.items()}
-        assert value(observation, mask, RNG).tolist() == actions.tolist()
+        assert policy(observation, mask, RNG).tolist() == actions.tolist()
         # The other positions make no difference, but for the rounding that decides between mirrored cells.
         every = shipped_for(rules)._replace(candidates=0)
-        [again], [worths] = value(one, mask[-1:], RNG), worth(every, FORMS[form], one, mask[-1:])
-        assert worths[again] == pytest.approx(worths[actions[-1]], abs=0.01)
+        [again], [values] = policy(one, mask[-1:], RNG), action_values(every, rules, one, mask[-1:])
+        assert values[again] == pytest.approx(values[actions[-1]], abs=0.01)
         batch.step(actions, rows)
 
 
@@ -153,9 +153,9 @@ def test_turning_the_grid_changes_no_worth() -> None:
     turned.legal[:] = 0
     for cell in range(16):
         turned.legal[:, 0] |= (turned.board[:, cell] == -1).astype(np.uint64) << np.uint64(cell)
-    network = load("solitaire-v0").network
+    network = load("solitaire-v0").weights
     worths = [
-        worth(network, Rules(), observer.observe_batch(each), each.mask()).reshape(-1, 36, 16)
+        action_values(network, Rules(), observer.observe_batch(each), each.mask()).reshape(-1, 36, 16)
         for each in (batch, turned)
     ]
     legal = np.isfinite(worths[1])
@@ -165,28 +165,18 @@ def test_turning_the_grid_changes_no_worth() -> None:
 
 def test_refuses_other_games() -> None:
     simpleton = Rules(num_players=2, simpleton=True)
-    for rules in (Rules(pawns=True), Rules(num_players=2, excuse=True), simpleton):
-        batch = Batch(rules, 1)
-        batch.reset(seed=0)
-        with pytest.raises(ValueError, match="has learned"):
-            value(Observer(rules, preview=True).observe_batch(batch), batch.mask(), RNG)
+    for rules in (Rules(pawns=True), Rules(num_players=2, excuse=True), simpleton, SpiralRules(scoring="end")):
+        for agent in (value, load("players-v0")):
+            with pytest.raises(ValueError, match="learned 2-|learned solitaire, 2-"):
+                agent.for_rules(rules)
     with pytest.raises(ValueError, match="solitaire-v0"):
         load("nobody")
 
 
-@pytest.mark.parametrize("form", sorted({*FORMS} - {"contact"}))
-def test_knows_the_game_by_its_observation(form: str) -> None:
-    rules = FORMS[form]
-    observer = make_observer(rules, preview=True)
-    batch = spec_of(rules).Batch(rules, 2)
-    batch.reset(seed=0)
-    assert known_rules(tuple(FORMS), observer.observe_batch(batch)) == rules
-
-
 def test_the_margin_is_shared_among_the_others() -> None:
-    assert shares(1).tolist() == [1, 0, 0, 0]
-    assert shares(2).tolist() == [1, -1, 0, 0]
-    assert shares(3).tolist() == [1, -0.5, -0.5, 0]
+    assert margin_weights(1).tolist() == [1, 0, 0, 0]
+    assert margin_weights(2).tolist() == [1, -1, 0, 0]
+    assert margin_weights(3).tolist() == [1, -0.5, -0.5, 0]
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
@@ -194,7 +184,7 @@ def test_penalties_to_come_are_those_of_the_cards_one_cannot_see(players: int) -
     """After the last play: one's own cards are known, what others hold costs what unseen cards cost on average."""
     rules = Rules(num_players=players)
     batch = positions(rules, rules.num_plays - 1, games=40)
-    plays = plays_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
     told, happened = np.zeros(players), np.zeros(players)
     for number in range(len(plays.rows)):
         after = batch.fork(plays.rows[number : number + 1])
@@ -204,8 +194,8 @@ def test_penalties_to_come_are_those_of_the_cards_one_cannot_see(players: int) -
         gains = np.roll(after.scores[0] - before, -mover)
         gains[0] -= plays.points[number]
         if drawn == after.drawn[0]:
-            assert gains[0] == pytest.approx(plays.certain[number, 0])
-        told += plays.certain[number, :players]
+            assert gains[0] == pytest.approx(plays.known_values[number, 0])
+        told += plays.known_values[number, :players]
         happened += gains
     assert told == pytest.approx(happened, rel=0.25)
 
@@ -222,8 +212,8 @@ def test_weights_come_back_as_they_were_written(name: str, tmp_path: Path) -> No
     network = load_weights(file)
     save_weights(tmp_path / "weights.safetensors", network)
     again = load_weights(tmp_path / "weights.safetensors")
-    assert (again.forms, again.candidates) == (network.forms, network.candidates)
-    assert all((again.weights[name] == network.weights[name]).all() for name in network.weights)
+    assert (again.variants, again.candidates) == (network.variants, network.candidates)
+    assert all((again.tensors[name] == network.tensors[name]).all() for name in network.tensors)
     assert (tmp_path / "weights.safetensors").read_bytes() == file.read_bytes()
 
 
@@ -237,17 +227,17 @@ def test_refuses_damaged_files(tmp_path: Path) -> None:
         with pytest.raises(WeightsError, match="damaged"):
             load_weights(path)
     save_file({"some": np.zeros(3, np.float32)}, path)
-    with pytest.raises(WeightsError, match="no file of weights"):
+    with pytest.raises(WeightsError, match="no weights file"):
         load_weights(path)
     network = load_weights(WEIGHTS / "solitaire-v0.safetensors")
-    save_file(dict(network.weights), path)
-    with pytest.raises(WeightsError, match="no file of weights"):
+    save_file(dict(network.tensors), path)
+    with pytest.raises(WeightsError, match="no weights file"):
         load_weights(path)
-    for strange in (network._replace(forms=("whist",)), network._replace(forms=("spiral",))):
+    for strange in (network._replace(variants=("whist",)), network._replace(variants=("spiral",))):
         save_weights(path, strange)
         with pytest.raises(WeightsError, match="another version"):
             load_weights(path)
-    other = dict(network.weights) | {"sets.0.0.bias": network.weights["sets.0.0.bias"] + 1}
+    other = dict(network.tensors) | {"set_encoders.0.0.bias": network.tensors["set_encoders.0.0.bias"] + 1}
     save_weights(path, network)
     with safe_open(path, framework="numpy") as file:
         about = file.metadata()
@@ -264,22 +254,23 @@ def test_shipped_weights_are_small_and_have_a_card() -> None:
 
 def test_plays_without_torch() -> None:
     program = (
-        "import sys; from quincunx_agents.networks.value import value; from quincunx_env.arena import evaluate; evaluate(value, 2);"
+        "import sys; from quincunx_agents.networks.value import value; from quincunx_env.arena import evaluate;"
+        "evaluate(value, 2);"
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(module.__file__).parents[1])
 
 
 def test_without_judgement_only_points_count() -> None:
-    network = load("solitaire-v0").network
-    flat = {name: np.zeros_like(array) for name, array in network.weights.items()}
+    network = load("solitaire-v0").weights
+    flat = {name: np.zeros_like(array) for name, array in network.tensors.items()}
     batch = positions(Rules(), 2)
     observation, mask = Observer(Rules(), preview=True).observe_batch(batch), batch.mask()
-    plays = plays_of(Rules(), observation, mask)
-    chosen = ValueAgent(Network(flat, network.forms, 0))(observation, mask, RNG)
+    plays = afterstates_of(Rules(), observation, mask)
+    chosen = ValueAgent(ValueWeights(flat, network.variants, 0)).for_rules(Rules())(observation, mask, RNG)
     for row, action in enumerate(chosen):
         here = plays.rows == row
         assert plays.points[here & (plays.actions == action)] == plays.points[here].max()
-    for _, described in plays.judged:
-        to_come, preferred = judge(flat, described)
+    for _, described in plays.chunks:
+        to_come, preferred = value_and_preference(flat, described)
         assert to_come.shape == (len(preferred), SEATS)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import quincunx_agents
 import ray
-from quincunx_agents.networks.policy import Network, PolicyNetworkAgent, load_weights
+from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
 from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
@@ -68,11 +68,11 @@ def states(name: str = "tiny") -> list[dict[str, Any]]:
     return [json.loads(file.read_text())["state"] for file in files]
 
 
-def same(one: Network, other: Network) -> bool:
+def same(one: PolicyWeights, other: PolicyWeights) -> bool:
     """Whether these are the same weights of the same game."""
-    names = set(one.weights)
-    equal = all(np.array_equal(one.weights[name], other.weights[name]) for name in names)
-    return one.rules == other.rules and names == set(other.weights) and equal
+    names = set(one.tensors)
+    equal = all(np.array_equal(one.tensors[name], other.tensors[name]) for name in names)
+    return one.rules == other.rules and names == set(other.tensors) and equal
 
 
 # --- Runs ------------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_weights_and_steps_are_restored_and_an_unfinished_checkpoint_is_not_used
     checkpoints.restore(again, state)
     assert same(training.trained(arguments, again), saved)
     played = again.env_runner_group.local_env_runner.module.get_state()
-    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in saved.weights.items())
+    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in saved.tensors.items())
     assert again.train()["num_env_steps_sampled_lifetime"] >= 2 * 96, "the steps before count"
     again.stop()
 
@@ -241,7 +241,7 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
     assert not same(found[0], promoted), "the learner goes on"
     assert same(found[2], promoted), "the snapshot stays what it is"
     played = algorithm.env_runner_group.local_env_runner.module[place(1)].get_state()
-    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.weights.items())
+    assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.tensors.items())
     algorithm.stop()
 
 

@@ -96,11 +96,11 @@ def test_stable_baselines3_learns_by_self_play(
     monkeypatch.setattr(module, "Pool", Watched)
     options = TINY | {"deals": 10, "baselines": ("greedy",), "against": ("greedy",), "sampling": "uniform"}
     network, results = module.main(module.Arguments(num_players=3, snapshot_every=1500, **options))
-    assert network.wanted.weight.any(), "it is 0 before learning"
+    assert network.cell_queries.weight.any(), "it is 0 before learning"
     (pool,) = pools
     assert [member.name for member in pool.members] == ["greedy", *(f"itself after {n} plays" for n in (2048, 3072))]
     first, second = (member.player.logits.__self__ for member in pool.members[1:])
-    assert (first.wanted.weight != second.wanted.weight).any(), "it goes on learning"
+    assert (first.cell_queries.weight != second.cell_queries.weight).any(), "it goes on learning"
     assert all(member.games > 0 for member in pool.members[:2])
     assert results["greedy"].games == 10 * 3
     assert f"{results['greedy'].win_rate().value:.1%}" in capsys.readouterr().out
@@ -170,7 +170,7 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
 
     torch.manual_seed(0)
     network = PolicyNetwork(PaddedObserver(Rules(), preview=True), width=32, depth=8)  # made for the solitaire
-    torch.nn.init.normal_(network.wanted.weight)
+    torch.nn.init.normal_(network.cell_queries.weight)
     observer = PaddedObserver(Rules(num_players=players, start=start), preview=True)
     policy = observer.unpad_policy(GreedyPolicy(network.forward_actor, observer))
     played = compare([policy, greedy], 4, rules=observer.rules, domain="validation", names=["network", "greedy"])
@@ -209,11 +209,11 @@ def test_one_network_learns_from_games_of_any_number_of_players() -> None:
     network = model.policy.mlp_extractor
     assert isinstance(network, PolicyNetwork)
     for env in tables:
-        before = network.multiples.weight.clone()
+        before = network.preview_gain.weight.clone()
         model.set_env(env)
         model.learn(64)
-        assert (network.multiples.weight != before).any()
-        assert network.multiples.weight.isfinite().all()
+        assert (network.preview_gain.weight != before).any()
+        assert network.preview_gain.weight.isfinite().all()
 
 
 def test_the_network_has_no_announcements() -> None:

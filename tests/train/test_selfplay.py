@@ -13,7 +13,13 @@ pytest.importorskip("safetensors")
 
 import torch
 from quincunx_agents.greedy import greedy
-from quincunx_agents.networks.value import FORMS, feature_module_of, judge, judge_plays, load_weights
+from quincunx_agents.networks.value import (
+    VARIANTS,
+    evaluate_afterstates,
+    feature_module_of,
+    load_weights,
+    value_and_preference,
+)
 from quincunx_agents.torch import ValueNetwork as Network
 
 from quincunx_env.registry import make_observer, spec_of
@@ -31,34 +37,34 @@ TINY = Arguments(
 
 def network_for(form: str, seed: int = 0) -> Network:
     torch.manual_seed(seed)
-    return Network(feature_module_of(FORMS[form]).LAYOUT, 8, 16)
+    return Network(feature_module_of(VARIANTS[form]).LAYOUT, 8, 16)
 
 
 def lessons_of(form: str, games: int = 2, pool: Opponents | None = None, **options: Any) -> Any:
     arguments = replace(TINY, **options)
     weights, nobody = network_for(form).weights(), Pool[Any]("uniform")
-    return play(arguments, FORMS[form], games, weights, pool or nobody, 7, np.random.default_rng(0), Clock())
+    return play(arguments, VARIANTS[form], games, weights, pool or nobody, 7, np.random.default_rng(0), Clock())
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", VARIANTS)
 def test_the_network_of_the_training_is_the_same(form: str) -> None:
-    rules, network = FORMS[form], network_for(form)
-    observer, game = make_observer(rules, preview=True), feature_module_of(FORMS[form])
+    rules, network = VARIANTS[form], network_for(form)
+    observer, game = make_observer(rules, preview=True), feature_module_of(VARIANTS[form])
     batch = spec_of(rules).Batch(rules, 3)
     batch.reset(seed=0)
-    torch.nn.init.normal_(next(network.whole[-1].parameters()))
-    plays = game.plays_of(rules, observer.observe_batch(batch), batch.mask())
+    torch.nn.init.normal_(next(network.trunk[-1].parameters()))
+    plays = game.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
     with torch.no_grad():
-        expected = network(torch.from_numpy(plays.told(game.LAYOUT)).float()).numpy()
-    for at, described in plays.judged:
-        said = np.column_stack(judge(network.weights(), described))
+        expected = network(torch.from_numpy(plays.features(game.LAYOUT)).float()).numpy()
+    for at, described in plays.chunks:
+        said = np.column_stack(value_and_preference(network.weights(), described))
         assert said == pytest.approx(expected[at], rel=1e-2, abs=0.05), "up to half precision"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", VARIANTS)
 def test_with_all_of_the_truth_targets_are_what_was_scored(form: str) -> None:
     """With lambda 1 what is still to come for each seat falls from play to play by what was scored."""
-    rules = FORMS[form]
+    rules = VARIANTS[form]
     players = rules.num_players
     lessons, _ = lessons_of(form, games=1, td_lambda=1.0, policy_weight=0.0)
     assert (lessons.seats == players).all()
@@ -88,7 +94,7 @@ def test_outcome_rewards_come_at_the_end() -> None:
     lessons, _ = lessons_of("3-corners", games=4, td_lambda=1.0, reward="outcome", policy_weight=0.0)
     assert lessons.target[:, :3].sum(axis=1) == pytest.approx(0, abs=1e-4)
     assert {*np.round(lessons.target[:, :3] / 30, 3).ravel()} <= {1.0, -0.5, 0.25}
-    assert len(lessons.target) == 4 * FORMS["3-corners"].num_rounds * 21, "nothing is known before the end"
+    assert len(lessons.target) == 4 * VARIANTS["3-corners"].num_rounds * 21, "nothing is known before the end"
 
 
 def test_decisions_are_the_learners_own() -> None:
@@ -134,7 +140,7 @@ def test_ppo_never_gives_a_masked_play_a_chance() -> None:
 def test_ppo_prefers_what_came_off_better() -> None:
     """Only a preference can tell plays apart here, and it does after some steps."""
     generator = np.random.default_rng(0)
-    count, plays, size = 256, 3, feature_module_of(FORMS["2-corners"]).LAYOUT.size
+    count, plays, size = 256, 3, feature_module_of(VARIANTS["2-corners"]).LAYOUT.size
     told = np.zeros((count, plays, size), np.float16)
     told[:, np.arange(plays), -1 - np.arange(plays)] = 1
     chosen = generator.integers(plays, size=count)
@@ -164,7 +170,7 @@ def test_training_writes_weights_and_card(
     card = main(arguments)
     folder = tmp_path / "runs/tiny"
     network = load_weights(folder / "tiny.safetensors")
-    assert network.forms == forms
+    assert network.variants == forms
     assert network.candidates == 4
     assert [entry["iteration"] for entry in card["validation"]] == [1, 2]
     assert card["plays"] > 0
@@ -228,23 +234,23 @@ def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_onnx_plays_as_the_network_does(tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from quincunx_agents.networks.value import WEIGHTS, shares
+    from quincunx_agents.networks.value import WEIGHTS, margin_weights
 
     from train.export import Arguments as Export
     from train.export import main as export
 
-    rules = FORMS["3-open"]
+    rules = VARIANTS["3-open"]
     path = export(Export("players-v0", players=3, output=tmp_path / "network.onnx"))
     network = load_weights(WEIGHTS / "players-v0.safetensors")
     observer, game = make_observer(rules, preview=True), feature_module_of(rules)
     batch = spec_of(rules).Batch(rules, 1)
     batch.reset(seed=3)
-    plays = game.plays_of(rules, observer.observe_batch(batch), batch.mask())
+    plays = game.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
     mask = np.random.default_rng(0).random((1, len(plays.rows))) < 0.5
-    told = {"told": plays.told(game.LAYOUT)[None].astype(np.float32), "points": plays.points[None], "mask": mask}
+    told = {"told": plays.features(game.LAYOUT)[None].astype(np.float32), "points": plays.points[None], "mask": mask}
     worth, choice = onnxruntime.InferenceSession(path).run(None, told)
-    to_come, preferred = judge_plays(network.weights, plays)
-    expected = np.where(mask[0], plays.points + to_come @ shares(3) + preferred, -np.inf)
+    to_come, preferred = evaluate_afterstates(network.tensors, plays)
+    expected = np.where(mask[0], plays.points + to_come @ margin_weights(3) + preferred, -np.inf)
     assert worth[0] == pytest.approx(expected, rel=1e-2, abs=0.05), "up to half precision"
     assert expected[choice[0]] == pytest.approx(expected.max(), abs=0.05), "mirrored cells are worth the same"
     with pytest.raises(SystemExit, match="--players"):

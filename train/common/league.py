@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from quincunx_agents.networks.policy import Network, PolicyNetworkAgent
+from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights
 
 from quincunx_env.arena import compare
 
@@ -39,7 +39,7 @@ class Matchmaking:
         return MAIN if alone or agent_id == f"player_{seat}" else place(int(other))
 
 
-def win_rates(learner: Network, members: Sequence[Network], deals: int) -> list[float]:
+def win_rates(learner: PolicyWeights, members: Sequence[PolicyWeights], deals: int) -> list[float]:
     """What the learner wins against each of these; half is even, however many play.
 
     Args:

@@ -1,7 +1,7 @@
-"""Plays what a network likes best at first sight, without looking ahead.
+"""Policy networks of Quincunx with NumPy: logits of all actions from one observation, without lookahead.
 
-The network is `quincunx_agents.torch.networks.PolicyNetwork`, which PPO trains: by ``train/ppo.py`` with stable-baselines3, by
-``train/rllib.py`` with Ray RLlib. Both write files that `agents.load` plays without torch.
+The same network in PyTorch is `quincunx_agents.torch.networks.PolicyNetwork`, which ``train/ppo.py`` trains with
+stable-baselines3 and ``train/rllib.py`` with Ray RLlib; `quincunx_agents.load` reads their weights files without torch.
 """
 
 import dataclasses
@@ -12,38 +12,41 @@ from pathlib import Path
 
 import numpy as np
 
-from quincunx_agents.afterstates import Bools, Floats, Ints
+from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import make_observer
 
 POINTS_SCALE = 10.0
-"""Points to one unit of what the network reads in the preview."""
+"""Divisor of the points in the preview; the size of a usual play."""
 
-KIND = "play"
-"""What a file of weights says it holds."""
+COUNT_SCALE_LIMIT = 100.0
+"""Largest divisor of a count: the bound of points, 20,000, is far from what rounds reach."""
+
+KIND = "policy"
+"""Entry ``network`` of the metadata in the files of these weights."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Network:
-    """A trained network, as a file of weights holds it."""
+class PolicyWeights:
+    """A trained policy network."""
 
-    weights: Mapping[str, Floats]
+    tensors: Mapping[str, Floats]
     """By the names that `quincunx_agents.torch.networks.PolicyNetwork` gives them."""
     rules: Rules
-    """Which game it has learned."""
+    """The game it was trained on."""
 
     @cached_property
     def observer(self) -> Observer:
-        """Describes what it observes."""
-        return make_observer(self.rules, preview=True)
+        """The observer of its observations."""
+        return observer_for(self.rules)
 
 
 def card_features(num_cards: int) -> Floats:
-    """float32 [num_cards + 1, features]: value, rank and suits of each card; the last row is an empty cell."""
+    """Value, rank (one-hot) and suits of each card, float32 [num_cards + 1, F]; the last row is an empty cell."""
     ranks = "A23456789PCX"
     suits = range(len(SUITS))
     rows = [
@@ -54,97 +57,111 @@ def card_features(num_cards: int) -> Floats:
 
 
 def count_scale(observer: Observer) -> Floats:
-    """What the counts of an observation are divided by, float32 [counts]."""
-    return np.array([min(high, 100.0) for _, _, high in observer.counts.values()], np.float32)
+    """Divisors of the counts of an observation: their upper bounds up to `COUNT_SCALE_LIMIT`, float32 [counts]."""
+    return np.array([min(high, COUNT_SCALE_LIMIT) for _, _, high in observer.counts.values()], np.float32)
 
 
-def logits(network: Network, observation: Pieces) -> Floats:
-    """What `quincunx_agents.torch.networks.PolicyNetwork` says of all plays, legal or not: float32 [n, cards * cells]."""
-    weights, rules = network.weights, network.rules
+def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
+    """Logits of all actions, legal or not, as `PolicyNetwork` computes them: float32 [n, cards * cells]."""
+    tensors, rules = weights.tensors, weights.rules
     features = card_features(rules.num_cards)
 
-    def layer(name: str, read: Floats) -> Floats:
-        said: Floats = read @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
-        return said
+    def linear(name: str, inputs: Floats) -> Floats:
+        outputs: Floats = inputs @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"]
+        return outputs
 
-    cards = layer("on_grid", features)[observation["board"]]  # an empty cell is -1, the last row
-    counts = observation["counts"] / count_scale(network.observer)
-    hidden = np.concatenate([cards.reshape(len(cards), -1), observation["hand"], counts], axis=1, dtype=np.float32)
+    board = linear("card_embedding", features)[observation["board"]]  # an empty cell is -1, the last row
+    counts = observation["counts"] / count_scale(weights.observer)
+    hidden = np.concatenate([board.reshape(len(board), -1), observation["hand"], counts], axis=1, dtype=np.float32)
     for name in ("trunk.0", "trunk.2"):
-        hidden = np.maximum(layer(name, hidden), 0)
-    offered, wanted = layer("offered", features[:-1]), layer("wanted", hidden).reshape(*cards.shape)
-    multiples = layer("multiples", hidden)[:, None, None]
-    preview = (multiples * observation["preview"] / np.array([POINTS_SCALE, 1], np.float32)).sum(axis=3)
-    liked: Floats = ((wanted @ offered.T).swapaxes(1, 2) + preview).reshape(len(hidden), -1)
-    return liked
+        hidden = np.maximum(linear(name, hidden), 0)
+    keys, queries = linear("card_keys", features[:-1]), linear("cell_queries", hidden).reshape(*board.shape)
+    gain = linear("preview_gain", hidden)[:, None, None]
+    preview = (gain * observation["preview"] / np.array([POINTS_SCALE, 1], np.float32)).sum(axis=3)
+    found: Floats = ((queries @ keys.T).swapaxes(1, 2) + preview).reshape(len(hidden), -1)
+    return found
 
 
 class PolicyNetworkAgent:
-    """Makes the play of the highest logit; a `quincunx_env.core.policy.Policy`."""
+    """The greedy policy of a policy network; a `quincunx_env.core.policy.PolicyFactory`."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, weights: PolicyWeights) -> None:
+        self.weights = weights
 
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose the first of the legal plays that the network likes best.
+    def for_rules(self, rules: BaseRules) -> "GreedyLogitsPolicy":
+        """The policy for games whose observations have the shapes that the network was trained on.
 
         Raises:
-            ValueError: for a game that the network has not learned, as far as observations tell.
+            ValueError: for other games.
         """
-        shapes = {piece.name: piece.shape for piece in self.network.observer.pieces}
-        if {name: piece.shape[1:] for name, piece in observation.items()} != shapes:
-            raise ValueError(f"the network has learned {self.network.rules}, the observation is of another game")
-        best: Ints = np.where(mask, logits(self.network, observation), -np.inf).argmax(axis=1)
+        own, other = (
+            {piece.name: piece.shape for piece in observer.pieces}
+            for observer in (self.weights.observer, observer_for(rules))
+        )
+        if own != other:
+            raise ValueError(f"the network has learned {self.weights.rules}, got {rules}")
+        return GreedyLogitsPolicy(self.weights)
+
+
+class GreedyLogitsPolicy:
+    """Chooses the legal action of the highest logit; a `quincunx_env.core.policy.Policy`."""
+
+    def __init__(self, weights: PolicyWeights) -> None:
+        self.weights = weights
+
+    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        """Choose legal actions, int64 [n]; ties go to the lowest."""
+        best: Ints = np.where(mask, logits(self.weights, observation), -np.inf).argmax(axis=1)
         return best
 
 
-# --- Files of weights ------------------------------------------------------------------------------------------------
+# --- Weights files ---------------------------------------------------------------------------------------------------
 
 
-def save_weights(path: Path, network: Network) -> None:
-    """Write weights, what they have learned, and a checksum that `load_weights` looks at."""
-    rules = dataclasses.asdict(network.rules)
-    weights_io.write(path, network.weights, {"network": KIND, "rules": rules}, _learned(network))
+def save_weights(path: Path, weights: PolicyWeights) -> None:
+    """Write weights with the rules of their game and a checksum."""
+    rules = dataclasses.asdict(weights.rules)
+    weights_io.write(path, weights.tensors, {"network": KIND, "rules": rules}, _signature(weights))
 
 
-def load_weights(path: Path) -> Network:
+def load_weights(path: Path) -> PolicyWeights:
     """Read what `save_weights` wrote.
 
     Raises:
-        WeightsError: if the file is missing, damaged or foreign.
+        WeightsError: if the file is missing, damaged, or holds other tensors than this version of the network has.
     """
-    weights, about = weights_io.read(path)
-    weights_io.known(path, about, ("network", "rules"))
+    tensors, metadata = weights_io.read(path)
+    weights_io.require_metadata(path, metadata, ("network", "rules"))
     try:
-        network = Network(weights, Rules(**about["rules"]))
-        expected = _expected_shapes(network)
+        weights = PolicyWeights(tensors, Rules(**metadata["rules"]))
+        expected = _expected_shapes(weights)
     except (KeyError, TypeError, ValueError) as error:
         raise WeightsError(f"{path} is of another version of this network: {error}") from error
-    weights_io.check(path, weights, about, _learned(network))
-    if {name: array.shape for name, array in weights.items()} != expected:
+    weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
+    if {name: tensor.shape for name, tensor in tensors.items()} != expected:
         raise WeightsError(f"{path} is of another version of this network")
-    return network
+    return weights
 
 
-def _learned(network: Network) -> str:
-    return json.dumps(dataclasses.asdict(network.rules), sort_keys=True)
+def _signature(weights: PolicyWeights) -> str:
+    return json.dumps(dataclasses.asdict(weights.rules), sort_keys=True)
 
 
-def _expected_shapes(network: Network) -> dict[str, tuple[int, ...]]:
-    """The shapes of all layers, by name: each has a weight [out, in] and a bias [out]. Width and depth are free."""
-    rules = network.rules
-    width, depth = (len(network.weights[f"{layer}.bias"]) for layer in ("trunk.0", "on_grid"))
+def _expected_shapes(weights: PolicyWeights) -> dict[str, tuple[int, ...]]:
+    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Width and depth are free."""
+    rules = weights.rules
+    width, depth = (len(weights.tensors[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding"))
     features = card_features(rules.num_cards).shape[1]
-    joined = rules.num_cells * depth + rules.num_cards + len(network.observer.counts)
-    ends = {
-        "on_grid": (depth, features),
-        "trunk.0": (width, joined),
+    inputs = rules.num_cells * depth + rules.num_cards + len(weights.observer.counts)
+    layers = {
+        "card_embedding": (depth, features),
+        "trunk.0": (width, inputs),
         "trunk.2": (width, width),
-        "wanted": (rules.num_cells * depth, width),
-        "offered": (depth, features),
-        "multiples": (2, width),
+        "cell_queries": (rules.num_cells * depth, width),
+        "card_keys": (depth, features),
+        "preview_gain": (2, width),
         "value": (1, width),
     }
-    return {f"{name}.weight": shape for name, shape in ends.items()} | {
-        f"{name}.bias": shape[:1] for name, shape in ends.items()
+    return {f"{name}.weight": shape for name, shape in layers.items()} | {
+        f"{name}.bias": shape[:1] for name, shape in layers.items()
     }

@@ -1,25 +1,27 @@
-"""One look ahead: the play whose points, and the worth of the position behind it, are most together.
+"""One-ply lookahead with a value network: argmax over legal actions of immediate points + V(afterstate).
 
-A small network judges the positions after the legal plays (`quincunx_agents.quincunx.features`, `quincunx_agents.spiral.features`). It reads
-each cell by itself, all with the same weights, adds up what it read, and joins it to what is said of the position as a
-whole. It tells what is still to come for each seat, and how much a play is to be preferred beyond that.
+The network reads the features of an afterstate (`quincunx_agents.quincunx.features`,
+`quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017): an encoder shared
+by all elements of a set, the sum over the elements, and a trunk that reads the sums and the context features. It gives
+the points still to come for each seat and a preference, by which an action is preferred beyond its value.
 
-Weights come from ``train/selfplay.py``, lie in ``agents/quincunx_agents/networks/weights``, each with a card of what made them, and play without
-torch.
+The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which ``train/selfplay.py`` trains. The
+weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they
+play without torch.
 """
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from quincunx_agents.afterstates import SEATS, Bools, Described, Floats, Ints, Plays, Positions
+from quincunx_agents.afterstates import SEATS, AfterstateFeatures, Afterstates, Bools, FeatureModule, Floats, Ints
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
 from quincunx_agents.quincunx import features as quincunx_features
-from quincunx_agents.quincunx import heuristic
 from quincunx_agents.spiral import features as spiral_features
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
@@ -27,11 +29,11 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral import Rules as SpiralRules
 
 VALUE_SCALE = 30.0
-"""Points to one unit of the network's output."""
+"""Points to one unit of the network's outputs; not tuned."""
 
 WEIGHTS = Path(__file__).parent / "weights"
 
-FORMS: dict[str, BaseRules] = {
+VARIANTS: dict[str, BaseRules] = {
     "solitaire": Rules(),
     "contact": Rules(edge_contact=True),
     **{
@@ -41,11 +43,11 @@ FORMS: dict[str, BaseRules] = {
     },
     "spiral": SpiralRules(deals=1),
 }
-"""The forms of both games that a network can learn, by name."""
+"""The variants of both games that a network can learn, by name."""
 
 
-def feature_module_of(rules: BaseRules) -> Positions:
-    """The module that describes the positions of a game."""
+def feature_module_of(rules: BaseRules) -> FeatureModule:
+    """The module that computes the features of a game's afterstates."""
     found: Any = quincunx_features if isinstance(rules, Rules) else spiral_features
     return found  # type: ignore[no-any-return]
 
@@ -53,175 +55,208 @@ def feature_module_of(rules: BaseRules) -> Positions:
 # --- The network -----------------------------------------------------------------------------------------------------
 
 
-def judge(weights: Mapping[str, Floats], described: Described) -> tuple[Floats, Floats]:
-    """What the network says of positions after a play.
+def value_and_preference(tensors: Mapping[str, Floats], features: AfterstateFeatures) -> tuple[Floats, Floats]:
+    """Evaluate j afterstates.
+
+    Args:
+        tensors: of the network, by name.
+        features: of the afterstates.
 
     Returns:
-        Points still to come for each seat from the mover on, float32 [j, SEATS]; and how much the play is preferred
-        beyond that, in the same points, float32 [j].
+        values: points still to come for each seat from the mover on, float32 [j, SEATS].
+        preferences: how much the action is preferred beyond its value, in points too, float32 [j].
     """
-    read = []
-    for number, things in enumerate(described.sets):
-        hidden = things.reshape(-1, things.shape[2])
-        for layer in (f"sets.{number}.0", f"sets.{number}.2"):
-            hidden = np.maximum(hidden @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"], 0)
-        there = things[:, None, :, 0]
-        read.append((there @ hidden.reshape(*things.shape[:2], -1))[:, 0])
-    hidden = np.concatenate([*read, described.whole], axis=1)
-    for layer in ("whole.0", "whole.2"):
-        hidden = np.maximum(hidden @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"], 0)
-    said = np.float32(VALUE_SCALE) * (hidden @ weights["whole.4.weight"].T + weights["whole.4.bias"])
-    return said[:, :SEATS], said[:, SEATS]
+    encoded = []
+    for number, elements in enumerate(features.sets):
+        hidden = elements.reshape(-1, elements.shape[2])
+        for layer in (f"set_encoders.{number}.0", f"set_encoders.{number}.2"):
+            hidden = np.maximum(hidden @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
+        present = elements[:, None, :, 0]
+        encoded.append((present @ hidden.reshape(*elements.shape[:2], -1))[:, 0])
+    hidden = np.concatenate([*encoded, features.context], axis=1)
+    for layer in ("trunk.0", "trunk.2"):
+        hidden = np.maximum(hidden @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
+    outputs = np.float32(VALUE_SCALE) * (hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"])
+    return outputs[:, :SEATS], outputs[:, SEATS]
 
 
-def judge_plays(weights: Mapping[str, Floats], plays: Plays) -> tuple[Floats, Floats]:
-    """What is still to come after each play for each seat, [m, SEATS], and how much it is preferred, [m]."""
-    worth, preferred = plays.certain.copy(), np.zeros(len(plays.rows), np.float32)
-    for at, described in plays.judged:
-        worth[at], preferred[at] = judge(weights, described)
-    return worth, preferred
+def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:
+    """Values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates; known values as they are."""
+    values, preferences = afterstates.known_values.copy(), np.zeros(len(afterstates.rows), np.float32)
+    for at, features in afterstates.chunks:
+        values[at], preferences[at] = value_and_preference(tensors, features)
+    return values, preferences
 
 
 @cache
-def shares(players: int) -> Floats:
-    """What a point of each seat from the mover on is worth to the mover, float32 [SEATS]: the margin."""
-    worth = np.zeros(SEATS, np.float32)
-    worth[1:players] = -1 / max(players - 1, 1)
-    worth[0] = 1
-    return worth
+def margin_weights(players: int) -> Floats:
+    """Weights of the seats' points, from the mover on, whose sum is the margin over the mean of the others: [SEATS]."""
+    weights = np.zeros(SEATS, np.float32)
+    weights[1:players] = -1 / max(players - 1, 1)
+    weights[0] = 1
+    return weights
 
 
-class Network(NamedTuple):
-    """A trained network, as a file of weights holds it."""
+class ValueWeights(NamedTuple):
+    """A trained value network."""
 
-    weights: Mapping[str, Floats]
+    tensors: Mapping[str, Floats]
     """By name."""
-    forms: tuple[str, ...]
-    """Names from `FORMS`: what it has learned."""
+    variants: tuple[str, ...]
+    """Names from `VARIANTS`: the games it was trained on."""
     candidates: int
-    """How many plays of a position it looks at; 0 is all."""
+    """How many actions of a position are evaluated, those that the heuristic prefers; 0 means all."""
+
+
+# --- Policies --------------------------------------------------------------------------------------------------------
 
 
 class ValueAgent:
-    """Plays one look ahead by a network; a `quincunx_env.core.policy.Policy`."""
+    """Plays the variants that a value network has learned; a `quincunx_env.core.policy.PolicyFactory`."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, weights: ValueWeights) -> None:
+        self.weights = weights
 
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose the play with most points and worth behind it together.
+    def for_rules(self, rules: BaseRules) -> "OnePlyPolicy":
+        """The policy for a game.
 
-        Mirrored plays are worth the same up to rounding, which then decides.
+        Flush bonus and fifteens are allowed although no network was trained with them: the immediate points contain
+        them, the values do not.
 
         Raises:
             ValueError: for a game that the network has not learned.
         """
-        rules = known_rules(self.network.forms, observation)
-        table = worth(self.network, rules, observation, mask)
-        best: Ints = table.argmax(axis=1)
+        require_learned(self.weights, variant_of(_without_bonuses(rules)))
+        return OnePlyPolicy(self.weights, rules)
+
+
+class OnePlyPolicy:
+    """Chooses the action of the highest `action_values`; a `quincunx_env.core.policy.Policy`."""
+
+    def __init__(self, weights: ValueWeights, rules: BaseRules) -> None:
+        self.weights = weights
+        self.rules = rules
+
+    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        """Choose legal actions, int64 [n].
+
+        Actions that are mirror images of each other have the same value up to rounding, which then decides.
+        """
+        best: Ints = action_values(self.weights, self.rules, observation, mask).argmax(axis=1)
         return best
 
 
-def worth(network: Network, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
-    """The worth of every play in points, minus infinity where it is not legal or not looked at, float32 [n, A]."""
-    game = feature_module_of(rules)
-    plays = game.plays_of(rules, observation, game.shortlist(rules, observation, mask, network.candidates))
-    to_come, preferred = judge_plays(network.weights, plays)
+def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
+    """Points + V(afterstate) + preference of every action, float32 [n, A]; -inf if illegal or not among the candidates.
+
+    V is the margin over the mean of the other seats (`margin_weights`).
+    """
+    module = feature_module_of(rules)
+    candidates = module.shortlist(rules, observation, mask, weights.candidates)
+    afterstates = module.afterstates_of(rules, observation, candidates)
+    values, preferences = evaluate_afterstates(weights.tensors, afterstates)
     table = np.full(mask.shape, -np.inf, np.float32)
-    table[plays.rows, plays.actions] = plays.points + to_come @ shares(rules.num_players) + preferred
+    totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
+    table[afterstates.rows, afterstates.actions] = totals
     return table
 
 
-def best_of(plays: Plays, worth: Floats) -> Ints:
-    """Of each position the play of most worth, the first of several, as an index into ``plays``, int64 [n]."""
-    order = np.lexsort((np.arange(len(worth)), -worth, plays.rows))
-    first: Ints = order[np.searchsorted(plays.rows[order], np.unique(plays.rows))]
+def best_afterstates(afterstates: Afterstates, values: Floats) -> Ints:
+    """Index of the highest value [m] of each position, the first of equal ones, int64 [n]."""
+    order = np.lexsort((np.arange(len(values)), -values, afterstates.rows))
+    first: Ints = order[np.searchsorted(afterstates.rows[order], np.unique(afterstates.rows))]
     return first
 
 
-def form_of(rules: BaseRules) -> str:
-    """Which of `FORMS` these rules are, as far as networks need it: contact and matches make no difference."""
+def variant_of(rules: BaseRules) -> str:
+    """The name in `VARIANTS` of the game a network must have learned to play by these rules.
+
+    Edge contact and matches make no difference to a network: contact shows in the mask, and a match is played round by
+    round. With any other option the name ends in "with options" and is not in `VARIANTS`.
+    """
     if not isinstance(rules, Rules):
         plain = isinstance(rules, SpiralRules) and rules.scoring == "play" and not rules.fifteens
         return "spiral" if plain else "spiral with options"
-    form = "solitaire" if rules.num_players == 1 else f"{rules.num_players}-{rules.start}"
-    return form if not (rules.simpleton or rules.flush or rules.deck != FORMS[form].deck) else f"{form} with options"
+    variant = "solitaire" if rules.num_players == 1 else f"{rules.num_players}-{rules.start}"
+    plain = not (rules.simpleton or rules.flush or rules.excuse or rules.pawns)
+    return variant if plain else f"{variant} with options"
 
 
-def known_rules(forms: Sequence[str], observation: Pieces) -> BaseRules:
-    """Which game is played, as far as observations tell.
+def require_learned(weights: ValueWeights, variant: str) -> None:
+    """Check that a network has learned a variant, as `variant_of` names it.
 
     Raises:
-        ValueError: if it is none of these forms.
+        ValueError: naming the variants that it has learned.
     """
-    if observation["preview"].ndim == 3:  # an action is a card
-        form = "spiral"
-    else:
-        form = form_of(heuristic.rules_of(observation))
-        if "pending" in observation:
-            form += " with Simpleton"
-    if form not in forms:
-        raise ValueError(f"the network has learned {', '.join(forms)}, the observation is of {form}")
-    return FORMS[form]
+    if variant not in {variant_of(VARIANTS[learned]) for learned in weights.variants}:
+        raise ValueError(f"the network has learned {', '.join(weights.variants)}, got rules of {variant}")
 
 
-# --- Files of weights ------------------------------------------------------------------------------------------------
+@cache
+def _without_bonuses(rules: BaseRules) -> BaseRules:
+    """The rules without the bonuses that can be switched on: flush in Quincunx, fifteens in the spiral game."""
+    if isinstance(rules, Rules):
+        return dataclasses.replace(rules, flush=False)
+    return dataclasses.replace(rules, fifteens=False) if isinstance(rules, SpiralRules) else rules
 
 
-def save_weights(path: Path, network: Network) -> None:
-    """Write weights, what they have learned, and a checksum that `load_weights` looks at."""
-    about = {"forms": network.forms, "candidates": network.candidates}
-    weights_io.write(path, network.weights, about, _learned(network))
+# --- Weights files ---------------------------------------------------------------------------------------------------
 
 
-def load_weights(path: Path) -> Network:
+def save_weights(path: Path, weights: ValueWeights) -> None:
+    """Write weights with their variants and a checksum."""
+    metadata = {"variants": weights.variants, "candidates": weights.candidates}
+    weights_io.write(path, weights.tensors, metadata, _signature(weights))
+
+
+def load_weights(path: Path) -> ValueWeights:
     """Read what `save_weights` wrote.
 
     Raises:
-        WeightsError: if the file is missing, damaged or foreign.
+        WeightsError: if the file is missing, damaged, or holds other tensors than this version of the network has.
     """
-    weights, about = weights_io.read(path)
-    weights_io.known(path, about, ("forms", "candidates"))
-    network = Network(weights, tuple(about["forms"]), int(about["candidates"]))
-    weights_io.check(path, weights, about, _learned(network))
-    if not set(network.forms) <= set(FORMS) or _shapes(network) != _expected_shapes(network):
+    tensors, metadata = weights_io.read(path)
+    weights_io.require_metadata(path, metadata, ("variants", "candidates"))
+    weights = ValueWeights(tensors, tuple(metadata["variants"]), int(metadata["candidates"]))
+    weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
+    if not set(weights.variants) <= set(VARIANTS) or _shapes(weights) != _expected_shapes(weights):
         raise WeightsError(f"{path} is of another version of this network")
-    return network
+    return weights
 
 
-def _shapes(network: Network) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in network.weights.items()}
+def _signature(weights: ValueWeights) -> str:
+    return f"{weights.variants} {weights.candidates}"
 
 
-def _expected_shapes(network: Network) -> dict[str, tuple[int, ...]]:
-    """The shapes of all layers, by name: each has a weight [out, in] and a bias [out]. Widths are free."""
-    layout = feature_module_of(FORMS[network.forms[0]]).LAYOUT
-    joined, widths = layout.whole, dict[str, tuple[int, int]]()
-    for number, (_, numbers) in enumerate(layout.sets):
-        width = len(network.weights.get(f"sets.{number}.0.bias", ()))
-        joined += width
-        widths |= {f"sets.{number}.0": (width, numbers), f"sets.{number}.2": (width, width)}
-    width = len(network.weights.get("whole.0.bias", ()))
-    widths |= {"whole.0": (width, joined), "whole.2": (width // 2, width), "whole.4": (SEATS + 1, width // 2)}
+def _shapes(weights: ValueWeights) -> dict[str, tuple[int, ...]]:
+    return {name: tensor.shape for name, tensor in weights.tensors.items()}
+
+
+def _expected_shapes(weights: ValueWeights) -> dict[str, tuple[int, ...]]:
+    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Widths are free."""
+    layout = feature_module_of(VARIANTS[weights.variants[0]]).LAYOUT
+    inputs, layers = layout.context, dict[str, tuple[int, int]]()
+    for number, (_, features) in enumerate(layout.sets):
+        width = len(weights.tensors.get(f"set_encoders.{number}.0.bias", ()))
+        inputs += width
+        layers |= {f"set_encoders.{number}.0": (width, features), f"set_encoders.{number}.2": (width, width)}
+    width = len(weights.tensors.get("trunk.0.bias", ()))
+    layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), "trunk.4": (SEATS + 1, width // 2)}
     shapes: dict[str, tuple[int, ...]] = {}
-    for layer, shape in widths.items():
+    for layer, shape in layers.items():
         shapes |= {f"{layer}.weight": shape, f"{layer}.bias": shape[:1]}
     return shapes
-
-
-def _learned(network: Network) -> str:
-    return f"{network.forms} {network.candidates}"
 
 
 # --- Shipped networks ------------------------------------------------------------------------------------------------
 
 SHIPPED = ("solitaire-v0", "players-v0", "spiral-v0")
-"""Names of the weights in ``agents/quincunx_agents/networks/weights``."""
+"""Names of the weights in ``networks/weights``."""
 
 
 @cache
 def load(name: str) -> ValueAgent:
-    """A policy that plays by a shipped network.
+    """The agent of a shipped network.
 
     Raises:
         ValueError: if there is none of that name.
@@ -231,26 +266,36 @@ def load(name: str) -> ValueAgent:
     return ValueAgent(load_weights(WEIGHTS / f"{name}.safetensors"))
 
 
-def shipped_for(rules: BaseRules) -> Network:
-    """The network that is shipped for a game.
+def shipped_for(rules: BaseRules) -> ValueWeights:
+    """The shipped network that has learned a game.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if none has.
     """
-    form = form_of(rules)
+    return _shipped(variant_of(rules))
+
+
+def _shipped(variant: str) -> ValueWeights:
     for name in SHIPPED:
-        network = load(name).network
-        if form in network.forms:
-            return network
-    raise ValueError(f"no network that is shipped has learned {form}")
+        weights = load(name).weights
+        if variant in weights.variants:
+            return weights
+    learned = ", ".join(variant for name in SHIPPED for variant in load(name).weights.variants)
+    raise ValueError(f"the shipped networks have learned {learned}, got rules of {variant}")
 
 
-def value(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-    """Play by the shipped network for the game that is played; see `quincunx_env.core.policy.Policy`.
+@dataclasses.dataclass(frozen=True)
+class ShippedValueAgent:
+    """Plays by the shipped network that has learned the game; a `quincunx_env.core.policy.PolicyFactory`."""
 
-    Raises:
-        ValueError: for a game that there is none for.
-    """
-    forms = [form for name in SHIPPED for form in load(name).network.forms]
-    name = next(name for name in SHIPPED if form_of(known_rules(forms, observation)) in load(name).network.forms)
-    return load(name)(observation, mask, rng)
+    def for_rules(self, rules: BaseRules) -> OnePlyPolicy:
+        """The policy for a game; see `ValueAgent.for_rules`.
+
+        Raises:
+            ValueError: for a game that no shipped network has learned.
+        """
+        return ValueAgent(_shipped(variant_of(_without_bonuses(rules)))).for_rules(rules)
+
+
+value = ShippedValueAgent()
+"""The agent ``value``."""

@@ -1,4 +1,4 @@
-"""Files of weights: arrays by name, what is said about them, and a checksum over both."""
+"""Weights files: safetensors with JSON metadata and a checksum over both."""
 
 import hashlib
 import json
@@ -15,53 +15,60 @@ from quincunx_env.core.atomic_write import write_atomically
 
 
 class WeightsError(RuntimeError):
-    """Weights that cannot be used; the message says why."""
+    """Weights that cannot be used; the message gives the reason."""
 
 
-def write(path: Path, weights: Mapping[str, Floats], about: Mapping[str, Any], learned: str) -> None:
-    """Write weights and what is said ``about`` them; the checksum covers the weights and what they have ``learned``."""
-    text = json.dumps({**about, "checksum": _checksum(weights, learned)})
-    content = save(dict(weights), {"about": text})
+def write(path: Path, tensors: Mapping[str, Floats], metadata: Mapping[str, Any], signature: str) -> None:
+    """Write tensors and metadata atomically.
+
+    Args:
+        path: of the file.
+        tensors: float32 arrays by name.
+        metadata: anything that JSON can hold.
+        signature: text that enters the checksum with the tensors: which games the network plays.
+    """
+    text = json.dumps({**metadata, "checksum": _checksum(tensors, signature)})
+    content = save(dict(tensors), {"metadata": text})
     write_atomically(path, lambda unfinished: unfinished.write_bytes(content))
 
 
 def read(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """What `write` wrote: weights, and what is said about them. `check` says whether they are whole.
+    """Tensors and metadata of a file; `verify_checksum` checks them.
 
     Raises:
         WeightsError: if the file is missing or damaged.
     """
     try:
         with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {}).get("about", "{}"))
-            weights: dict[str, Floats] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            metadata = json.loads((file.metadata() or {}).get("metadata", "{}"))
+            tensors: dict[str, Floats] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     except (OSError, SafetensorError, ValueError) as error:
-        raise WeightsError(f"{path} is missing, damaged or no file of weights: {error}") from error
-    return weights, about
+        raise WeightsError(f"{path} is missing, damaged or no weights file: {error}") from error
+    return tensors, metadata
 
 
-def known(path: Path, about: Mapping[str, Any], names: Collection[str]) -> None:
-    """Refuse a file that does not say these things.
-
-    Raises:
-        WeightsError: naming the file.
-    """
-    if not {*names, "checksum"} <= set(about):
-        raise WeightsError(f"{path} is no file of weights of this kind: it does not tell what they have learned")
-
-
-def check(path: Path, weights: Mapping[str, Floats], about: Mapping[str, Any], learned: str) -> None:
-    """Refuse weights that have changed since they were written.
+def require_metadata(path: Path, metadata: Mapping[str, Any], names: Collection[str]) -> None:
+    """Check that a file has these entries of metadata and a checksum.
 
     Raises:
         WeightsError: naming the file.
     """
-    if about["checksum"] != _checksum(weights, learned):
-        raise WeightsError(f"{path} is damaged: its checksum is another")
+    if missing := {*names, "checksum"} - set(metadata):
+        raise WeightsError(f"{path} is no weights file of this kind: its metadata lacks {', '.join(sorted(missing))}")
 
 
-def _checksum(weights: Mapping[str, Floats], learned: str) -> str:
-    digest = hashlib.sha256(learned.encode())
-    for name in sorted(weights):
-        digest.update(name.encode() + np.ascontiguousarray(weights[name], "<f4").tobytes())
+def verify_checksum(path: Path, tensors: Mapping[str, Floats], metadata: Mapping[str, Any], signature: str) -> None:
+    """Check that tensors and signature are those that were written.
+
+    Raises:
+        WeightsError: naming the file.
+    """
+    if metadata["checksum"] != _checksum(tensors, signature):
+        raise WeightsError(f"{path} is damaged: its checksum does not match")
+
+
+def _checksum(tensors: Mapping[str, Floats], signature: str) -> str:
+    digest = hashlib.sha256(signature.encode())
+    for name in sorted(tensors):
+        digest.update(name.encode() + np.ascontiguousarray(tensors[name], "<f4").tobytes())
     return digest.hexdigest()

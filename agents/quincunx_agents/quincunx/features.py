@@ -13,7 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import SEATS, Bools, Described, Floats, Ints, Layout, Plays
+from quincunx_agents.afterstates import (
+    SEATS,
+    AfterstateFeatures,
+    Afterstates,
+    Bools,
+    FeatureLayout,
+    Floats,
+    Ints,
+    observer_for,
+)
 from quincunx_agents.quincunx import heuristic
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
@@ -100,26 +109,26 @@ def _tables(rules: Rules) -> _Tables:
 
 MOST_CELLS = 24
 """No grid has more empty cells, and no position of the open start more that a card may come to next."""
-LAYOUT = Layout(sets=((MOST_CELLS, 18),), whole=95)
+LAYOUT = FeatureLayout(sets=((MOST_CELLS, 18),), context=95)
 """Cells; numbers of the whole."""
 
 
-def plays_of(rules: Rules, observation: Pieces, mask: Bools, certain: bool = True) -> Plays:
+def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_values: bool = True) -> Afterstates:
     """Describe the position after every legal play.
 
     Args:
         rules: which game.
         observation: pieces [n, ...] with the preview.
         mask: bool [n, A].
-        certain: tell what is still to come where it is known.
+        use_known_values: tell what is still to come where it is known.
     """
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
     n = len(mask)
     rows, actions = np.divmod(np.flatnonzero(mask), rules.num_actions)
     cards, cells = np.divmod(actions, num_cells)
     points, draws = observation["preview"].reshape(n, -1, 2)[rows, actions].T.astype(np.float32)
-    counts = observation["counts"].astype(np.float32)
-    draws = np.minimum(draws, counts[rows, 0])
+    counts = {name: count.astype(np.float32) for name, count in observer_for(rules).named_counts(observation).items()}
+    draws = np.minimum(draws, counts["pile"][rows])
     board = np.concatenate([observation["board"], np.full((n, 1), EMPTY, np.int8)], axis=1)
     hand = observation["hand"].astype(np.float32)
     unseen = np.ones((n, K + 1), np.float32)
@@ -129,14 +138,14 @@ def plays_of(rules: Rules, observation: Pieces, mask: Bools, certain: bool = Tru
     left = rules.setup.filled - (board != EMPTY).sum(axis=1) - 1  # plays of all seats after this one
     keeps = hand.sum(axis=1) - 1
     others = np.zeros((n, SEATS - 1), np.float32)
-    others[:, : players - 1] = counts[:, 2 : 1 + players]
     ahead = np.zeros((len(rows), SEATS - 1), np.float32)
-    scores = counts[:, 1 + players : 1 + 2 * players]
-    ahead[:, : players - 1] = (scores[:, :1] - scores[:, 1:])[rows] + points[:, None]
+    for seat in range(1, players):
+        others[:, seat - 1] = counts[f"hand_size_{seat}"]
+        ahead[:, seat - 1] = (counts["score_0"] - counts[f"score_{seat}"])[rows] + points
 
     penalties = (hand @ tables.penalty)[rows] - tables.penalty[cards]
     average = (unseen @ tables.penalty / hidden)[rows]
-    last = (left[rows] == 0) & certain
+    last = (left[rows] == 0) & use_known_values
     # The cards drawn last, and the other hands, cost what unseen cards cost on average.
     to_come = np.full((len(rows), SEATS), np.nan, np.float32)
     to_come[last, 0] = (-average * draws - penalties)[last]
@@ -144,7 +153,7 @@ def plays_of(rules: Rules, observation: Pieces, mask: Bools, certain: bool = Tru
     if players == 1:
         lost = (left[rows] > 0) & (keeps[rows] + draws == 0)
         to_come[lost] = 0
-        to_come[lost, 0] = -(counts[rows, 2] + points)[lost]  # a lost round is worth nothing in all
+        to_come[lost, 0] = -(counts["score_0"][rows] + points)[lost]  # a lost round is worth nothing in all
     judged = []
     unknown = np.isnan(to_come[:, 0])
     for stage in np.unique(left[rows[unknown]]):
@@ -155,17 +164,17 @@ def plays_of(rules: Rules, observation: Pieces, mask: Bools, certain: bool = Tru
             after, kept = board[row], hand[row]
             after[each, cells[at]] = cards[at]
             kept[each, cards[at]] = 0
-            pile = counts[row, 0] - draws[at]
+            pile = counts["pile"][row] - draws[at]
             described = describe(rules, after, kept, unseen[row], draws[at], pile, others[row], ahead[at])
             judged.append((at, described))
-    return Plays(rows, actions, points, to_come, tuple(judged))
+    return Afterstates(rows, actions, points, to_come, tuple(judged))
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
     """See `quincunx_agents.afterstates.Positions`: the plays that the heuristic likes best."""
     if not count:
         return mask
-    table = heuristic.worth(observation, mask, heuristic.weights_for(rules))
+    table = heuristic.action_values(rules, observation, mask)
     count = min(count, table.shape[1])
     best = np.zeros(mask.shape, np.bool_)
     np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
@@ -181,7 +190,7 @@ def describe(
     pile: Floats,
     others: Floats,
     ahead: Floats,
-) -> Described:
+) -> AfterstateFeatures:
     """Say of positions after a play, all at the same stage, what the network reads.
 
     Args:
@@ -330,7 +339,7 @@ def describe(
             ahead / 50,
         ]
     )
-    return Described((cells,), whole.astype(np.float32))
+    return AfterstateFeatures((cells,), whole.astype(np.float32))
 
 
 def _open_cells(rules: Rules, board: npt.NDArray[np.int8]) -> tuple[Bools, Bools]:

@@ -1,21 +1,22 @@
-"""A play judged by what can be said of it in a few numbers.
+"""Heuristic of Quincunx: argmax over legal actions of a linear function of action features.
 
-Every legal play is described by the features of `FEATURES`: what it scores and draws, what it opens in the cells around
-it for oneself and for cards yet unseen, what it gives up. Its worth is a weighted sum of them, in points, and the best
-is played. The weights stand in `WEIGHTS`, one column for each kind of game; ``train/tune_heuristic.py`` found them.
-
-Which game is played follows from the observation, so that one agent plays every variant.
+`FEATURES` describe an action: the cards it draws, the values it opens in the adjacent cells for the own hand and for
+unseen cards, the opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each
+number of players and start, found by ``train/tune_heuristic.py``. All options of the rules are supported.
 """
 
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_env.core.batch import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
@@ -31,57 +32,53 @@ from quincunx_env.quincunx.scoring import (
     rank_order,
 )
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float32]
-
 RANKS = "A23456789CPX"
 
 FEATURES = {
     "draws": "cards drawn",
-    "short": "cards drawn that the plays still to come need",
-    "bare": "solitaire: whether a single card is left for more than one play",
-    "elsewhere": "most that this card could be worth in another cell",
-    "instead": "most that another card of the hand could be worth in this cell",
-    "threat": "points of a good play that an unseen card makes in this cell, on average",
-    "opens": "how much more the best card of the hand is worth in the cells around",
-    "opens_unseen": "the same for the average unseen card",
-    "setups": "bonuses of threes and straights that a card of the hand then completes",
-    "setups_unseen": "bonuses that unseen cards then complete, times their share of all unseen cards",
-    "empties": "empty cells around",
-    "penalty": "what this card costs in hand at the end",
+    "draws_needed": "cards drawn that the own plays still to come need",
+    "last_card": "solitaire: 1 if a single card remains for more than one play",
+    "best_other_cell": "highest value of this card in another cell",
+    "best_other_card": "highest value of another card of the hand in this cell",
+    "threat": "mean over the unseen cards of their points in this cell, negative points counted 0",
+    "opened_value": "gain in value of the best other card of the hand in each adjacent empty cell, summed",
+    "opened_value_unseen": "adjacent empty cells times the mean points of unseen cards beside this card",
+    "setups": "bonuses of threes and straights that a card of the hand can then complete",
+    "setups_unseen": "bonuses that unseen cards can then complete, times their share of all unseen cards",
+    "empties": "adjacent empty cells",
+    "penalty": "penalty for this card if it were left in hand",
 }
-"""What is said of a play; every one has two weights, for the last plays of a round and for how much more it weighs at
-the beginning."""
+"""Features of an action. Each has two weights: one at the end of a round, and an addition that falls linearly from the
+beginning of the round (``early``)."""
 
-NAMES = ("points", *FEATURES, *(f"{name} early" for name in FEATURES), *(f"keep {rank}" for rank in RANKS))
-"""The columns of `Plays.features`."""
+FEATURE_NAMES = ("points", *FEATURES, *(f"{name} early" for name in FEATURES), *(f"keep {rank}" for rank in RANKS))
+"""The columns of `ActionFeatures.features`."""
 
-GAMES = ((1, "corners"), (2, "corners"), (3, "corners"), (4, "corners"), (2, "open"), (3, "open"), (4, "open"))
+WEIGHT_COLUMNS = ((1, "corners"), (2, "corners"), (3, "corners"), (4, "corners"), (2, "open"), (3, "open"), (4, "open"))
 """Number of players and start of the columns of `WEIGHTS`."""
 
 WEIGHTS: dict[str, tuple[float, ...]] = {
     "points": (1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00),
     "draws": (4.21, -2.60, -3.87, -3.52, -1.74, -1.90, -3.35),
-    "short": (12.42, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
-    "bare": (-3.58, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
-    "elsewhere": (-0.27, -0.28, -0.26, -0.19, -0.28, -0.33, -0.26),
-    "instead": (-0.12, -0.12, -0.08, -0.04, -0.15, -0.02, -0.05),
+    "draws_needed": (12.42, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "last_card": (-3.58, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "best_other_cell": (-0.27, -0.28, -0.26, -0.19, -0.28, -0.33, -0.26),
+    "best_other_card": (-0.12, -0.12, -0.08, -0.04, -0.15, -0.02, -0.05),
     "threat": (-0.69, 1.04, 0.80, 0.67, 1.46, 0.94, 0.72),
-    "opens": (0.37, 0.19, 0.13, 0.12, 0.22, 0.17, 0.14),
-    "opens_unseen": (0.54, -0.47, -0.38, -0.24, -0.44, -0.31, -0.30),
+    "opened_value": (0.37, 0.19, 0.13, 0.12, 0.22, 0.17, 0.14),
+    "opened_value_unseen": (0.54, -0.47, -0.38, -0.24, -0.44, -0.31, -0.30),
     "setups": (0.28, 0.17, 0.18, 0.11, 0.11, 0.07, 0.06),
     "setups_unseen": (0.43, -1.67, -1.15, -0.90, -0.79, -0.45, -0.13),
     "empties": (-0.65, -0.49, 0.66, 0.21, -0.18, 0.73, 0.81),
     "penalty": (0.37, 0.27, 0.12, 0.44, 0.15, 0.28, 0.30),
     "draws early": (8.65, 7.13, 5.48, 2.41, 5.34, 6.44, 7.18),
-    "short early": (9.63, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
-    "bare early": (-3.59, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
-    "elsewhere early": (-0.16, -0.31, -0.35, -0.32, -0.05, -0.14, 0.03),
-    "instead early": (-0.08, -0.02, -0.01, 0.07, 0.14, 0.11, 0.03),
+    "draws_needed early": (9.63, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "last_card early": (-3.59, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00),
+    "best_other_cell early": (-0.16, -0.31, -0.35, -0.32, -0.05, -0.14, 0.03),
+    "best_other_card early": (-0.08, -0.02, -0.01, 0.07, 0.14, 0.11, 0.03),
     "threat early": (-0.32, 0.97, 0.97, 0.75, 1.50, 1.16, 0.83),
-    "opens early": (0.18, 0.07, 0.06, 0.05, 0.15, 0.03, 0.02),
-    "opens_unseen early": (0.60, -0.41, -0.47, -0.31, -0.52, -0.59, -0.61),
+    "opened_value early": (0.18, 0.07, 0.06, 0.05, 0.15, 0.03, 0.02),
+    "opened_value_unseen early": (0.60, -0.41, -0.47, -0.31, -0.52, -0.59, -0.61),
     "setups early": (0.19, 0.19, 0.17, 0.15, 0.13, 0.15, 0.17),
     "setups_unseen early": (1.03, -1.49, -1.56, -1.15, -1.40, -1.13, -1.37),
     "empties early": (-1.01, 0.96, 0.40, 0.99, 0.20, 1.65, 0.22),
@@ -99,35 +96,43 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
     "keep P": (-5.67, 2.08, 0.75, 1.38, 0.99, 0.99, 1.60),
     "keep X": (4.10, -8.74, -10.07, -9.43, -9.83, -9.83, -9.22),
 }
-"""What each feature is worth in points, in each of the `GAMES`.
+"""Points for one unit of each feature, by `WEIGHT_COLUMNS`.
 
 Found by ``python -m train.tune_heuristic`` with ``--num-players`` and ``--start`` as the column says (solitaire:
 ``--iterations 150 --games 500``; several players: ``--iterations 80``). The rows of Pawn and Excuse are from
 ``--iterations 70 --excuse --pawns``, for the solitaire and for two players from corners, set to the mean of the other
-ranks. In the solitaire ``short`` was then raised by 3: on validation deals that lost fewer rounds at the same mean.
+ranks. In the solitaire ``draws_needed`` was then raised by 3: on validation deals that lost fewer rounds at the same
+mean.
 """
 
 DRAW_VALUE = {True: 8.0, False: 2.0}
-"""Points that a draw is taken for while the best play of a cell or card is looked for; in the solitaire, and else."""
+"""Points for a draw in the value that `best_other_cell`, `best_other_card` and `opened_value` compare: in the solitaire
+(True), among several players (False). Not tuned."""
 
-NOTHING = -1000.0
-"""PlayScore of what cannot be played."""
+OPENED_DRAW_VALUE = 4
+"""Points for a draw that `opened_value` finds beside the card played. Not tuned."""
 
-LOST = -100.0
-"""Added to the worth of a play that loses the solitaire."""
+UNPLAYABLE = np.float32(-1000.0)
+"""Value of a card that is not there, or of a cell where nothing may be played: less than any real one."""
+
+VALUE_FLOOR = -20
+"""Least value of `best_other_cell` and `best_other_card`: the card need not be played there. Not tuned."""
+
+LOSS_VALUE = -100.0
+"""Added to the value of an action that loses the solitaire: more than any round's gain. Not tuned."""
 
 
-class Plays(NamedTuple):
-    """The legal plays of n positions, m in all."""
+class ActionFeatures(NamedTuple):
+    """Features of the m legal actions of n positions."""
 
     rows: Ints
-    """[m]: position of each play."""
+    """int64 [m]: position of each action."""
     actions: Ints
-    """[m]: joint action."""
+    """int64 [m]."""
     features: Floats
-    """[m, len(NAMES)]."""
+    """float32 [m, len(FEATURE_NAMES)]."""
     loses: Bools
-    """[m]: whether the play loses the solitaire."""
+    """bool [m]: whether the action loses the solitaire."""
 
 
 class _Tables(NamedTuple):
@@ -212,33 +217,20 @@ def _geometry(rules: Rules) -> _Geometry:
     return _Geometry(np.array(rules.grid.adjacent), reach(0), reach(1))
 
 
-def rules_of(observation: Pieces) -> Rules:
-    """The rules of a game, as far as an observation tells and a heuristic needs them.
-
-    Left out are contact, which the mask shows, the flush bonus, which is in the preview, and what concerns more than
-    the present round.
-    """
-    # A solitaire counts 3 things, and each further player brings a hand and a score (and, in a match, a total).
-    players = {3: 1, 7: 2, 10: 2, 9: 3, 13: 3, 11: 4, 16: 4}[observation["counts"].shape[1]]
-    pending = observation["pending"][0, 0] >= 0 if "pending" in observation else False
-    in_hands_and_pile = int(observation["counts"][0, : 1 + players].sum())
-    deck = in_hands_and_pile + int((observation["board"][0] != EMPTY).sum()) + int(pending)
-    return Rules(
-        num_players=players,
-        start="open" if observation["board"].shape[1] == 81 else "corners",
-        pawns=deck >= 40,
-        excuse=deck in (37, 41),
-    )
+@cache
+def _without_flush(rules: Rules) -> Rules:
+    """Rules for `_threat`, which counts no flush; the other options left out do not change the points of a play."""
+    return replace(rules, edge_contact=False, flush=False, simpleton=False, match=False)
 
 
-def describe(observation: Pieces, mask: Bools) -> Plays:
-    """Describe every legal play.
+def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFeatures:
+    """Compute the features of all legal actions.
 
     Args:
+        rules: of the game, with any options.
         observation: pieces [n, ...] with the preview.
         mask: bool [n, A].
     """
-    rules = rules_of(observation)
     tables, geometry = _tables(rules.pawns), _geometry(rules)
     n, num_cards, num_cells = len(mask), rules.num_cards, rules.num_cells
     legal = mask[:, : rules.num_plays_encoded].reshape(n, num_cards, num_cells)
@@ -252,24 +244,24 @@ def describe(observation: Pieces, mask: Bools) -> Plays:
     preview = observation["preview"]
     unseen, hidden = _unseen(rules, board, hand)
 
-    # The situation: plays of one's own still to come after this one, and cards left for them.
+    # Own plays still to come after this one, and the cards kept for them.
     left = (rules.setup.filled - (~empty[:, :-1]).sum(axis=1) - 1) // rules.num_players
     keeps = hand.sum(axis=1) - 1
-    pile = observation["counts"][:, 0].astype(np.int64)
+    pile = observer_for(rules).named_counts(observation)["pile"].astype(np.int64)
     points, draws = preview.reshape(n, -1, 2)[rows, actions].T
     draws = np.minimum(draws, pile[rows])
-    short = np.minimum(draws, np.maximum(left - keeps, 0)[rows])
+    draws_needed = np.minimum(draws, np.maximum(left - keeps, 0)[rows])
 
     # Cards of the hand in slots, so that not every card of the deck is looked at.
     slots = np.argsort(~hand, axis=1, kind="stable")[:, : max(int(keeps.max()) + 1, 1)]
     filled = np.arange(slots.shape[1]) <= keeps[:, None]
-    worth = (preview[..., 0] + DRAW_VALUE[rules.num_players == 1] * preview[..., 1]).astype(np.float32)
-    worth = np.concatenate([worth, np.zeros((n, num_cards, 1), np.float32)], axis=2)
-    worth = np.where(filled[:, :, None], worth[np.arange(n)[:, None], slots], NOTHING)
+    values = (preview[..., 0] + DRAW_VALUE[rules.num_players == 1] * preview[..., 1]).astype(np.float32)
+    values = np.concatenate([values, np.zeros((n, num_cards, 1), np.float32)], axis=2)
+    values = np.where(filled[:, :, None], values[np.arange(n)[:, None], slots], UNPLAYABLE)
     own_slot: Ints = (slots[rows] == cards[:, None]).argmax(axis=1)
-    playable = np.where(cells_open[:, None, :], worth[:, :, :-1], NOTHING)
-    elsewhere = _best_other(playable, axis=2)[rows, own_slot, cells]
-    instead = _best_other(playable, axis=1)[rows, own_slot, cells]
+    playable = np.where(cells_open[:, None, :], values[:, :, :-1], UNPLAYABLE)
+    best_other_cell = _best_other(playable, axis=2)[rows, own_slot, cells]
+    best_other_card = _best_other(playable, axis=1)[rows, own_slot, cells]
 
     around = geometry.adjacent[cells]
     free = empty[rows[:, None], around]
@@ -279,12 +271,12 @@ def describe(observation: Pieces, mask: Bools) -> Plays:
     features = np.stack(
         [
             draws,
-            short,
+            draws_needed,
             (rules.num_players == 1) & (left[rows] > 1) & (keeps[rows] + draws == 1),
-            np.maximum(elsewhere, -20),
-            np.maximum(instead, -20),
-            _threat(rules, board, cells_open, unseen, hidden)[rows, cells],
-            _opens(tables, board, worth, slots, own_slot, rows, cards, around, free),
+            np.maximum(best_other_cell, VALUE_FLOOR),
+            np.maximum(best_other_card, VALUE_FLOOR),
+            _threat(_without_flush(rules), board, cells_open, unseen, hidden)[rows, cells],
+            _opened_value(tables, board, values, slots, own_slot, rows, cards, around, free),
             average[rows, cards] * empties,
             *by_set_up,
             empties,
@@ -297,11 +289,11 @@ def describe(observation: Pieces, mask: Bools) -> Plays:
     keep = np.eye(len(RANKS), dtype=np.float32)[tables.rank[cards]] * early
     loses = (rules.num_players == 1) & (left[rows] > 0) & (keeps[rows] + draws == 0)
     columns = [points[:, None].astype(np.float32), features, features * early, keep]
-    return Plays(rows, actions, np.concatenate(columns, axis=1), loses)
+    return ActionFeatures(rows, actions, np.concatenate(columns, axis=1), loses)
 
 
 def _unseen(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
-    """1 for each card that lies in the pile or another hand, float32 [n, K]; and how many, at least 1, [n]."""
+    """1 for each card in the pile or another hand, float32 [n, K]; and their number, at least 1, [n]."""
     unseen = np.zeros((len(board), rules.num_cards + 1), np.float32)
     unseen[:, rules.deck] = 1
     np.put_along_axis(unseen, board.astype(np.int64), 0, axis=1)  # EMPTY is the extra, last column
@@ -309,34 +301,34 @@ def _unseen(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Flo
     return unseen, np.maximum(unseen.sum(axis=1), 1)
 
 
-def _best_other(worth: Floats, axis: int) -> Floats:
-    """Along an axis, the largest of all the other entries."""
-    if worth.shape[axis] == 1:
-        return np.full_like(worth, NOTHING)
-    first, second = np.moveaxis(np.partition(worth, (-2, -1), axis=axis), axis, 0)[[-1, -2]]
-    at = np.expand_dims(worth.argmax(axis=axis), axis)
-    best = np.broadcast_to(np.expand_dims(first, axis), worth.shape).copy()
+def _best_other(values: Floats, axis: int) -> Floats:
+    """For each entry the largest of the others along an axis."""
+    if values.shape[axis] == 1:
+        return np.full_like(values, UNPLAYABLE)
+    first, second = np.moveaxis(np.partition(values, (-2, -1), axis=axis), axis, 0)[[-1, -2]]
+    at = np.expand_dims(values.argmax(axis=axis), axis)
+    best = np.broadcast_to(np.expand_dims(first, axis), values.shape).copy()
     np.put_along_axis(best, at, np.expand_dims(second, axis), axis=axis)
     return best
 
 
 def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
-    """Mean over the unseen cards of the points that they score in each legal cell, nothing if negative, [n, C]."""
+    """Mean over the unseen cards of their points in each legal cell, negative points counted 0, float32 [n, C]."""
     plays = np.flatnonzero((unseen > 0)[:, :, None] & cells[:, None, :])
     rows, actions = np.divmod(plays, rules.num_plays_encoded)
     batch = Batch(rules, len(board))
     batch.board[:] = board
     points, _ = batch.value(*np.divmod(actions, rules.num_cells), rows)
-    worth = np.zeros((len(board), rules.num_cards, rules.num_cells), np.float32)
-    worth.reshape(-1)[plays] = np.maximum(points, 0)
-    mean: Floats = worth.sum(axis=1) / hidden[:, None]
+    gains = np.zeros((len(board), rules.num_cards, rules.num_cells), np.float32)
+    gains.reshape(-1)[plays] = np.maximum(points, 0)
+    mean: Floats = gains.sum(axis=1) / hidden[:, None]
     return mean
 
 
-def _opens(
+def _opened_value(
     tables: _Tables,
     board: npt.NDArray[np.int8],
-    worth: Floats,
+    values: Floats,
     slots: Ints,
     own_slot: Ints,
     rows: Ints,
@@ -344,15 +336,15 @@ def _opens(
     around: Ints,
     free: Bools,
 ) -> Floats:
-    """How much more the best other card of the hand is worth in each free cell around, all cells together, [m]."""
+    """Gain in value of the best other card of the hand in the free adjacent cells, summed over the cells, [m]."""
     other = slots[rows]
-    gain = tables.points[cards[:, None], other] + 4 * tables.draws[cards[:, None], other]
-    suit = tables.power[:, board].sum(axis=2)  # [K, n]: what a power play of each card would score
+    gain = tables.points[cards[:, None], other] + OPENED_DRAW_VALUE * tables.draws[cards[:, None], other]
+    suit = tables.power[:, board].sum(axis=2)  # [K, n]: points of a power play with each card
     gain += np.where(other == tables.partner[cards][:, None], suit[cards, rows][:, None], 0)
-    before = worth[rows[:, None], :, around]
-    np.put_along_axis(before, own_slot[:, None, None], NOTHING, axis=2)
+    before = values[rows[:, None], :, around]
+    np.put_along_axis(before, own_slot[:, None, None], UNPLAYABLE, axis=2)
     after = (before + gain[:, None, :]).max(axis=2)
-    opened = np.where(free & (after > NOTHING / 2), after - before.max(axis=2), 0)
+    opened = np.where(free & (after > UNPLAYABLE / 2), after - before.max(axis=2), 0)
     total: Floats = opened.sum(axis=1)
     return total
 
@@ -368,7 +360,7 @@ def _set_up(
     cards: Ints,
     cells: Ints,
 ) -> tuple[Floats, Floats]:
-    """Bonuses that a third card then completes: by the hand, and by the average unseen card, [m] each."""
+    """Features ``setups`` and ``setups_unseen``: bonuses that a third card can then complete, float32 [m] each."""
     num_cards = hand.shape[1]
     is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
     in_hand, not_seen = hand @ is_rank, unseen @ is_rank
@@ -395,36 +387,59 @@ def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats,
     return _set_up(_tables(rules.pawns), _geometry(rules), games.board, empty, hand, unseen, rows, cards, cells)
 
 
+@cache
 def weights_for(rules: Rules) -> Floats:
-    """The column of `WEIGHTS` for a game, float32 [len(NAMES)]."""
-    column = GAMES.index((rules.num_players, rules.start))
-    return np.array([WEIGHTS[name][column] for name in NAMES], np.float32)
+    """The column of `WEIGHTS` for a game, float32 [len(FEATURE_NAMES)]."""
+    column = WEIGHT_COLUMNS.index((rules.num_players, rules.start))
+    return np.array([WEIGHTS[name][column] for name in FEATURE_NAMES], np.float32)
 
 
-def worth(observation: Pieces, mask: Bools, weights: Floats) -> Floats:
-    """The worth of every play, minus infinity where none is legal, float32 [n, K * C].
+def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
+    """Values of all plays in points, -inf where one is illegal, float32 [n, K * C].
 
     Args:
+        rules: of the game, with any options.
         observation: pieces [n, ...] with the preview.
         mask: bool [n, A].
-        weights: float32 [len(NAMES)].
     """
-    plays = describe(observation, mask)
-    table = np.full((len(mask), int(np.prod(observation["preview"].shape[1:3]))), -np.inf, np.float32)
-    table[plays.rows, plays.actions] = plays.features @ weights + LOST * plays.loses
+    found = action_features(rules, observation, mask)
+    table = np.full((len(mask), rules.num_plays_encoded), -np.inf, np.float32)
+    table[found.rows, found.actions] = found.features @ weights_for(rules) + LOSS_VALUE * found.loses
     return table
 
 
-def heuristic(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-    """Choose the play of greatest worth, ties by the lowest action; see `quincunx_env.core.policy.Policy`.
+@dataclass(frozen=True)
+class HeuristicPolicy:
+    """Chooses the play of the highest `action_values`; a `quincunx_env.core.policy.Policy`."""
 
-    With Simpleton it announces what the play is worth.
-    """
-    table = worth(observation, mask, weights_for(rules_of(observation)))
-    best: Ints = table.argmax(axis=1)
-    if "pending" in observation:
-        announcing = observation["pending"][:, 0] >= 0
-        # While announcing, the preview holds the pending play alone.
-        points = observation["preview"][..., 0].reshape(len(mask), -1).sum(axis=1)
-        best = np.where(announcing, table.shape[1] + points - ANNOUNCE_MIN, best)
-    return best
+    rules: Rules
+
+    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        """Choose legal actions, int64 [n]; ties go to the lowest. With Simpleton it announces the true points."""
+        table = action_values(self.rules, observation, mask)
+        best: Ints = table.argmax(axis=1)
+        if self.rules.simpleton:
+            announcing = observation["pending"][:, 0] >= 0
+            # While a seat announces, the preview holds the pending play alone.
+            points = observation["preview"][..., 0].reshape(len(mask), -1).sum(axis=1)
+            best = np.where(announcing, table.shape[1] + points - ANNOUNCE_MIN, best)
+        return best
+
+
+@dataclass(frozen=True)
+class HeuristicAgent:
+    """The heuristic for every variant of Quincunx; a `quincunx_env.core.policy.PolicyFactory`."""
+
+    def for_rules(self, rules: BaseRules) -> HeuristicPolicy:
+        """The policy for a game.
+
+        Raises:
+            ValueError: for a game other than Quincunx.
+        """
+        if not isinstance(rules, Rules):
+            raise ValueError(f"this heuristic plays Quincunx, got {rules}")
+        return HeuristicPolicy(rules)
+
+
+heuristic = HeuristicAgent()
+"""The agent ``heuristic-v0``."""

@@ -1,6 +1,8 @@
-"""What every legal play of many games brings, as dense arrays: what searching agents are made of.
+"""Immediate scores of all legal actions of many games, and the fast heuristic built on them as a rollout policy.
 
-`quincunx_agents.quincunx.heuristic` describes plays far better, and takes far longer; here a play costs a tenth of a microsecond.
+The rollout policy approximates `quincunx_agents.quincunx.heuristic` with its weights, but for the features that take
+longest: ``threat`` and ``opened_value`` are left out, set-ups are computed for the best few actions alone. An action
+costs a tenth of a microsecond. It may use all cards of a game: search calls it in determinized games.
 
 Axes: n games, H slots of the hand to move, E slots of the legal cells.
 """
@@ -9,9 +11,17 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from quincunx_agents.quincunx.heuristic import DRAW_VALUE, LOST, NAMES, rules_of, set_ups, weights_for, worth
+from quincunx_agents.afterstates import Bools, Floats, Ints
+from quincunx_agents.quincunx.heuristic import (
+    DRAW_VALUE,
+    FEATURE_NAMES,
+    LOSS_VALUE,
+    VALUE_FLOOR,
+    action_values,
+    set_ups,
+    weights_for,
+)
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.batch import Batch
@@ -19,36 +29,31 @@ from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.quincunx.scoring import PAIR_BONUS, basic, pair, penalty
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float32]
+ILLEGAL = np.float32(-1e6)
+"""Points and value of slots without a card or a cell: less than any real ones."""
 
-NOTHING = np.float32(-1e6)
-"""Points and worth of what cannot be played."""
-
-_FLOOR = np.float32(-20)
-"""What a card or a cell is worth at least that is kept for later: it need not be played there."""
+_FLOOR = np.float32(VALUE_FLOOR)
 
 
-class Prices(NamedTuple):
-    """The legal plays of n games, each priced for the seat to move."""
+class ImmediateScores(NamedTuple):
+    """Points and draws of all legal actions of n games for the seats to move."""
 
     held: Ints
-    """[n]: cards in the hand to move; 0 in finished games."""
+    """int64 [n]: cards in the hand to move; 0 in finished games."""
     cards: Ints
-    """[n, H]: the cards of the hand in the first slots, 0 in the others."""
+    """int64 [n, H]: the cards of the hand in the first slots, 0 in the others."""
     cells: Ints
-    """[n, E]: the legal cells, likewise."""
+    """int64 [n, E]: the legal cells, likewise."""
     points: Floats
-    """[n, H, E]: points, `NOTHING` in slots without a card or a cell."""
+    """float32 [n, H, E]: points, `ILLEGAL` in slots without a card or a cell."""
     draws: Floats
-    """[n, H, E]: cards that are really drawn."""
+    """float32 [n, H, E]: cards drawn, no more than the pile holds."""
     left: int
     """Plays still to come after this one, of all seats."""
 
 
-def price(batch: Batch) -> Prices:
-    """Price every legal play of games at the same stage of a round, none of them announcing."""
+def immediate_scores(batch: Batch) -> ImmediateScores:
+    """Score all legal actions of games at the same stage of a round, none of them announcing."""
     rules = batch.rules
     held, cards, card_slots = _slots(batch.card_mask())
     _, cells, cell_slots = _slots(batch.cell_mask())
@@ -57,16 +62,16 @@ def price(batch: Batch) -> Prices:
     points, draws = batch.value(np.repeat(cards[card_slots], places), cells[rows].ravel(), np.repeat(rows, places))
     in_cell = np.zeros(cells.shape, np.bool_)
     in_cell[cell_slots] = True
-    dense = np.full((n, hand, places), NOTHING)
-    dense[rows, slots] = np.where(in_cell[rows], points.reshape(-1, places), NOTHING)
+    dense = np.full((n, hand, places), ILLEGAL)
+    dense[rows, slots] = np.where(in_cell[rows], points.reshape(-1, places), ILLEGAL)
     drawn = np.zeros((n, hand, places), np.float32)
     pile = rules.pile_size - batch.drawn
     drawn[rows, slots] = np.minimum(draws.reshape(-1, places), pile[rows, None])
-    return Prices(held, cards, cells, dense, drawn, rules.num_plays - int(batch.ply.max()) - 1)
+    return ImmediateScores(held, cards, cells, dense, drawn, rules.num_plays - int(batch.ply.max()) - 1)
 
 
 def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
-    """Sets [n, m] as lists: how many members, [n]; the members in slots, [n, most]; row and slot of each member."""
+    """Sets [n, m] as lists: their sizes, [n]; the members in slots, [n, most]; row and slot of each member."""
     count = members.sum(axis=1)
     rows, found = members.nonzero()
     slots = np.arange(len(rows)) - (count.cumsum() - count)[rows]
@@ -75,25 +80,33 @@ def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
     return count, lists, (rows, slots)
 
 
-def best_other(worth: Floats, axis: int) -> Floats:
-    """Along an axis, the largest of all the other entries, but not less than a floor."""
-    if worth.shape[axis] == 1:
-        return np.full_like(worth, _FLOOR)
-    second, first = np.moveaxis(np.partition(worth, (-2, -1), axis=axis), axis, 0)[-2:]
+def _best_other(values: Floats, axis: int) -> Floats:
+    """For each entry the largest of the others along an axis, at least `VALUE_FLOOR`."""
+    if values.shape[axis] == 1:
+        return np.full_like(values, _FLOOR)
+    second, first = np.moveaxis(np.partition(values, (-2, -1), axis=axis), axis, 0)[-2:]
     first, second = np.expand_dims(first, axis), np.expand_dims(second, axis)
-    # Where two entries are the largest both, either is the other's.
-    best: Floats = np.maximum(np.where(worth == first, second, first), _FLOOR)
+    # Of two equal largest entries each is the largest other of the other one.
+    best: Floats = np.maximum(np.where(values == first, second, first), _FLOOR)
     return best
 
 
 @cache
 def penalties(rules: Rules) -> Floats:
-    """float32 [K]: what each card costs that is left in hand."""
+    """float32 [K]: penalty for each card left in hand."""
     return np.array([penalty([card]) for card in range(rules.num_cards)], np.float32)
 
 
-def play(games: Batch, actions: Ints) -> None:
-    """Play a card into a cell in each game; with Simpleton the true points are announced. See `quincunx_agents.search.determinized.Game`."""
+# --- The rollout policy; see `quincunx_agents.search.determinized.RolloutPolicy` -------------------------------------
+
+
+def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
+    """Values of all actions by `quincunx_agents.quincunx.heuristic`, float32 [n, K * C]; -inf where one is illegal."""
+    return action_values(rules, observation, mask)
+
+
+def step(games: Batch, actions: Ints) -> None:
+    """Play a card into a cell in each game; with Simpleton the true points are announced."""
     rules = games.rules
     points, _ = games.value(*np.divmod(actions, rules.num_cells)) if rules.simpleton else (actions, actions)
     games.step(actions)
@@ -102,73 +115,70 @@ def play(games: Batch, actions: Ints) -> None:
 
 
 def plays_left(games: Batch) -> int:
-    """See `quincunx_agents.search.determinized.Game`."""
+    """Plays until the round of these games ends, all of them at the same stage."""
     return games.rules.num_plays - int(games.ply[0])
 
 
-def prior(observation: Pieces, mask: Bools) -> Floats:
-    """See `quincunx_agents.search.determinized.Game`: the worth of `quincunx_agents.quincunx.heuristic`."""
-    return worth(observation, mask, weights_for(rules_of(observation)))
+REFINED = 5
+"""Actions of each position for which `rollout_actions` computes set-ups. Not tuned."""
 
 
-CHOICE = 5
-"""How many plays of each position `best` looks at closely."""
-
-
-def best(games: Batch) -> Ints:
-    """See `quincunx_agents.search.determinized.Game`: what is quickly told of `quincunx_agents.quincunx.heuristic.FEATURES`, with the weights found there."""
-    rules, prices = games.rules, price(games)
-    weights = _weights(rules, prices.left)
-    worth = _at_a_glance(games, prices, weights)
-    n, _, places = worth.shape
-    worth = worth.reshape(n, -1)
-    chosen = np.argpartition(worth, -min(CHOICE, worth.shape[1]), axis=1)[:, -CHOICE:]
-    worth = np.take_along_axis(worth, chosen, axis=1)
+def rollout_actions(games: Batch) -> Ints:
+    """The action of the highest approximate value in each game, int64 [n]; any number where a game is over."""
+    rules, scores = games.rules, immediate_scores(games)
+    weights = _weights(rules, scores.left)
+    values = _approximate_values(games, scores, weights)
+    n, _, places = values.shape
+    values = values.reshape(n, -1)
+    chosen = np.argpartition(values, -min(REFINED, values.shape[1]), axis=1)[:, -REFINED:]
+    values = np.take_along_axis(values, chosen, axis=1)
     slot, place = np.divmod(chosen, places)
     every = np.arange(n)
-    cards, cells = prices.cards[every[:, None], slot], prices.cells[every[:, None], place]
+    cards, cells = scores.cards[every[:, None], slot], scores.cells[every[:, None], place]
     by_hand, by_unseen = set_ups(games, np.repeat(every, chosen.shape[1]), cards.ravel(), cells.ravel())
-    worth += (weights["setups"] * by_hand + weights["setups_unseen"] * by_unseen).reshape(worth.shape)
-    actions: Ints = (cards * rules.num_cells + cells)[every, worth.argmax(axis=1)]
+    values += (weights["setups"] * by_hand + weights["setups_unseen"] * by_unseen).reshape(values.shape)
+    actions: Ints = (cards * rules.num_cells + cells)[every, values.argmax(axis=1)]
     return actions
 
 
-def likely(games: Batch, count: int) -> Bools:
-    """See `quincunx_agents.search.determinized.Game`: what is told at a glance, with the weights of the heuristic."""
-    rules, prices = games.rules, price(games)
-    worth = _at_a_glance(games, prices, _weights(rules, prices.left))
-    n, _, places = worth.shape
-    worth = worth.reshape(n, -1)
-    chosen = np.argpartition(worth, -min(count, worth.shape[1]), axis=1)[:, -count:]
-    rows, found = np.nonzero(np.take_along_axis(worth, chosen, axis=1) > NOTHING / 2)
+def candidate_actions(games: Batch, count: int) -> Bools:
+    """The ``count`` legal actions of the highest approximate values without set-ups, or fewer, bool [n, A]."""
+    rules, scores = games.rules, immediate_scores(games)
+    values = _approximate_values(games, scores, _weights(rules, scores.left))
+    n, _, places = values.shape
+    values = values.reshape(n, -1)
+    chosen = np.argpartition(values, -min(count, values.shape[1]), axis=1)[:, -count:]
+    rows, found = np.nonzero(np.take_along_axis(values, chosen, axis=1) > ILLEGAL / 2)
     slot, place = np.divmod(chosen[rows, found], places)
     best = np.zeros((n, rules.num_actions), np.bool_)
-    best[rows, prices.cards[rows, slot] * rules.num_cells + prices.cells[rows, place]] = True
+    best[rows, scores.cards[rows, slot] * rules.num_cells + scores.cells[rows, place]] = True
     return best
 
 
-def _at_a_glance(games: Batch, prices: Prices, weights: dict[str, np.float32]) -> Floats:
-    """PlayScore of every play, without its set-ups, float32 [n, H, E]."""
+def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str, np.float32]) -> Floats:
+    """Values of all actions without their set-ups, float32 [n, H, E]."""
     tables = _tables(games.rules)
-    at_once = prices.points + np.float32(DRAW_VALUE[games.rules.num_players == 1]) * prices.draws
-    worth = prices.points + weights["draws"] * prices.draws
-    worth += weights["elsewhere"] * best_other(at_once, 2) + weights["instead"] * best_other(at_once, 1)
+    at_once = scores.points + np.float32(DRAW_VALUE[games.rules.num_players == 1]) * scores.draws
+    values = scores.points + weights["draws"] * scores.draws
+    values += weights["best_other_cell"] * _best_other(at_once, 2) + weights["best_other_card"] * _best_other(
+        at_once, 1
+    )
     keep = np.array([weights[f"keep {card.rank}"] for card in CARDS], np.float32)
-    worth += (weights["penalty"] * tables.penalty[prices.cards] + keep[prices.cards])[:, :, None]
+    values += (weights["penalty"] * tables.penalty[scores.cards] + keep[scores.cards])[:, :, None]
     around = (games.board[:, tables.adjacent] == EMPTY).sum(axis=2) - tables.edges
-    empties = np.take_along_axis(around, prices.cells, axis=1).astype(np.float32)[:, None, :]
-    if games.rules.num_players == 1 and prices.left:
-        others = (prices.held - 1)[:, None, None]
-        worth += weights["short"] * np.minimum(prices.draws, np.maximum(prices.left - others, 0))
-        worth += np.float32(LOST) * (others + prices.draws == 0)
-    worth += (weights["empties"] + weights["opens_unseen"] * tables.average[prices.cards])[:, :, None] * empties
-    return worth
+    empties = np.take_along_axis(around, scores.cells, axis=1).astype(np.float32)[:, None, :]
+    if games.rules.num_players == 1 and scores.left:
+        others = (scores.held - 1)[:, None, None]
+        values += weights["draws_needed"] * np.minimum(scores.draws, np.maximum(scores.left - others, 0))
+        values += np.float32(LOSS_VALUE) * (others + scores.draws == 0)
+    values += (weights["empties"] + weights["opened_value_unseen"] * tables.average[scores.cards])[:, :, None] * empties
+    return values
 
 
 @cache
 def _weights(rules: Rules, left: int) -> dict[str, np.float32]:
-    """`heuristic.WEIGHTS` for a game with so many plays still to come."""
-    weights = dict(zip(NAMES, weights_for(rules), strict=True))
+    """Weights of the heuristic by name with ``left`` plays still to come: early weights are added in proportion."""
+    weights = dict(zip(FEATURE_NAMES, weights_for(rules), strict=True))
     early = np.float32(left / rules.num_plays)
     return {
         name: weight * early if name.startswith("keep") else weight + early * weights.get(f"{name} early", 0)
@@ -178,13 +188,13 @@ def _weights(rules: Rules, left: int) -> dict[str, np.float32]:
 
 class _Tables(NamedTuple):
     penalty: Floats
-    """[K]: what each card costs that is left in hand."""
+    """[K]: penalty for each card left in hand."""
     average: Floats
-    """[K]: what the cards of the deck score beside each card, on average."""
+    """[K]: mean over the deck of the points beside each card, negative points counted 0."""
     adjacent: Ints
     """[C, 4]."""
     edges: Ints
-    """[C]: how many sides of a cell lie at the edge of the grid."""
+    """[C]: sides of a cell at the edge of the grid."""
 
 
 @cache

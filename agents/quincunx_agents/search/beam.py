@@ -1,8 +1,11 @@
-"""How well a solitaire could go if its pile were known: beam search in many games side by side.
+"""Beam search of solitaires with perfect information, in many games side by side, for use in determinized games.
 
-Of every game the search keeps the ``width`` most promising positions, plays all their cards into all cells, and keeps
-the best again until the grid is full. What a position promises is its points, what its hand is good for, and the lines
-in which one card is missing. The search looks at the pile: give it games dealt anew (`resample`), never the true one.
+Of every game the search keeps the ``width`` most promising positions, expands them by all actions, and keeps the best
+again until the grid is full. Positions are ranked by their points, a value of the hand, and a share of the bonuses of
+lines that lack one card. It uses the pile: call it with determinized games (`resample`), never with the true one.
+
+`quincunx_env.oracle.beam` is the wide search of single games that gives oracle scores; this one is narrow, and fast in
+hundreds of games at once.
 """
 
 from functools import cache
@@ -11,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.quincunx.rollout_policy import NOTHING, Floats, Ints, Prices, penalties, play, price
+from quincunx_agents.afterstates import Floats, Ints
+from quincunx_agents.quincunx.rollout_policy import ILLEGAL, ImmediateScores, immediate_scores, penalties, step
 from quincunx_env.core.batch import Words
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx.batch import Batch
@@ -19,118 +23,120 @@ from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import line_bonus, rank_order
 
+# Constants of the ranking. No record is kept of how they were chosen.
+
 CARD_NEEDED = 13.0
-"""Points that a card in hand promises while there are plays left for it."""
+"""Value of a card in hand while there are plays left for it, in points."""
 
 CARD_SPARE = 4.3
-"""The same for every further card."""
+"""Value of every further card."""
 
 LAST_CARD = -9.0
 """Added when a single card is left for more than one play."""
 
 KEEP = dict(zip("A23456789CPX", (-1.9, -1.1, 0.1, -2.1, -3.3, -0.1, 0.9, 2.5, 0.1, 3.3, 0.0, 0.0), strict=True))
-"""How much better or worse a card of each rank is to hold than the others, when play begins."""
+"""Value of a card of each rank in hand beside the mean of all ranks, at the beginning of a round."""
 
 GAP_IN_HAND, GAP_IN_PILE = 0.4, 0.04
-"""Share of a bonus that a line promises which lacks one card: where the hand has such a card, and otherwise for each
-that is still in the pile."""
+"""Share of its bonus that a line counts which lacks one card: if the hand has such a card, and otherwise for each such
+card in the pile."""
 
-CHOICE = 3
-"""How many times ``width`` plays are tried before the lines that lack one card are looked at."""
+EXPANSION = 3
+"""Multiple of ``width``: the positions for which lines that lack one card are computed. Not tuned."""
 
 
-def beam(games: Batch, width: int, lost_value: float = 0.0) -> npt.NDArray[np.float64]:
-    """Points at the end of the best line found in each game, float64 [B]; ``lost_value`` where all lines lose.
+def beam_search(games: Batch, width: int, lost_value: float = 0.0) -> npt.NDArray[np.float64]:
+    """Points at the end of the best line of play found in each game, float64 [B].
 
     Args:
         games: solitaires at the same stage.
         width: positions of each game that are kept.
-        lost_value: what a lost round counts.
+        lost_value: result of a game of which all lines found lose.
     """
     rules = games.rules
     best = np.where(games.over & ~games.lost, games.scores[:, 0], -np.inf)
     group = np.flatnonzero(~games.over)
     positions = games.fork(group)
-    # Positions with the same cards in the same cells are one: this tells them apart, whatever the order of play.
-    marks = np.zeros(len(group), np.int64)
+    # Zobrist hashing: positions with the same cards in the same cells are one, whatever the order of play.
+    hashes = np.zeros(len(group), np.int64)
     while len(group):
-        prices = price(positions)
-        worth = _worth(positions, prices)
-        source, slot, cell_slot = _most(worth, group, CHOICE * width)
-        cards, cells = prices.cards[source, slot], prices.cells[source, cell_slot]
-        worth, group = worth[source, slot, cell_slot], group[source]
-        marks = marks[source] + _marks()[cards, cells]
-        # The mark of a position holds how many cards were drawn, too: the last draws may be lost.
-        drawn = positions.drawn[source] + prices.draws[source, slot, cell_slot].astype(np.int64)
-        kept = _first_of_each(group, marks + drawn, worth)
+        scores = immediate_scores(positions)
+        values = _action_values(positions, scores)
+        source, slot, cell_slot = _top_actions(values, group, EXPANSION * width)
+        cards, cells = scores.cards[source, slot], scores.cells[source, cell_slot]
+        values, group = values[source, slot, cell_slot], group[source]
+        hashes = hashes[source] + _zobrist_table()[cards, cells]
+        # The number of cards drawn distinguishes positions too: the last draws may be lost.
+        drawn = positions.drawn[source] + scores.draws[source, slot, cell_slot].astype(np.int64)
+        kept = _without_duplicates(group, hashes + drawn, values)
         positions = positions.fork(source[kept])
-        group, marks, worth = group[kept], marks[kept], worth[kept]
-        play(positions, cards[kept] * rules.num_cells + cells[kept])
-        if prices.left == 0:
+        group, hashes, values = group[kept], hashes[kept], values[kept]
+        step(positions, cards[kept] * rules.num_cells + cells[kept])
+        if scores.left == 0:
             np.maximum.at(best, group, positions.scores[:, 0])
             break
-        worth += _promise(positions)
-        kept = np.flatnonzero(_rank_within(group, worth) < width)
-        positions, group, marks = positions.fork(kept), group[kept], marks[kept]
+        values += _line_potential(positions)
+        kept = np.flatnonzero(_rank_in_group(group, values) < width)
+        positions, group, hashes = positions.fork(kept), group[kept], hashes[kept]
     return np.where(np.isneginf(best), lost_value, best)
 
 
-def _worth(positions: Batch, prices: Prices) -> Floats:
-    """What every play leads to, as far as its points and the hand tell, float32 [n, H, E]."""
-    rules, left = positions.rules, prices.left
-    in_hand = np.arange(prices.cards.shape[1]) < prices.held[:, None]
-    # What a card in hand is good for: while play goes on to be held, at the end to cost nothing.
-    value = -penalties(rules) if left == 0 else _keep() * np.float32(left / rules.num_plays)
-    values = np.where(in_hand, value[prices.cards], 0)
-    kept = values.sum(axis=1, keepdims=True) - values
-    worth: Floats = prices.points + (positions.scores + kept)[:, :, None].astype(np.float32)
+def _action_values(positions: Batch, scores: ImmediateScores) -> Floats:
+    """Points after every action and the value of the hand that is left, float32 [n, H, E]."""
+    rules, left = positions.rules, scores.left
+    in_hand = np.arange(scores.cards.shape[1]) < scores.held[:, None]
+    # Before the last play cards in hand have the value `KEEP`, then their penalty.
+    card_values = -penalties(rules) if left == 0 else _keep() * np.float32(left / rules.num_plays)
+    in_slots = np.where(in_hand, card_values[scores.cards], 0)
+    kept = in_slots.sum(axis=1, keepdims=True) - in_slots
+    values: Floats = scores.points + (positions.scores + kept)[:, :, None].astype(np.float32)
     if left == 0:
-        return worth
-    hand = (prices.held - 1)[:, None, None].astype(np.float32) + prices.draws
+        return values
+    hand = (scores.held - 1)[:, None, None].astype(np.float32) + scores.draws
     needed = np.minimum(hand, left)
-    worth += np.float32(CARD_NEEDED) * needed + np.float32(CARD_SPARE) * (hand - needed)
+    values += np.float32(CARD_NEEDED) * needed + np.float32(CARD_SPARE) * (hand - needed)
     if left > 1:
-        worth += np.float32(LAST_CARD) * (hand == 1)
-    worth[hand == 0] = NOTHING
-    return worth
+        values += np.float32(LAST_CARD) * (hand == 1)
+    values[hand == 0] = ILLEGAL
+    return values
 
 
-def _most(worth: Floats, group: Ints, count: int) -> tuple[Ints, Ints, Ints]:
-    """Of each group the ``count`` plays of most worth: position, slot of the card, slot of the cell."""
-    n, hand, places = worth.shape
+def _top_actions(values: Floats, group: Ints, count: int) -> tuple[Ints, Ints, Ints]:
+    """The ``count`` actions of the highest values in each group: position, slot of the card, slot of the cell."""
+    n, hand, places = values.shape
     _, first, sizes = np.unique(group, return_index=True, return_counts=True)
     number = np.repeat(np.arange(len(first)), sizes)
-    dense = np.full((len(first), int(sizes.max()), hand * places), NOTHING)
-    dense[number, np.arange(n) - first[number]] = worth.reshape(n, -1)
+    dense = np.full((len(first), int(sizes.max()), hand * places), ILLEGAL)
+    dense[number, np.arange(n) - first[number]] = values.reshape(n, -1)
     dense = dense.reshape(len(first), -1)
     count = min(count, dense.shape[1])
     top = np.argpartition(dense, -count, axis=1)[:, -count:]
     top.sort(axis=1)
-    groups, at = np.nonzero(np.take_along_axis(dense, top, axis=1) > NOTHING / 2)
+    groups, at = np.nonzero(np.take_along_axis(dense, top, axis=1) > ILLEGAL / 2)
     position, play = np.divmod(top[groups, at], hand * places)
     return first[groups] + position, *np.divmod(play, places)
 
 
-def _first_of_each(group: Ints, marks: Ints, worth: Floats) -> Ints:
-    """Which positions to keep so that none comes twice in a group: those of most worth, ascending."""
-    order = np.lexsort((-worth, marks, group))
+def _without_duplicates(group: Ints, hashes: Ints, values: Floats) -> Ints:
+    """Indices, ascending, of the position with the highest value for each hash in a group."""
+    order = np.lexsort((-values, hashes, group))
     new = np.ones(len(order), np.bool_)
-    new[1:] = (group[order][1:] != group[order][:-1]) | (marks[order][1:] != marks[order][:-1])
+    new[1:] = (group[order][1:] != group[order][:-1]) | (hashes[order][1:] != hashes[order][:-1])
     kept: Ints = np.sort(order[new])
     return kept
 
 
-def _rank_within(group: Ints, worth: Floats) -> Ints:
-    """Place of each position in its group by worth, from 0; ``group`` is ascending."""
-    order = np.lexsort((-worth, group))
+def _rank_in_group(group: Ints, values: Floats) -> Ints:
+    """Rank of each position in its group by value, from 0; ``group`` is ascending."""
+    order = np.lexsort((-values, group))
     _, first, sizes = np.unique(group, return_index=True, return_counts=True)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order)) - np.repeat(first, sizes)
     return ranks
 
 
-def _promise(positions: Batch) -> Floats:
-    """What the lines promise that lack one card, float32 [n]."""
+def _line_potential(positions: Batch) -> Floats:
+    """Shares of the bonuses of all lines that lack one card, float32 [n]."""
     rules = positions.rules
     tables = _gaps(rules)
     one, two, three = positions.board.T[tables.lines] + 1
@@ -141,19 +147,19 @@ def _promise(positions: Batch) -> Floats:
     hand, pile = (np.bitwise_count(cards[:, None] & tables.ranks) for cards in (held, pile))
     at = np.arange(len(index))[:, None]
     share = np.where(hand[at, wanted] > 0, np.float32(GAP_IN_HAND), np.float32(GAP_IN_PILE) * pile[at, wanted])
-    promise: Floats = (bonus * share).sum(axis=1)
-    return promise
+    potential: Floats = (bonus * share).sum(axis=1)
+    return potential
 
 
 class _Gaps(NamedTuple):
-    """Three cells in line with two cards, and what a third card would complete."""
+    """Three cells in line with two cards, and the bonus that a third card completes."""
 
     lines: Ints
-    """[3, lines]: the cells of every three in line."""
+    """[3, lines]: the cells of all threes in line."""
     side: int
     """Cards and `EMPTY`, which comes first: the length of each axis of the tables, flat."""
     bonus: Floats
-    """[side ** 3]: what the missing card would score."""
+    """[side ** 3]: bonus for the missing card."""
     wanted: Ints
     """[side ** 3]: its rank."""
     ranks: Words
@@ -199,6 +205,6 @@ def _keep() -> Floats:
 
 
 @cache
-def _marks() -> Ints:
-    """[cards, cells]: random numbers whose sum tells positions apart."""
+def _zobrist_table() -> Ints:
+    """int64 [cards, cells]: random numbers whose sum is the hash of a position."""
     return np.random.default_rng(0).integers(2**58, size=(len(CARDS), 16))

@@ -1,11 +1,15 @@
-"""Choosing a play by trying it in games dealt anew: what the searching agents have in common.
+"""Sequential halving over determinized games.
 
-A position is searched like this. The most promising plays are tried in the same few games dealt anew; the better half
-of them is tried in twice as many others, and so on until one is left. What a game is worth after a play is for an
-`Evaluator` to say. Everything comes from the observation alone.
+A determinization deals the cards that a seat cannot see at random (`quincunx_env.core.resample`): perfect-information
+Monte Carlo search (PIMC; Long et al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game
+Tree Search, AAAI 2010). The most promising actions are tried in the same few determinized games; the better half of
+them in twice as many others, and so on until one is left: sequential halving (Karnin, Koren & Somekh, Almost Optimal
+Exploration in Multi-Armed Bandits, ICML 2013). Policies differ in the `Evaluator` of the games after an action.
+
+PIMC chooses in each determinization with knowledge that the seat does not have (strategy fusion; Frank & Basin, Search
+in Games with Incomplete Information, Artificial Intelligence 100, 1998). Everything follows from the observation alone.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,53 +17,54 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_agents.afterstates import Bools, Ints, observer_for
 from quincunx_agents.greedy import greedy
-from quincunx_agents.quincunx import rollout_policy
-from quincunx_agents.spiral import heuristic as spiral_heuristic
+from quincunx_agents.quincunx import rollout_policy as quincunx_rollout_policy
+from quincunx_agents.spiral import rollout_policy as spiral_rollout_policy
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules as QuincunxRules
-from quincunx_env.registry import make_observer
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Values = npt.NDArray[np.float64]
 
 
-class Game(Protocol):
-    """What a search needs to know of a game; the modules `quincunx_agents.quincunx.rollout_policy` and `quincunx_agents.spiral.heuristic` are two."""
+class RolloutPolicy(Protocol):
+    """Interface of `quincunx_agents.quincunx.rollout_policy` and `quincunx_agents.spiral.rollout_policy`.
 
-    def prior(self, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
-        """What every play seems worth, [n, plays]; minus infinity where it is not legal."""
+    Games are those of a `quincunx_env.core.batch.BaseBatch`, B of them at the same stage; all their cards are known.
+    """
+
+    def prior(self, rules: Any, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
+        """Values of all actions before any search, [n, actions]; -inf where one is illegal."""
         ...
 
-    def play(self, games: Any, actions: Ints) -> None:
-        """Make a play in each game."""
+    def step(self, games: Any, actions: Ints) -> None:
+        """Take an action, int64 [B], in each game, with the announcement that follows it in Simpleton."""
         ...
 
     def plays_left(self, games: Any) -> int:
-        """Plays until the round of these games ends, all of them at the same stage."""
+        """Plays until the round of these games ends."""
         ...
 
-    def best(self, games: Any) -> Ints:
-        """The play that quickly told seems best, int64 [B]; anything where a game is over. It may look at all cards."""
+    def rollout_actions(self, games: Any) -> Ints:
+        """The action of the rollout policy in each game, int64 [B]; any number where a game is over."""
         ...
 
-    def likely(self, games: Any, count: int) -> Bools:
-        """The plays that at a glance seem best, ``count`` of each game or fewer, bool [B, A]."""
+    def candidate_actions(self, games: Any, count: int) -> Bools:
+        """The ``count`` most promising actions of each game, or fewer, bool [B, A]."""
         ...
 
 
 class Evaluator(Protocol):
-    """Says what games are worth to a seat, looking at all their cards: they are games dealt anew."""
+    """Estimates the values of determinized games."""
 
     def __call__(self, games: Any, seat: int, left: int) -> Values:
-        """Say what games are worth.
+        """Estimate the values of games to a seat.
 
         Args:
             games: all at the same stage, some of them perhaps over.
-            seat: to whom.
+            seat: whose value.
             left: plays until their round ends.
 
         Returns:
@@ -70,43 +75,41 @@ class Evaluator(Protocol):
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """How much is searched."""
+    """Settings of `DeterminizedSearch`."""
 
     shortlist: int
-    """Plays that are tried at all."""
+    """Actions that are tried, those of the highest prior."""
     samples: int
-    """Games dealt anew for the first comparison."""
-    stages: int
-    """Comparisons at most, each of half as many plays in twice as many games."""
-    trust: float = 0.0
-    """Weight of what a play seems worth before it is tried."""
-    budget_ms: float | None = None
-    """No further comparison begins after so many milliseconds. What is played then depends on the machine."""
+    """Determinized games of the first round."""
+    rounds: int
+    """Rounds of sequential halving at most; each has half the actions and twice the games."""
+    prior_weight: float = 0.0
+    """Weight of an action's prior, in samples, in every round."""
 
 
 Prior = Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
-"""Says what every play seems worth before it is tried; see `Game.prior`."""
+"""Values of all actions of observations before any search; see `RolloutPolicy.prior`."""
 
 
 class DeterminizedSearch:
-    """A `quincunx_env.core.policy.Policy` that searches one position after the other.
+    """Searches one position after the other; a `quincunx_env.core.policy.Policy`.
 
     Args:
-        rules: which game.
-        effort: how much is searched.
-        evaluate: says what games are worth.
-        prior: says what plays seem worth; that of the game if None.
+        rules: of the game.
+        config: settings.
+        evaluate: estimates the values of determinized games.
+        prior: replaces that of the game's rollout policy.
     """
 
-    def __init__(self, rules: BaseRules, effort: SearchConfig, evaluate: Evaluator, prior: Prior | None = None) -> None:
-        self.observer = make_observer(rules, preview=True)
-        self.effort = effort
+    def __init__(self, rules: BaseRules, config: SearchConfig, evaluate: Evaluator, prior: Prior | None = None) -> None:
+        self.observer = observer_for(rules)
+        self.config = config
         self.evaluate = evaluate
-        self.game = game_of(rules)
-        self.prior = prior or self.game.prior
+        self.rollout_policy = rollout_policy_of(rules)
+        self.prior = prior or (lambda observation, mask: self.rollout_policy.prior(rules, observation, mask))
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """See `quincunx_env.core.policy.Policy`. With Simpleton it announces what the play is worth."""
+        """Choose legal actions, int64 [n]. With Simpleton it announces the true points."""
         chosen = greedy(observation, mask, rng) if "pending" in observation else np.full(len(mask), -1)
         to_play = np.flatnonzero(observation["pending"][:, 0] < 0) if "pending" in observation else range(len(mask))
         for row in to_play:
@@ -115,43 +118,42 @@ class DeterminizedSearch:
         return chosen
 
     def _search(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> int:
-        """The play for one position, given as a batch of one."""
-        start, effort = time.perf_counter(), self.effort
+        """The action for one position, given as a batch of one."""
+        config = self.config
         prior = self.prior(observation, mask)[0]
         legal = int(np.isfinite(prior).sum())
-        plays = np.argsort(-prior, kind="stable")[: min(effort.shortlist, legal)]
-        values, samples = np.zeros(len(plays)), effort.samples
+        actions = np.argsort(-prior, kind="stable")[: min(config.shortlist, legal)]
+        values, samples = np.zeros(len(actions)), config.samples
         position = {name: piece[0] for name, piece in observation.items()}
-        for stage in range(effort.stages):
-            late = effort.budget_ms is not None and (time.perf_counter() - start) * 1000 > effort.budget_ms
-            if len(plays) == 1 or (stage > 0 and late):
+        for _ in range(config.rounds):
+            if len(actions) == 1:
                 break
-            values += self._compare(position, plays, samples, rng) + samples * effort.trust * prior[plays]
-            best = np.argsort(-values, kind="stable")[: (len(plays) + 1) // 2]
-            plays, values, samples = plays[best], values[best], 2 * samples
-        return int(plays[0])
+            values += self._sample(position, actions, samples, rng) + samples * config.prior_weight * prior[actions]
+            best = np.argsort(-values, kind="stable")[: (len(actions) + 1) // 2]
+            actions, values, samples = actions[best], values[best], 2 * samples
+        return int(actions[0])
 
-    def _compare(self, position: Pieces, plays: Ints, samples: int, rng: np.random.Generator) -> Values:
-        """The sum of what each play is worth in the same games dealt anew, [plays]."""
+    def _sample(self, position: Pieces, actions: Ints, samples: int, rng: np.random.Generator) -> Values:
+        """Sum of the values after each action over the same determinized games, float64 [actions]."""
         dealt = resample(self.observer, position, rng, samples)
-        seat, left = int(dealt.mover[0]), self.game.plays_left(dealt) - 1
-        games = dealt.fork(np.tile(np.arange(samples), len(plays)))
-        self.game.play(games, np.repeat(plays, samples))
-        total: Values = self.evaluate(games, seat, left).reshape(len(plays), samples).sum(axis=1)
+        seat, left = int(dealt.mover[0]), self.rollout_policy.plays_left(dealt) - 1
+        games = dealt.fork(np.tile(np.arange(samples), len(actions)))
+        self.rollout_policy.step(games, np.repeat(actions, samples))
+        total: Values = self.evaluate(games, seat, left).reshape(len(actions), samples).sum(axis=1)
         return total
 
 
-def game_of(rules: BaseRules) -> Game:
-    """The game that these are the rules of."""
-    return rollout_policy if isinstance(rules, QuincunxRules) else spiral_heuristic
+def rollout_policy_of(rules: BaseRules) -> RolloutPolicy:
+    """The rollout policy of a game."""
+    return quincunx_rollout_policy if isinstance(rules, QuincunxRules) else spiral_rollout_policy
 
 
 def payoffs(games: Any, lost_value: float = 0.0) -> Values:
-    """What games have brought each seat so far, float64 [B, P]: points, or those more than the best other has.
+    """Payoffs of games to each seat, float64 [B, P]: the points so far, or the margin over the best other seat.
 
     Args:
-        games: in which a round has ended, or which go on.
-        lost_value: what a lost solitaire counts.
+        games: finished or not.
+        lost_value: payoff of a lost solitaire.
     """
     totals = games.totals.astype(np.float64)
     if games.rules.num_players == 1:

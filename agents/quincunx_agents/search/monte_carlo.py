@@ -1,45 +1,55 @@
-"""Flat Monte Carlo: every promising play is tried in games dealt anew, which are played on quickly."""
+"""Flat Monte Carlo search: determinized games are played out by a rollout policy."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from quincunx_agents.search.determinized import DeterminizedSearch, Game, SearchConfig, Values, game_of, payoffs
+from quincunx_agents.search.determinized import (
+    DeterminizedSearch,
+    RolloutPolicy,
+    SearchConfig,
+    Values,
+    payoffs,
+    rollout_policy_of,
+)
 from quincunx_env.core.rules import BaseRules
 
 
 @dataclass(frozen=True)
 class MonteCarlo(SearchConfig):
-    """Its settings; `for_rules` makes the policy."""
+    """Flat Monte Carlo search for every variant of both games; a `quincunx_env.core.policy.PolicyFactory`.
+
+    The defaults are not tuned.
+    """
 
     shortlist: int = 12
     samples: int = 16
-    stages: int = 3
-    trust: float = 1.0
+    rounds: int = 3
+    prior_weight: float = 1.0
     horizon: int | None = None
-    """Several players: plays after the one that is tried before the points are compared; None is the whole round."""
+    """Several players: length of the rollouts in plays; None is to the end of the round."""
     lost_value: float = 0.0
-    """What a lost solitaire counts."""
+    """Value of a lost solitaire."""
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
         """The policy for a game."""
-        game = game_of(rules)
+        policy = rollout_policy_of(rules)
         horizon = None if rules.num_players == 1 else self.horizon
 
         def evaluate(games: Any, seat: int, left: int) -> Values:
-            play_on(game, games, left if horizon is None else min(left, horizon))
+            roll_out(policy, games, left if horizon is None else min(left, horizon))
             return payoffs(games, self.lost_value)[:, seat]
 
         return DeterminizedSearch(rules, self, evaluate)
 
 
-def play_on(game: Game, games: Any, plays: int) -> None:
-    """Play games on, every seat the play that quickly told seems best."""
+def roll_out(policy: RolloutPolicy, games: Any, plays: int) -> None:
+    """Play games on for some plays, every seat by the rollout policy."""
     for _ in range(plays):
-        game.play(games, game.best(games))
+        policy.step(games, policy.rollout_actions(games))
 
 
 FAST = MonteCarlo()
-"""About 60 ms a move of Quincunx for two, 30 ms a move of the spiral game."""
+"""The agent ``monte-carlo-fast``: about 60 ms a move of Quincunx for two, 30 ms a move of the spiral game."""
 
 STRONG = MonteCarlo(samples=64)
-"""Up to four times as long, and not shown to be stronger."""
+"""The agent ``monte-carlo``: up to four times as long, and not shown to be stronger."""

@@ -20,8 +20,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import SEATS, Bools, Described, Floats, Ints, Layout, Plays
-from quincunx_agents.spiral.heuristic import prior
+from quincunx_agents.afterstates import (
+    SEATS,
+    AfterstateFeatures,
+    Afterstates,
+    Bools,
+    FeatureLayout,
+    Floats,
+    Ints,
+    observer_for,
+)
+from quincunx_agents.spiral.heuristic import action_values
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
 from quincunx_env.spiral import scoring
@@ -48,7 +57,7 @@ LINE_FEATURES = 5
 CELL_FEATURES = 1 + AHEAD + 4 + 2 + len(SHOWN) + 2 + 2 * LINE_FEATURES
 CARD_FEATURES = 1 + AHEAD + AHEAD + 7
 WHOLE_FEATURES = PLAYS + 8
-LAYOUT = Layout(sets=((AHEAD, CELL_FEATURES), (KEPT, CARD_FEATURES)), whole=WHOLE_FEATURES)
+LAYOUT = FeatureLayout(sets=((AHEAD, CELL_FEATURES), (KEPT, CARD_FEATURES)), context=WHOLE_FEATURES)
 """The next cells; the cards kept; numbers of the whole."""
 
 
@@ -158,8 +167,8 @@ def _read_lines(cards: Bytes) -> _Lines:
     return _Lines(by_rank, flush, near, np.stack(told, dtype=np.float32))
 
 
-def plays_of(rules: Rules, observation: Pieces, mask: Bools, certain: bool = True) -> Plays:
-    """Describe the position after every legal play, as the seat that plays knows it. See `quincunx_agents.afterstates.Positions`.
+def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_values: bool = True) -> Afterstates:
+    """The afterstates of all legal actions; see `quincunx_agents.afterstates.FeatureModule.afterstates_of`.
 
     Raises:
         ValueError: if the full square is scored.
@@ -167,9 +176,9 @@ def plays_of(rules: Rules, observation: Pieces, mask: Bools, certain: bool = Tru
     if rules.scoring != "play":
         raise ValueError(f"positions are described for scoring 'play', got {rules.scoring!r}")
     rows, actions = mask.nonzero()
-    ply = observation["counts"][:, 0].astype(np.int64)
+    ply = observer_for(rules).named_counts(observation)["ply"].astype(np.int64)
     to_come = np.full((len(rows), SEATS), np.nan, np.float32)
-    if certain:
+    if use_known_values:
         to_come[ply[rows] == PLAYS - 1] = 0
     points = observation["preview"][rows, actions, 0].astype(np.float32)
     unknown, judged = np.flatnonzero(np.isnan(to_come[:, 0])), []
@@ -179,15 +188,15 @@ def plays_of(rules: Rules, observation: Pieces, mask: Bools, certain: bool = Tru
         games = slice(first, rows[at[-1]] + 1)
         board, hand = observation["board"][games].astype(np.int8, copy=False), observation["hand"][games] > 0
         told = _describe(board, hand, ply[games], rows[at] - first, actions[at])
-        judged.append((at, Described((told.cells, told.cards), told.whole)))
-    return Plays(rows, actions, points, to_come, tuple(judged))
+        judged.append((at, AfterstateFeatures((told.cells, told.cards), told.whole)))
+    return Afterstates(rows, actions, points, to_come, tuple(judged))
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """See `quincunx_agents.afterstates.Positions`: the cards that the heuristic likes best."""
+    """See `quincunx_agents.afterstates.FeatureModule.shortlist`: the cards that the heuristic likes best."""
     if not count:
         return mask
-    table = prior(observation, mask)
+    table = action_values(rules, observation, mask)
     best = np.zeros(mask.shape, np.bool_)
     np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
     return best & mask

@@ -1,44 +1,52 @@
-"""The spiral game: a card judged by what it makes at once and what it opens.
+"""Heuristic of the spiral game: points of a card now, and expected points of the best replies in the next cells.
 
-Where the next cards go is known. So every card is tried, and for the next few cells it is asked what the best card for
-each is likely to make: the other player's, of which only those not seen are known, and one's own.
+The cells of the next cards are known. After each legal card the value of each of the next cells is that of the best
+card for it: of the own hand for own turns; for the opponent's, the expected maximum over a hand drawn at random from
+the unseen cards.
 """
 
+from dataclasses import dataclass
 from functools import cache
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
+from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_env.core.observation import Pieces
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.cards import CARDS
 from quincunx_env.spiral.rules import HAND, PLAYS, SPIRAL, Rules
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float32]
+NEXT_CELL_WEIGHTS = (-1.0, 0.8, -0.5)
+"""Weights of the best cards for the next cells: the opponent's, the own, the opponent's again. Not tuned."""
 
-AHEAD = (-1.0, 0.8, -0.5)
-"""Weights of the best card for the next cells: the other player's, one's own, the other player's again."""
+NOT_IN_HAND = np.float32(-1e6)
+"""Points of a card that is not available: less than any real ones."""
 
-NOTHING = np.float32(-1e6)
-"""PlayScore of a card that is not in hand."""
+_PLAIN = Rules()
+"""Rules by which the next cells are scored: without fifteens, which count in the immediate points alone."""
 
 
-def prior(observation: Pieces, mask: Bools) -> Floats:
-    """See `quincunx_agents.search.determinized.Game`. Whether fifteens score shows in no observation, and only what a card makes at once
-    takes them in.
+def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
+    """Values of all cards in points, float32 [n, 52]; -inf where one is not in hand.
+
+    Args:
+        rules: of the game. If the full square is scored, the next cells count as margins over the opponent in positions
+            where some legal card scores in the opponent's lines, and otherwise as if plays scored at once.
+        observation: pieces [n, ...] with the preview.
+        mask: bool [n, 52].
     """
     rows, cards = mask.nonzero()
     own, other = observation["preview"][rows, cards].astype(np.float32).T
-    worth = own - other
-    # What a card makes for the other player is anything but 0 only if the full square is scored.
-    at_the_end = observation["preview"][rows, :, 1].max(axis=1) > 0
-    is_dealer = observation["counts"][rows, -1] > 0
-    ply = observation["counts"][rows, 0].astype(np.int64)
+    result = own - other
+    # Points for the opponent are anything but 0 only if the full square is scored.
+    for_margin = observation["preview"][rows, :, 1].max(axis=1) > 0
+    counts = observer_for(rules).named_counts(observation)
+    is_dealer = counts["first"][rows] > 0
+    ply = counts["ply"][rows].astype(np.int64)
     every = np.arange(len(rows))
-    games = Batch(Rules(), len(rows))
+    games = Batch(_PLAIN, len(rows))
     games.board[:] = observation["board"][rows]
     games.board[every, np.array(SPIRAL)[ply + 1]] = cards
     hand = observation["hand"][rows] > 0
@@ -46,7 +54,7 @@ def prior(observation: Pieces, mask: Bools) -> Floats:
     np.put_along_axis(seen, games.board.astype(np.int64), True, axis=1)
     hand[every, cards] = False
     unseen = ~seen[:, :-1] & ~hand
-    for ahead, weight in enumerate(AHEAD, start=1):
+    for ahead, weight in enumerate(NEXT_CELL_WEIGHTS, start=1):
         is_own = ahead % 2 == 0
         reached = ply + ahead < PLAYS
         games.ply[:] = np.minimum(ply + ahead, PLAYS - 1)
@@ -54,27 +62,27 @@ def prior(observation: Pieces, mask: Bools) -> Floats:
         at, card = pool.nonzero()
         row, column = games.value(card, at).T
         in_columns = is_dealer[at] == is_own
-        made = np.where(at_the_end[at], np.where(in_columns, column - row, row - column), row + column)
-        values = np.full(pool.shape, NOTHING)
-        values[at, card] = made
+        points = np.where(for_margin[at], np.where(in_columns, column - row, row - column), row + column)
+        values = np.full(pool.shape, NOT_IN_HAND)
+        values[at, card] = points
         if is_own:
             best = values.max(axis=1)
         else:
-            held = HAND - (ply + observation["counts"][rows, -1]) // 2
-            best = _best_of(values, pool.sum(axis=1), held)
-        worth += weight * np.where(reached, best, 0)
+            held = HAND - (ply + counts["first"][rows]) // 2
+            best = _expected_best(values, pool.sum(axis=1), held)
+        result += weight * np.where(reached, best, 0)
     table = np.full(mask.shape, -np.inf, np.float32)
-    table[rows, cards] = worth
+    table[rows, cards] = result
     return table
 
 
-def _best_of(values: Floats, unseen: Ints, held: Ints) -> Floats:
-    """What the best of ``held`` cards is expected to be worth, chosen by chance from those unseen, float32 [n].
+def _expected_best(values: Floats, unseen: Ints, held: Ints) -> Floats:
+    """Expected maximum of ``held`` values drawn without replacement from those of the unseen cards, float32 [n].
 
     Args:
-        values: [n, cards], less than any other for cards that are not unseen.
-        unseen: [n], how many are.
-        held: [n].
+        values: float32 [n, cards]; those of cards that are not unseen are less than all others.
+        unseen: int64 [n], number of unseen cards.
+        held: int64 [n].
     """
     best = np.zeros(len(values), np.float32)
     values = -np.sort(-values, axis=1)
@@ -86,69 +94,37 @@ def _best_of(values: Floats, unseen: Ints, held: Ints) -> Floats:
 
 @cache
 def _chances(cards: int, held: int) -> Floats:
-    """Chance that each of so many cards, the best first, is the best of those held, float32 [cards]."""
+    """Probability that each of ``cards`` cards, in descending order, is the best of ``held`` drawn, float32 [cards]."""
     chances = [comb(cards - 1 - place, held - 1) / comb(cards, held) for place in range(cards)]
     return np.array(chances, np.float32)
 
 
-def spiral_heuristic(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-    """Choose the card of greatest worth, ties by the lowest; see `quincunx_env.core.policy.Policy`."""
-    best: Ints = prior(observation, mask).argmax(axis=1)
-    return best
+@dataclass(frozen=True)
+class SpiralHeuristicPolicy:
+    """Chooses the card of the highest `action_values`; a `quincunx_env.core.policy.Policy`."""
+
+    rules: Rules
+
+    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        """Choose legal cards, int64 [n]; ties go to the lowest."""
+        best: Ints = action_values(self.rules, observation, mask).argmax(axis=1)
+        return best
 
 
-# --- For searching agents --------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class SpiralHeuristicAgent:
+    """The heuristic for every variant of the spiral game; a `quincunx_env.core.policy.PolicyFactory`."""
+
+    def for_rules(self, rules: BaseRules) -> SpiralHeuristicPolicy:
+        """The policy for a game.
+
+        Raises:
+            ValueError: for a game other than the spiral game.
+        """
+        if not isinstance(rules, Rules):
+            raise ValueError(f"this heuristic plays the spiral game, got {rules}")
+        return SpiralHeuristicPolicy(rules)
 
 
-def play(games: Batch, actions: Ints) -> None:
-    """See `quincunx_agents.search.determinized.Game`."""
-    games.step(actions)
-
-
-def plays_left(games: Batch) -> int:
-    """See `quincunx_agents.search.determinized.Game`."""
-    return PLAYS - int(games.ply[0])
-
-
-REPLY = -0.7
-"""Weight of the best reply, when the other hand is known."""
-
-
-def best(games: Batch) -> Ints:
-    """See `quincunx_agents.search.determinized.Game`: the card that makes most, less a share of what the best reply to it makes."""
-    mask = games.mask()
-    rows, cards = mask.nonzero()
-    worth = _made(games, rows, cards).astype(np.float32)
-    if plays_left(games) > 1:
-        after = games.fork(rows)
-        after.board[np.arange(len(rows)), SPIRAL[int(games.ply[0]) + 1]] = cards
-        after.ply += 1
-        after.mover ^= 1
-        at, replies = after.mask().nonzero()
-        made = _made(after, at, replies)
-        worth += REPLY * np.maximum.reduceat(made, np.searchsorted(at, np.arange(len(rows))))
-    table = np.full(mask.shape, NOTHING)
-    table[rows, cards] = worth
-    chosen: Ints = table.argmax(axis=1)
-    return chosen
-
-
-def likely(games: Batch, count: int) -> Bools:
-    """See `quincunx_agents.search.determinized.Game`: the cards that make most."""
-    mask = games.mask()
-    rows, cards = mask.nonzero()
-    table = np.full(mask.shape, NOTHING)
-    table[rows, cards] = _made(games, rows, cards)
-    best = np.zeros(mask.shape, np.bool_)
-    np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
-    return best & mask
-
-
-def _made(games: Batch, rows: Ints, cards: Ints) -> Ints:
-    """What cards make for the seats to move; if the full square is scored, more than for the other player, [m]."""
-    row, column = games.value(cards, rows).T
-    made: Ints = row + column
-    if games.rules.scoring == "end":
-        is_dealer = games.mover[rows] != games.first[rows]
-        made = np.where(is_dealer, column - row, row - column)
-    return made
+spiral_heuristic = SpiralHeuristicAgent()
+"""The agent ``spiral-heuristic-v0``."""

@@ -10,8 +10,8 @@ Each has a twin that computes the same with NumPy alone, from the same weights u
 import torch
 from torch import Tensor, nn
 
-from quincunx_agents.afterstates import SEATS, Floats, Layout
-from quincunx_agents.networks.policy import POINTS_SCALE, Network, card_features, count_scale
+from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats
+from quincunx_agents.networks.policy import POINTS_SCALE, PolicyWeights, card_features, count_scale
 from quincunx_agents.networks.value import VALUE_SCALE
 from quincunx_env.core.observation import Observer
 
@@ -52,7 +52,7 @@ class PolicyNetwork(nn.Module):
         self.register_buffer("features", torch.from_numpy(card_features(self.cards)), persistent=False)
         self.register_buffer("count_scale", torch.from_numpy(count_scale(observer)), persistent=False)
         num_features = self.features.shape[1]
-        self.on_grid = nn.Linear(num_features, depth)
+        self.card_embedding = nn.Linear(num_features, depth)
         form = self.slices.setdefault("form", slice(0, 0))  # only padded observations have it
         self.trunk = nn.Sequential(
             nn.Linear(self.cells * depth + self.cards + len(self.count_scale) + form.stop - form.start, width),
@@ -60,12 +60,12 @@ class PolicyNetwork(nn.Module):
             nn.Linear(width, width),
             nn.ReLU(),
         )
-        self.wanted = nn.Linear(width, self.cells * depth)
-        self.offered = nn.Linear(num_features, depth)
-        self.multiples = nn.Linear(width, 2)
+        self.cell_queries = nn.Linear(width, self.cells * depth)
+        self.card_keys = nn.Linear(num_features, depth)
+        self.preview_gain = nn.Linear(width, 2)
         self.value = nn.Linear(width, 1)
         # All logits are 0 at initialisation: learning starts from the uniform policy.
-        for layer in (self.wanted, self.multiples):
+        for layer in (self.cell_queries, self.preview_gain):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
         # stable-baselines3 reads the lengths of the two outputs of `forward` by these names.
@@ -80,7 +80,7 @@ class PolicyNetwork(nn.Module):
     def encode(self, observation: Tensor) -> Tensor:
         """Return the trunk's encoding of the state, [B, width]."""
         # An empty cell is -1, the last row; so is -2, a cell that only pads, which the piece ``form`` distinguishes.
-        board = self.on_grid(self.features)[observation[:, self.slices["board"]].long().clamp(min=-1)]
+        board = self.card_embedding(self.features)[observation[:, self.slices["board"]].long().clamp(min=-1)]
         counts = observation[:, self.slices["counts"]] / self.count_scale
         hand, form = observation[:, self.slices["hand"]], observation[:, self.slices["form"]]
         hidden: Tensor = self.trunk(torch.cat([board.flatten(1), hand, counts, form], dim=1))
@@ -88,11 +88,11 @@ class PolicyNetwork(nn.Module):
 
     def logits(self, observation: Tensor, hidden: Tensor) -> Tensor:
         """Return the logits of all actions, [B, actions], for the encoded state."""
-        wanted = self.wanted(hidden).view(-1, self.cells, self.depth)
-        offered = self.offered(self.features[:-1])
-        logits: Tensor = (wanted @ offered.T).transpose(1, 2)
+        queries = self.cell_queries(hidden).view(-1, self.cells, self.depth)
+        keys = self.card_keys(self.features[:-1])
+        logits: Tensor = (queries @ keys.T).transpose(1, 2)
         preview = observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2)
-        points, draws = self.multiples(hidden).split(1, dim=1)
+        points, draws = self.preview_gain(hidden).split(1, dim=1)
         logits = logits + points[:, :, None] * preview[..., 0] / POINTS_SCALE + draws[:, :, None] * preview[..., 1]
         # Padded actions include Simpleton's announcements, which are never legal here.
         return nn.functional.pad(logits.flatten(1), (0, self.latent_dim_pi - self.cards * self.cells))
@@ -110,7 +110,7 @@ class PolicyNetwork(nn.Module):
         """Return the values alone, [B, 1]."""
         return self.state_value(self.encode(observation))
 
-    def trained(self) -> Network:
+    def trained(self) -> PolicyWeights:
         """Return a copy of the weights for inference with `quincunx_agents.networks.policy`.
 
         Raises:
@@ -118,7 +118,7 @@ class PolicyNetwork(nn.Module):
         """
         if self.slices["form"] != slice(0, 0):
             raise ValueError("a network of padded observations cannot be written: weights files are of one variant")
-        return Network(
+        return PolicyWeights(
             {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
         )
 
@@ -136,21 +136,21 @@ class ValueNetwork(nn.Module):
         width: units of the first hidden layer of the trunk; the second has half as many.
     """
 
-    def __init__(self, layout: Layout, set_width: int, width: int) -> None:
+    def __init__(self, layout: FeatureLayout, set_width: int, width: int) -> None:
         super().__init__()
         self.layout = layout
-        self.sets = nn.ModuleList(
+        self.set_encoders = nn.ModuleList(
             nn.Sequential(nn.Linear(numbers, set_width), nn.ReLU(), nn.Linear(set_width, set_width), nn.ReLU())
             for _, numbers in layout.sets
         )
-        self.whole = nn.Sequential(
-            nn.Linear(len(layout.sets) * set_width + layout.whole, width),
+        self.trunk = nn.Sequential(
+            nn.Linear(len(layout.sets) * set_width + layout.context, width),
             nn.ReLU(),
             nn.Linear(width, width // 2),
             nn.ReLU(),
             nn.Linear(width // 2, SEATS + 1),
         )
-        for parameter in self.whole[-1].parameters():
+        for parameter in self.trunk[-1].parameters():
             nn.init.zeros_(parameter[SEATS:])
 
     def forward(self, features: Tensor) -> Tensor:
@@ -159,13 +159,13 @@ class ValueNetwork(nn.Module):
         Values are of the seats from the mover on.
         """
         sizes = [most * numbers for most, numbers in self.layout.sets]
-        *sets, whole = features.split([*sizes, self.layout.whole], dim=-1)
+        *sets, context = features.split([*sizes, self.layout.context], dim=-1)
         encoded = []
-        for elements, shape, encoder in zip(sets, self.layout.sets, self.sets, strict=True):
+        for elements, shape, encoder in zip(sets, self.layout.sets, self.set_encoders, strict=True):
             elements = elements.unflatten(-1, shape)
             present = elements[..., None, :, 0]
             encoded.append((present @ encoder(elements))[..., 0, :])
-        output: Tensor = VALUE_SCALE * self.whole(torch.cat([*encoded, whole], dim=-1))
+        output: Tensor = VALUE_SCALE * self.trunk(torch.cat([*encoded, context], dim=-1))
         return output
 
     def weights(self) -> dict[str, Floats]:
