@@ -2,13 +2,13 @@
 
 >>> from quincunx_env import quincunx_v0
 >>> from quincunx_env.registry import make_rules
->>> def look(deals, actions, seat):
+>>> def observe(deals, actions, seat):
 ...     env = quincunx_v0.raw_env(num_players=3)
 ...     env.reset(options={"deal": list(deals)})
 ...     for action in actions:
 ...         env.step(action)
 ...     return env.observe(f"player_{seat}")
->>> assert_no_leak(look, make_rules("quincunx", num_players=3)) > 0
+>>> assert_no_leak(observe, make_rules("quincunx", num_players=3)) > 0
 True
 """
 
@@ -23,12 +23,12 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 
 Deals = tuple[BaseDeal, ...]
-Look = Callable[[Deals, list[int], int], Any]
+Observe = Callable[[Deals, list[int], int], Any]
 """Plays these actions from the deals of a game, one for each round, and returns what this seat then observes: arrays,
 or dictionaries and sequences of them. The actions are those of the engines, `quincunx_env.core.game.BaseGame.step`."""
 
 
-def assert_no_leak(look: Look, rules: BaseRules, *, games: int = 1, seed: int = 0, twins: int = 2) -> int:
+def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: int = 0, permutations: int = 2) -> int:
     """Make sure that permuting everything a seat cannot see changes no byte of what it observes.
 
     Random games are stopped at every third decision; then every seat looks at the game and at others that differ from
@@ -36,11 +36,11 @@ def assert_no_leak(look: Look, rules: BaseRules, *, games: int = 1, seed: int = 
     dealt anew.
 
     Args:
-        look: how your environment is played and looked at.
+        observe: how your environment is played and looked at.
         rules: which game.
         games: how many random games.
         seed: of the games and of what is permuted.
-        twins: how many others each game is compared with.
+        permutations: how many others each game is compared with.
 
     Returns:
         How many observations have been compared with that of the true game.
@@ -55,9 +55,9 @@ def assert_no_leak(look: Look, rules: BaseRules, *, games: int = 1, seed: int = 
         mask, actions = make_observer(rules).mask, list[int]()
         while not game.over:
             for seat in range(rules.num_players) if len(actions) % 3 == number % 3 else ():
-                truth = look(game.deals, actions, seat)
-                for _ in range(twins):
-                    other = look(hide(game, seat, rng), actions, seat)
+                truth = observe(game.deals, actions, seat)
+                for _ in range(permutations):
+                    other = observe(permute_hidden(game, seat, rng), actions, seat)
                     for where in _differences(truth, other):
                         raise AssertionError(f"seat {seat} sees what it cannot know in {where} after {actions}")
                     compared += 1
@@ -66,7 +66,7 @@ def assert_no_leak(look: Look, rules: BaseRules, *, games: int = 1, seed: int = 
     return compared
 
 
-def hide(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator) -> Deals:
+def permute_hidden(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator) -> Deals:
     """Other deals that a seat could not tell from those of a game in progress.
 
     The cards that it cannot see change places with each other, and later rounds are dealt anew. The actions so far are

@@ -110,7 +110,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         """Look up what follows from the rules alone, such as tables."""
 
     @abstractmethod
-    def _set_up(self, rows: Ints) -> None:
+    def _begin_round(self, rows: Ints) -> None:
         """Begin the current round of these rows."""
 
     @abstractmethod
@@ -169,7 +169,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self.decks[rows] = decks
         self.totals[rows] = 0
         self.round[rows] = 0
-        self._set_up(rows)
+        self._begin_round(rows)
 
     def _seeds(self, seed: int | Sequence[int] | Ints | None, rows: Ints) -> Ints:
         """The seed of each of these rows."""
@@ -279,7 +279,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self.over[rows[~more]] = True
         if more.any():
             self.round[rows[more]] += 1
-            self._set_up(rows[more])
+            self._begin_round(rows[more])
 
     # --- State -------------------------------------------------------------------------------------------------------
 

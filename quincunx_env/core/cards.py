@@ -6,7 +6,7 @@ EMPTY = -1
 """What an empty cell holds in place of a card id."""
 
 
-class Names:
+class CardNames:
     """The written names of a pack's cards.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.cards import Names
+from quincunx_env.core.cards import CardNames
 from quincunx_env.core.rules import BaseRules
 
 Domain = Literal["play", "validation", "benchmark"]
@@ -36,8 +36,8 @@ class BaseDeal(ABC):
     A game's own class is a frozen dataclass that names the parts of its deal.
     """
 
-    NAMES: ClassVar[Names]
-    WRITTEN: ClassVar[str]
+    NAMES: ClassVar[CardNames]
+    FORMAT: ClassVar[str]
     """How such a deal is written, for error messages."""
 
     # --- What a game says --------------------------------------------------------------------------------------------
@@ -83,9 +83,9 @@ class BaseDeal(ABC):
             ValueError: if the text has not the parts of a deal, or something in it is not a card.
         """
         parts = tuple(tuple(map(cls.NAMES.parse_cards, part.split("/"))) for part in text.split("|"))
-        deal = cls.of_parts(*parts) if len(parts) == cls.WRITTEN.count("|") + 1 else None
+        deal = cls.of_parts(*parts) if len(parts) == cls.FORMAT.count("|") + 1 else None
         if deal is None or deal.parts != parts:
-            raise ValueError(f"a deal is written '{cls.WRITTEN}', got {text!r}")
+            raise ValueError(f"a deal is written '{cls.FORMAT}', got {text!r}")
         return deal
 
     def check(self, rules: BaseRules) -> None:
@@ -107,7 +107,7 @@ class BaseDeal(ABC):
         complaints = [f"{what}: {self.NAMES.print_cards(sorted(cards))}" for what, cards in wrong.items() if cards]
         needed, got = self.of_cards(rules, rules.deck)._sizes(), self._sizes()
         if got != needed:
-            complaints.append(f"{needed} cards ({self.WRITTEN}) are needed, got {got}")
+            complaints.append(f"{needed} cards ({self.FORMAT}) are needed, got {got}")
         if complaints:
             raise ValueError("this deal does not fit the rules; " + "; ".join(complaints))
 

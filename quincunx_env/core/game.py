@@ -80,7 +80,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         self.deals = deals
         self._derive()
         self.totals = [0] * rules.num_players
-        self._set_up(0)
+        self._begin_round(0)
 
     # --- What a game says --------------------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         """Set what is `DERIVED`."""
 
     @abstractmethod
-    def _set_up(self, round: int) -> None:
+    def _begin_round(self, round: int) -> None:
         """Begin a round: everything but `rules`, `deals` and `totals`."""
 
     @abstractmethod
@@ -132,7 +132,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     def _end_round(self) -> None:
         if self.round + 1 < len(self.deals):  # without a next deal, as in a replay, the end of a round can be looked at
-            self._set_up(self.round + 1)
+            self._begin_round(self.round + 1)
         else:
             self.over = True
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
-from quincunx_env.core.cards import EMPTY, Names
+from quincunx_env.core.cards import EMPTY, CardNames
 from quincunx_env.core.game import BaseGame, IllegalAction
 
 AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
@@ -13,7 +13,7 @@ AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
 class BaseNotation(ABC, Generic[AnyGame]):
     """How a game is written. It has no state: there is one of each game, in `quincunx_env.registry`."""
 
-    NAMES: ClassVar[Names]
+    NAMES: ClassVar[CardNames]
 
     # --- What a game says --------------------------------------------------------------------------------------------
 
@@ -30,23 +30,23 @@ class BaseNotation(ABC, Generic[AnyGame]):
         """
 
     @abstractmethod
-    def play(self, rules: Any, card: int, cell: int) -> int:
+    def encode_play(self, rules: Any, card: int, cell: int) -> int:
         """The action that plays a card into a cell."""
 
     @abstractmethod
-    def place(self, game: AnyGame, action: int) -> tuple[int, int]:
+    def decode_play(self, game: AnyGame, action: int) -> tuple[int, int]:
         """Card and cell of a play, or of the play whose points an announcement tells."""
 
     @abstractmethod
-    def plays(self, game: AnyGame) -> Iterable[int]:
+    def legal_plays(self, game: AnyGame) -> Iterable[int]:
         """The legal plays of the seat to move, ascending; announcements are none."""
 
     @abstractmethod
-    def legal(self, game: AnyGame) -> str:
+    def describe_legal(self, game: AnyGame) -> str:
         """What the seat to move may do, in a few words."""
 
     @abstractmethod
-    def state(self, game: AnyGame) -> dict[str, Any]:
+    def public_state(self, game: AnyGame) -> dict[str, Any]:
         """What everybody knows of a position in this game and not in others, as plain data; the board among it."""
 
     # --- The same for all --------------------------------------------------------------------------------------------
@@ -60,10 +60,10 @@ class BaseNotation(ABC, Generic[AnyGame]):
         try:
             action = self.read_action(game.rules, text)
         except ValueError as error:
-            raise IllegalAction(f"{error}; {self.legal(game)}") from None
+            raise IllegalAction(f"{error}; {self.describe_legal(game)}") from None
         game.copy().step(action)  # knows what is wrong with it
         return action
 
-    def names(self, cards: Iterable[int]) -> list[str | None]:
+    def card_names(self, cards: Iterable[int]) -> list[str | None]:
         """Cards by their names, None where none lies."""
         return [None if card == EMPTY else self.NAMES.card_name(card) for card in cards]

@@ -125,7 +125,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         """
 
     @abstractmethod
-    def deck(
+    def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
         """Decks of the present round, int8 [n, cards dealt], that could have led to an observation.

@@ -56,7 +56,7 @@ def resample(
     decks = rng.permuted(np.broadcast_to(np.array(rules.deck, np.int8), (n, rules.num_rounds, len(rules.deck))), axis=2)
     decks = decks[:, :, : rules.num_dealt].copy()
     hands = [hands[offset] for offset in offsets]
-    decks[:, round] = own.deck(pieces, hands, stock)
+    decks[:, round] = own.possible_decks(pieces, hands, stock)
     scores, totals = (
         [counts[f"{kind}_{offset}"] for offset in offsets]
         for kind in ("score", "total" if rules.num_rounds > 1 else "score")

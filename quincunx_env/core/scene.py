@@ -67,11 +67,11 @@ class Seat(NamedTuple):
     name: str
     score: int
     """Points in the whole game so far."""
-    held: int
+    hand_size: int
     """How many cards it holds."""
     cards: tuple[int, ...] | None
     """Their ids; None if the seat that looks may not see them."""
-    moves: bool
+    to_move: bool
     """Whether it is to move."""
     won: bool = False
 
@@ -111,7 +111,7 @@ class Scene:
     rows: range
     columns: range
     """The part of the grid that is shown."""
-    room: int
+    max_side: int
     """Rows and columns that the grid may come to show; a picture keeps room for so many."""
     board: Mapping[int, int]
     """Card ids by cell; other cells are empty."""
@@ -145,8 +145,8 @@ class Scene:
         lines = ["     " + "".join(f"{column:<{width}}" for column in self.columns)]
         lines += [f"{row:>3} " + self._row(row, width, colour) for row in self.rows]
         for seat in self.seats:
-            hand = f"{seat.held} cards" if seat.cards is None else " ".join(self._names(seat.cards, colour))
-            lines.append(f"{'>' if seat.moves else ' '} {seat.name}: {seat.score:>4} points, hand: {hand}")
+            hand = f"{seat.hand_size} cards" if seat.cards is None else " ".join(self._names(seat.cards, colour))
+            lines.append(f"{'>' if seat.to_move else ' '} {seat.name}: {seat.score:>4} points, hand: {hand}")
         if self.pile is not None:
             lines.append(f"  pile: {self.pile} cards")
         if self.last:

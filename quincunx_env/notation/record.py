@@ -113,27 +113,6 @@ class Record:
         for number, action in enumerate(self.actions, 1):
             _apply_action(game, number, action)
 
-    @classmethod
-    def from_game(
-        cls, game: Game, actions: Sequence[int], seats: Sequence[str] = (), seeded: Seeded | None = None
-    ) -> Self:
-        """The record of a game in progress, or over.
-
-        Args:
-            game: as it stands.
-            actions: all of its actions; a game does not keep them.
-            seats: who played.
-            seeded: where its deals come from; without it the record has the deals themselves.
-
-        Raises:
-            RecordError: if these actions do not lead from these deals to this game.
-        """
-        record = cls(game.rules, seeded or game.deals, tuple(actions), tuple(seats))
-        end = record.game()
-        if end.deals != game.deals or end.__getstate__() != game.__getstate__():
-            raise RecordError("these actions do not lead to this game")
-        return record
-
     # --- Replay ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -234,7 +213,7 @@ def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
         return apply_action(game, number, action)
     except IllegalAction as error:
         said = print_action(game, action) if 0 <= action < game.rules.num_actions else action
-        legal = spec_of(game.rules).notation.legal(game)
+        legal = spec_of(game.rules).notation.describe_legal(game)
         raise RecordError(f"play {number}, {said}, breaks the rules: {error}; {legal}") from error
 
 
@@ -368,7 +347,7 @@ def _read_turn(line: _Line, game: Game, number: int) -> int:
     try:
         action = notation.read_action(game.rules, told[1])
     except ValueError as error:
-        raise line.wrong(f"play {number} is illegible: {error}; {notation.legal(game)}") from error
+        raise line.wrong(f"play {number} is illegible: {error}; {notation.describe_legal(game)}") from error
     try:
         turn = _apply_action(game, number, action)
     except RecordError as error:

@@ -60,7 +60,7 @@ def play_score(game: Game, action: int) -> PlayScore | None:
         action: of the engine; legal.
     """
     spec = spec_of(game.rules)
-    return _play_score(spec.candidate(game, *spec.notation.place(game, action)))
+    return _play_score(spec.candidate(game, *spec.notation.decode_play(game, action)))
 
 
 def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
@@ -74,8 +74,8 @@ def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
     spec = spec_of(game.rules)
     lines = [spec.ansi(game, seat)]
     if legal and seat in (None, game.mover):
-        lines.append(f"  {spec.notation.legal(game)}")
-        for play in spec.notation.plays(game):
+        lines.append(f"  {spec.notation.describe_legal(game)}")
+        for play in spec.notation.legal_plays(game):
             scores = play_score(game, play)
             lines.append(f"    {print_action(game, play)}" + ("" if scores is None else f": {scores}"))
     return "\n".join(lines)
@@ -131,15 +131,15 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
         "totals": [*game.totals],
         "scores": [*game.scores],
         "hand_sizes": [len(game.hand(player)) for player in seats],
-        "hands": [notation.names(game.hand(player)) if seat in (None, player) else None for player in seats],
-        "last": last and _action(game, notation.play(rules, last.card, last.cell), _play_score(last)),
+        "hands": [notation.card_names(game.hand(player)) if seat in (None, player) else None for player in seats],
+        "last": last and _action(game, notation.encode_play(rules, last.card, last.cell), _play_score(last)),
         "legal": None,
-        **notation.state(game),
+        **notation.public_state(game),
     }
     if last:
         told["last"]["seat"] = (game.first + game.ply - 1) % rules.num_players
     if legal:
-        told["legal"] = [_action(game, play, play_score(game, play)) for play in notation.plays(game) if moves]
+        told["legal"] = [_action(game, play, play_score(game, play)) for play in notation.legal_plays(game) if moves]
     return told
 
 

@@ -230,7 +230,7 @@ class Session:
         game = self.game
         plays = [
             Candidate(play, print_action(game, play), play_score(game, play))
-            for play in spec_of(self.rules).notation.plays(game)
+            for play in spec_of(self.rules).notation.legal_plays(game)
         ]
         return sorted(plays, key=lambda play: play.score is not None and (-play.score.points, -play.score.draws))
 

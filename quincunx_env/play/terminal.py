@@ -230,7 +230,7 @@ def _seats(scene: Scene, names: Sequence[str]) -> Text:
     text = Text.assemble((scene.title, "bold"))
     for number, seat in enumerate(scene.seats):
         name = f" {names[number]}" if names else ""
-        text.append(f"\n{'>' if seat.moves else ' '} {seat.name}{name}: {seat.score} points, {seat.held} cards")
+        text.append(f"\n{'>' if seat.to_move else ' '} {seat.name}{name}: {seat.score} points, {seat.hand_size} cards")
         if seat.cards and number != scene.shown:
             text.append("\n   ")
             for card in seat.cards:
@@ -397,7 +397,7 @@ class Play(Table):
         self.query_one("#log", Static).update("\n".join(lines))
         if action is not None:
             notation = spec_of(self.session.rules).notation
-            self.query_one(Hand).chosen, self.query_one(Board).cursor = notation.place(self.session.game, action)
+            self.query_one(Hand).chosen, self.query_one(Board).cursor = notation.decode_play(self.session.game, action)
         self._show_values()
 
     # --- Actions -----------------------------------------------------------------------------------------------------
@@ -440,7 +440,7 @@ class Play(Table):
         """Play the chosen card into the chosen cell."""
         card, cell = self.query_one(Hand).chosen, self.query_one(Board).cursor
         if self.session.person_to_move and card is not None and cell is not None:
-            self._apply_action(spec_of(self.session.rules).notation.play(self.session.rules, card, cell))
+            self._apply_action(spec_of(self.session.rules).notation.encode_play(self.session.rules, card, cell))
 
     def action_hint(self) -> None:
         """Ask the adviser."""

@@ -321,7 +321,7 @@ class Table(Frame):
 
     def _play(self, card: int, cell: int) -> None:
         rules = self.session.rules
-        self._apply_action(spec_of(rules).notation.play(rules, card, cell))
+        self._apply_action(spec_of(rules).notation.encode_play(rules, card, cell))
 
     def _announce(self) -> None:
         self._take_text(f"announce {self.announced}")
@@ -399,7 +399,7 @@ class Table(Frame):
             return
         scores = play_score(game, action)
         self.message = f"hint: {written}" + ("" if scores is None else f": {scores}")
-        self.card, self.cell = spec_of(game.rules).notation.place(game, action)
+        self.card, self.cell = spec_of(game.rules).notation.decode_play(game, action)
 
     # --- What is shown -----------------------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
 
-    def _set_up(self, rows: Ints) -> None:
+    def _begin_round(self, rows: Ints) -> None:
         """Begin the current round of these rows."""
         rules, tables = self.rules, self._tables
         cards = self.decks[rows, self.round[rows]]

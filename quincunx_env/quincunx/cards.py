@@ -9,7 +9,7 @@ order), 36-39 the Pawns, 40 the Excuse.
 
 from typing import NamedTuple
 
-from quincunx_env.core.cards import Names
+from quincunx_env.core.cards import CardNames
 
 SUITS = "MSVLYK"
 """Moons, Suns, Waves, Leaves, Wyrms, Knots, in the order of the rules."""
@@ -59,7 +59,7 @@ BASIC_DECK = range(36)
 PAWNS = range(36, 40)
 EXCUSE = 40
 
-NAMES = Names(
+NAMES = CardNames(
     [card.name for card in CARDS],
     f"write the rank (A, 2-9, P, C), then its suits in the order {SUITS}, as in AM, 2MK, CM, PVLY, or X for the Excuse",
 )

@@ -17,7 +17,7 @@ class Deal(BaseDeal):
     """
 
     NAMES = NAMES
-    WRITTEN = "face-up cards | hand / hand ... | pile"
+    FORMAT = "face-up cards | hand / hand ... | pile"
 
     face_up: tuple[int, ...]
     """In reading order of their cells."""

@@ -71,7 +71,7 @@ class Game(BaseGame[Rules, Deal]):
         ``state`` holds ``drawn``, ``scores``, ``totals``, ``mover``, ``pending``, ``over`` and ``lost``.
         """
         game = cls(rules, deals)
-        game._set_up(round)
+        game._begin_round(round)
         for ply, (card, cell) in enumerate(plays, 1):
             game._lay(card, cell, ply)
         game.ply = len(plays)
@@ -82,7 +82,7 @@ class Game(BaseGame[Rules, Deal]):
 
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
 
-    def _set_up(self, round: int) -> None:
+    def _begin_round(self, round: int) -> None:
         rules, deal = self.rules, self.deals[round]
         self.round = round
         self.board = array("b", [EMPTY]) * (rules.num_cells + 1)
@@ -157,7 +157,7 @@ class Game(BaseGame[Rules, Deal]):
             or not self.hands[self.mover][card]
             or not self.legal[cell]
         ):
-            raise IllegalAction(self._complaint(card, cell))
+            raise IllegalAction(self._explain_illegal(card, cell))
         self.hands[self.mover][card] = 0
         if rules.simpleton:
             self.pending = Pending(card, cell)
@@ -189,7 +189,7 @@ class Game(BaseGame[Rules, Deal]):
         elif players == 1 and not any(hand):
             self.lost = self.over = True
 
-    def _complaint(self, card: int, cell: int) -> str:
+    def _explain_illegal(self, card: int, cell: int) -> str:
         """What is wrong with a play, and what would be right."""
         if self.over:
             return "the game is over: reset to play again"

@@ -45,23 +45,23 @@ class Notation(BaseNotation[Game]):
             raise ValueError(f"{play[1]} belongs to the extended deck, which these rules do not use")
         return card * rules.num_cells + rules.grid.cell((int(play[2]), int(play[3])))
 
-    def play(self, rules: Rules, card: int, cell: int) -> int:
-        """See `BaseNotation.play`."""
+    def encode_play(self, rules: Rules, card: int, cell: int) -> int:
+        """See `BaseNotation.encode_play`."""
         return card * rules.num_cells + cell
 
-    def place(self, game: Game, action: int) -> tuple[int, int]:
-        """See `BaseNotation.place`."""
+    def decode_play(self, game: Game, action: int) -> tuple[int, int]:
+        """See `BaseNotation.decode_play`."""
         if game.pending and action >= game.rules.num_plays_encoded:
             return game.pending
         return divmod(action, game.rules.num_cells)
 
-    def plays(self, game: Game) -> Iterable[int]:
-        """See `BaseNotation.plays`."""
+    def legal_plays(self, game: Game) -> Iterable[int]:
+        """See `BaseNotation.legal_plays`."""
         cells = game.legal_cells()
-        return (self.play(game.rules, card, cell) for card in game.legal_cards() for cell in cells)
+        return (self.encode_play(game.rules, card, cell) for card in game.legal_cards() for cell in cells)
 
-    def legal(self, game: Game) -> str:
-        """See `BaseNotation.legal`."""
+    def describe_legal(self, game: Game) -> str:
+        """See `BaseNotation.describe_legal`."""
         if game.over:
             return "the game is over"
         if game.pending:
@@ -69,14 +69,14 @@ class Notation(BaseNotation[Game]):
         cells = " ".join(str(game.rules.grid.place(cell)) for cell in game.legal_cells())
         return f"seat {game.mover} may play {print_cards(game.legal_cards())} at {cells}"
 
-    def state(self, game: Game) -> dict[str, Any]:
-        """See `BaseNotation.state`."""
+    def public_state(self, game: Game) -> dict[str, Any]:
+        """See `BaseNotation.public_state`."""
         rules, side = game.rules, game.rules.grid.side
         rows = [slice(start, start + side) for start in range(0, rules.num_cells, side)]
-        pending = game.pending and self.print_action(rules, self.play(rules, *game.pending))
+        pending = game.pending and self.print_action(rules, self.encode_play(rules, *game.pending))
         finished = game.over and rules.num_players == 1
         return {
-            "board": [self.names(game.board[row]) for row in rows],
+            "board": [self.card_names(game.board[row]) for row in rows],
             "order": [[ply if ply >= 0 else None for ply in game.order[row]] for row in rows],
             "pile": len(game.pile),
             "pending": pending and {"action": pending, "least": ANNOUNCE_MIN, "most": ANNOUNCE_MAX},

@@ -197,10 +197,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         seen = {*board.tolist(), *np.flatnonzero(pieces["hand"]).tolist(), *pending} - {EMPTY}
         return Hidden(seen, [counts[f"hand_size_{seat}"] for seat in range(1, rules.num_players)], counts["pile"])
 
-    def deck(
+    def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.deck`: the face-up cards, whatever is in no pile, then the pile."""
+        """See `BaseObserver.possible_decks`: the face-up cards, whatever is in no pile, then the pile."""
         up = pieces["board"][pieces["order"] == 0].tolist()
         decks = np.empty((len(stock), len(self.rules.deck)), np.int8)
         for deck, pile in zip(decks, stock.tolist(), strict=True):

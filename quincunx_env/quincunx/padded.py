@@ -123,11 +123,11 @@ class PaddedObserver(Observer):
         """See `BaseObserver.hidden`."""
         return self._narrow.hidden(self.to_unpadded(pieces)[1])
 
-    def deck(
+    def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.deck`."""
-        return self._narrow.deck(self.to_unpadded(pieces)[1], hands, stock)
+        """See `BaseObserver.possible_decks`."""
+        return self._narrow.possible_decks(self.to_unpadded(pieces)[1], hands, stock)
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
         """See `BaseObserver.public_state`."""

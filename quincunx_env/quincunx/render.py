@@ -35,9 +35,9 @@ def scene(game: Game, seat: int | None = None) -> Scene:
         Seat(
             name=f"seat {player}",
             score=game.totals[player],
-            held=sum(game.hands[player]),
+            hand_size=sum(game.hands[player]),
             cards=game.hand(player) if seat in (None, player) else None,
-            moves=player == game.mover and not game.over,
+            to_move=player == game.mover and not game.over,
             won=player in winners,
         )
         for player in range(rules.num_players)
@@ -52,7 +52,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
         side=grid.side,
         rows=rows,
         columns=columns,
-        room=OPEN_SPAN + 1 if rules.start == "open" else grid.side,
+        max_side=OPEN_SPAN + 1 if rules.start == "open" else grid.side,
         board={cell: game.board[cell] for cell in cells if game.board[cell] != EMPTY},
         legal=frozenset(cell for cell in cells if game.legal[cell]),
         face_down=False,

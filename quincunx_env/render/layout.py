@@ -89,12 +89,12 @@ def layout(scene: Scene, scale: float = 1.0) -> Layout:
         step = min(card * 1.1, (width - card) / max(count - 1, 1))
         return tuple(rect(x + index * step, y, card, height) for index in range(count))
 
-    gap = 26 // scene.room + 3
-    height = (_BOTTOM - _TOP - gap * (scene.room - 1)) / scene.room
+    gap = 26 // scene.max_side + 3
+    height = (_BOTTOM - _TOP - gap * (scene.max_side - 1)) / scene.max_side
     width = height * _ASPECT
     # A part of the grid lies in the middle of the room that is kept for it.
-    left = _LEFT + (scene.room - len(scene.columns)) * (width + gap) / 2
-    top = _TOP + (scene.room - len(scene.rows)) * (height + gap) / 2
+    left = _LEFT + (scene.max_side - len(scene.columns)) * (width + gap) / 2
+    top = _TOP + (scene.max_side - len(scene.rows)) * (height + gap) / 2
     cells = {
         row * scene.side + column: rect(left + across * (width + gap), top + down * (height + gap), width, height)
         for down, row in enumerate(scene.rows)
@@ -106,7 +106,7 @@ def layout(scene: Scene, scale: float = 1.0) -> Layout:
         large = len(scene.seats) == 1 or number == scene.seat
         tall = 40 if large else 46 + _SMALL
         seats.append(rect(_PANEL, y, _RIGHT - _PANEL, tall))
-        small.append(row(0 if large else seat.held, _PANEL + 14, y + 38, _RIGHT - _PANEL - 28, _SMALL))
+        small.append(row(0 if large else seat.hand_size, _PANEL + 14, y + 38, _RIGHT - _PANEL - 28, _SMALL))
         y += tall + 8
     cards = scene.seats[scene.shown].cards or ()
     room = (_RIGHT if scene.pile is None else _PILE - 24) - _LEFT

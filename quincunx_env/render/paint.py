@@ -226,7 +226,7 @@ class _Painter:
 
     def _grid(self, values: Mapping[int, float]) -> None:
         scene = self.scene
-        active = any(seat.moves for seat in scene.seats) and scene.pending is None
+        active = any(seat.to_move for seat in scene.seats) and scene.pending is None
         shown = {cell: value for cell, value in values.items() if cell not in scene.board and isfinite(value)}
         for cell, rect in self.where.cells.items():
             legal = active and cell in scene.legal
@@ -240,7 +240,7 @@ class _Painter:
                     self._around(rect, 2, 2, ACCENT)
             elif cell in scene.legal:
                 self._box(rect, 8, CELL, LINE, 1.2 if active else 0.6)
-            elif scene.room == scene.side:
+            elif scene.max_side == scene.side:
                 self._box(rect, 8, CELL)
         if scene.last:
             self._around(self.where.cells[scene.last.cell], 3, 3, ACCENT)
@@ -360,10 +360,10 @@ class _Painter:
 
     def _seat(self, number: int) -> None:
         scene, seat, rect = self.scene, self.scene.seats[number], self.where.seats[number]
-        self._box(rect, 8, BOX, ACCENT if seat.moves else None, 1.5)
+        self._box(rect, 8, BOX, ACCENT if seat.to_move else None, 1.5)
         line = rect.y + self.px(20)
-        width = self._write(seat.name, rect.x + self.px(14), line, 24, ACCENT if seat.moves else TEXT)
-        note = "won" if seat.won else "to move" if seat.moves else ""
+        width = self._write(seat.name, rect.x + self.px(14), line, 24, ACCENT if seat.to_move else TEXT)
+        note = "won" if seat.won else "to move" if seat.to_move else ""
         self._write(note, rect.x + self.px(26) + width, line, 20, QUIET)
         self._write(str(seat.score), rect.x + rect.width - self.px(14), line, 42, TEXT, 1.0)
         small = self.where.small[number]
@@ -402,7 +402,7 @@ class _Painter:
         line = self.px(555)
         self._write(f"hand of {seat.name}", self.px(48), line, 20, QUIET)
         self._write("  ·  ".join(scene.notes), self.px(1056), line, 22, TEXT, 1.0)
-        playable = seat.moves and scene.pending is None
+        playable = seat.to_move and scene.pending is None
         for held, rect in where.hand.items():
             lifted = rect._replace(y=rect.y - self.px(10)) if held == chosen else rect
             self._around(lifted, 1, 1, TABLE)

@@ -38,7 +38,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- 2.1 Set-up --------------------------------------------------------------------------------------------------
 
-    def _set_up(self, rows: Ints) -> None:
+    def _begin_round(self, rows: Ints) -> None:
         """Begin the current deal of these rows."""
         cards = self.decks[rows, self.round[rows]]
         board = np.full((len(rows), NUM_CELLS), EMPTY, np.int8)

@@ -8,7 +8,7 @@ Ids never move: ``13 * suit + rank``, suits in the order of `SUITS`, ranks from 
 
 from typing import NamedTuple
 
-from quincunx_env.core.cards import Names
+from quincunx_env.core.cards import CardNames
 
 RANKS = "A23456789TJQK"
 """The Ace is low, always."""
@@ -37,6 +37,8 @@ CARDS = tuple(
 )
 """Every card, indexed by its id."""
 
-NAMES = Names([card.name for card in CARDS], f"write the rank ({RANKS}), then the suit ({SUITS}), as in AS, TD or KH")
+NAMES = CardNames(
+    [card.name for card in CARDS], f"write the rank ({RANKS}), then the suit ({SUITS}), as in AS, TD or KH"
+)
 card_name, parse_card = NAMES.card_name, NAMES.parse_card
 print_cards, parse_cards = NAMES.print_cards, NAMES.parse_cards

@@ -18,7 +18,7 @@ class Deal(BaseDeal):
     """
 
     NAMES = NAMES
-    WRITTEN = "starter | hand / hand"
+    FORMAT = "starter | hand / hand"
 
     starter: int
     hands: Groups

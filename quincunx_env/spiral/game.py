@@ -45,7 +45,7 @@ class Game(BaseGame[Rules, Deal]):
         ``totals``, ``mover`` and ``over``.
         """
         game = cls(rules, deals)
-        game._set_up(round)
+        game._begin_round(round)
         for ply, card in enumerate(plays, 1):
             game.board[SPIRAL[ply]] = card
             for hand in game.hands:
@@ -57,7 +57,7 @@ class Game(BaseGame[Rules, Deal]):
 
     # --- 2.1 Set-up --------------------------------------------------------------------------------------------------
 
-    def _set_up(self, round: int) -> None:
+    def _begin_round(self, round: int) -> None:
         deal = self.deals[round]
         self.round = round
         self.board = array("b", [EMPTY]) * NUM_CELLS
@@ -94,7 +94,7 @@ class Game(BaseGame[Rules, Deal]):
             IllegalAction: if the rules do not allow it; nothing has changed then.
         """
         if self.over or not 0 <= action < self.rules.num_actions or not self.hands[self.mover][action]:
-            raise IllegalAction(self._complaint(action))
+            raise IllegalAction(self._explain_illegal(action))
         gains = [0, 0]
         if self.rules.scoring == "play":
             gains[self.mover] = self.score(action).points
@@ -110,7 +110,7 @@ class Game(BaseGame[Rules, Deal]):
             self._end_round()
         return gains
 
-    def _complaint(self, card: int) -> str:
+    def _explain_illegal(self, card: int) -> str:
         """What is wrong with a play, and what would be right."""
         if self.over:
             return "the game is over: reset to play again"
@@ -130,7 +130,7 @@ class Game(BaseGame[Rules, Deal]):
             IllegalAction: when the game is over.
         """
         if self.cell is None:
-            raise IllegalAction(self._complaint(card))
+            raise IllegalAction(self._explain_illegal(card))
         return scoring.score(self.board, self.cell, card, self.rules.fifteens)
 
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------

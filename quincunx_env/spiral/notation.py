@@ -22,27 +22,27 @@ class Notation(BaseNotation[Game]):
         """See `BaseNotation.read_action`."""
         return parse_card(text.strip())
 
-    def play(self, rules: Rules, card: int, cell: int) -> int:
-        """See `BaseNotation.play`."""
+    def encode_play(self, rules: Rules, card: int, cell: int) -> int:
+        """See `BaseNotation.encode_play`."""
         return card
 
-    def place(self, game: Game, action: int) -> tuple[int, int]:
-        """See `BaseNotation.place`."""
+    def decode_play(self, game: Game, action: int) -> tuple[int, int]:
+        """See `BaseNotation.decode_play`."""
         assert game.cell is not None
         return action, game.cell
 
-    def plays(self, game: Game) -> Iterable[int]:
-        """See `BaseNotation.plays`."""
+    def legal_plays(self, game: Game) -> Iterable[int]:
+        """See `BaseNotation.legal_plays`."""
         return game.legal_cards()
 
-    def legal(self, game: Game) -> str:
-        """See `BaseNotation.legal`."""
+    def describe_legal(self, game: Game) -> str:
+        """See `BaseNotation.describe_legal`."""
         return "the game is over" if game.over else f"seat {game.mover} may play {print_cards(game.legal_cards())}"
 
-    def state(self, game: Game) -> dict[str, Any]:
-        """See `BaseNotation.state`."""
+    def public_state(self, game: Game) -> dict[str, Any]:
+        """See `BaseNotation.public_state`."""
         return {
-            "board": [self.names(game.board[cell] for cell in row) for row in ROWS],
+            "board": [self.card_names(game.board[cell] for cell in row) for row in ROWS],
             "dealer": game.dealer,
             "next": None if game.cell is None else [*divmod(game.cell, SIDE)],
         }

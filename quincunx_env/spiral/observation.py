@@ -123,10 +123,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         theirs = HAND - (counts["ply"] + counts["first"]) // 2
         return Hidden(seen, [theirs], len(CARDS) - self.rules.num_dealt)
 
-    def deck(
+    def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.deck`: the starter, and for each seat what it holds and what it has played."""
+        """See `BaseObserver.possible_decks`: the starter, and for each seat what it holds and what it has played."""
         counts = self.named_counts(pieces)
         along = pieces["board"][list(SPIRAL)].astype(np.int8)
         began = counts.get("round", 0) % 2

@@ -29,9 +29,9 @@ def scene(game: Game, seat: int | None = None) -> Scene:
         Seat(
             name=f"seat {player} ({'dealer' if player == game.dealer else 'non-dealer'})",
             score=game.totals[player],
-            held=sum(game.hands[player]),
+            hand_size=sum(game.hands[player]),
             cards=game.hand(player) if seat in (None, player) else None,
-            moves=player == game.mover and not game.over,
+            to_move=player == game.mover and not game.over,
             won=game.decided and player in game.winners,
         )
         for player in range(2)
@@ -42,7 +42,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
         side=SIDE,
         rows=range(SIDE),
         columns=range(SIDE),
-        room=SIDE,
+        max_side=SIDE,
         board={cell: card for cell, card in enumerate(game.board) if card != EMPTY},
         legal=frozenset() if game.cell is None else frozenset({game.cell}),
         face_down=True,

@@ -23,7 +23,7 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
-from quincunx_env.testing import hide
+from quincunx_env.testing import permute_hidden
 from tests.variants import VARIANTS
 
 TINY: dict[str, Any] = {
@@ -113,7 +113,7 @@ def disagreements(policy_for: Callable[[Any], Policy], rules: BaseRules, seed: i
     while not game.over:
         if len(actions) % 5 == seed % 5:
             truth = batch_of(game, game.deals, actions)
-            twin = batch_of(game, hide(game, game.mover, rng), actions)
+            twin = batch_of(game, permute_hidden(game, game.mover, rng), actions)
             different += ask(policy_for(truth), rules, truth) != ask(policy_for(twin), rules, twin)
         actions.append(int(rng.choice(np.flatnonzero(observer.mask(game)))))
         game.step(actions[-1])

@@ -18,7 +18,7 @@ from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import make_observer, spec_of
-from quincunx_env.testing import Deals, Look, assert_no_leak, hide
+from quincunx_env.testing import Deals, Observe, assert_no_leak, permute_hidden
 from tests.variants import EVERY_GAME, new_batch, new_game, random_action
 
 SEED = 700
@@ -36,7 +36,7 @@ def replayed(rules: BaseRules, deals: Deals, actions: list[int]) -> Any:
 
 # --- Doors -----------------------------------------------------------------------------------------------------------
 
-Door = Callable[[Any, bool], Look]
+Door = Callable[[Any, bool], Observe]
 """Makes a look through a door by these rules, in the fixed layout or not."""
 
 
@@ -55,7 +55,7 @@ def numbered(rules: BaseRules, padded: bool) -> Callable[[list[int]], list[int]]
     return lambda actions: [numbers[action] for action in actions]
 
 
-def plain_game(rules: BaseRules, padded: bool) -> Look:
+def plain_game(rules: BaseRules, padded: bool) -> Observe:
     observer = make_observer(rules, preview=True, padded=padded)
 
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
@@ -66,7 +66,7 @@ def plain_game(rules: BaseRules, padded: bool) -> Look:
     return look
 
 
-def batch_engine(rules: BaseRules, padded: bool) -> Look:
+def batch_engine(rules: BaseRules, padded: bool) -> Observe:
     observer = make_observer(rules, preview=True, padded=padded)
 
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
@@ -80,7 +80,7 @@ def batch_engine(rules: BaseRules, padded: bool) -> Look:
     return look
 
 
-def pettingzoo_aec(rules: BaseRules, padded: bool) -> Look:
+def pettingzoo_aec(rules: BaseRules, padded: bool) -> Observe:
     make = spiral_v0.raw_env if isinstance(rules, spiral.Rules) else quincunx_v0.raw_env
     number = numbered(rules, padded)
 
@@ -99,7 +99,7 @@ def pettingzoo_aec(rules: BaseRules, padded: bool) -> Look:
     return look
 
 
-def batched(rules: BaseRules, padded: bool) -> Look:
+def batched(rules: BaseRules, padded: bool) -> Observe:
     name = "spiral" if isinstance(rules, spiral.Rules) else "quincunx"
     games = BatchedGames(2, name, observation="pieces", **options_of(rules, padded))
     number = numbered(rules, padded)
@@ -113,7 +113,7 @@ def batched(rules: BaseRules, padded: bool) -> Look:
     return look
 
 
-def learner(rules: BaseRules, padded: bool) -> Look:
+def learner(rules: BaseRules, padded: bool) -> Observe:
     name = "spiral" if isinstance(rules, spiral.Rules) else "quincunx"
     number = numbered(rules, padded)
 
@@ -138,7 +138,7 @@ def learner(rules: BaseRules, padded: bool) -> Look:
     return look
 
 
-def solitaire_env(rules: BaseRules, padded: bool) -> Look:
+def solitaire_env(rules: BaseRules, padded: bool) -> Observe:
     env, number = SolitaireEnv(**options_of(rules, padded)), numbered(rules, padded)
 
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
@@ -150,7 +150,7 @@ def solitaire_env(rules: BaseRules, padded: bool) -> Look:
     return look
 
 
-def solitaire_vector_env(rules: BaseRules, padded: bool) -> Look:
+def solitaire_vector_env(rules: BaseRules, padded: bool) -> Observe:
     env, number = SolitaireVectorEnv(2, **options_of(rules, padded)), numbered(rules, padded)
 
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
@@ -166,7 +166,7 @@ ALONE: list[Door] = [plain_game, batch_engine, solitaire_env, solitaire_vector_e
 TOGETHER: list[Door] = [plain_game, batch_engine, pettingzoo_aec, batched, learner]
 
 
-def at(moments: set[int], look: Look) -> Look:
+def at(moments: set[int], look: Observe) -> Observe:
     """The same after so many actions only, since to get there takes time: at other moments there is nothing to see."""
     return lambda deals, actions, seat: look(deals, actions, seat) if len(actions) in moments else None
 
@@ -180,7 +180,7 @@ def length(rules: Any) -> int:
 @every_game
 def test_a_game_shows_no_seat_what_it_cannot_see(rules: BaseRules) -> None:
     """All along a game, as pieces, flat and as text."""
-    compared = assert_no_leak(plain_game(rules, False), rules, seed=SEED, twins=1)
+    compared = assert_no_leak(plain_game(rules, False), rules, seed=SEED, permutations=1)
     assert compared == pytest.approx(length(rules) / 3 * rules.num_players, abs=rules.num_players)
 
 
@@ -191,10 +191,10 @@ def test_no_door_shows_what_a_seat_cannot_see(number: int, rules: BaseRules) -> 
     for padded in (False, True) if spec_of(rules).PaddedObserver else (False,):
         looks = {door: door(rules, padded) for door in (ALONE if rules.num_players == 1 else TOGETHER)}
 
-        def look(deals: Deals, actions: list[int], seat: int, looks: dict[Door, Look] = looks) -> Any:
+        def look(deals: Deals, actions: list[int], seat: int, looks: dict[Door, Observe] = looks) -> Any:
             return {door.__name__: look(deals, actions, seat) for door, look in looks.items()}
 
-        assert_no_leak(at({later} if padded else {0, later}, look), rules, seed=SEED, twins=1)
+        assert_no_leak(at({later} if padded else {0, later}, look), rules, seed=SEED, permutations=1)
 
 
 # --- The helper ------------------------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ def test_games_seeds_and_twins_are_what_was_asked_for() -> None:
     assert (compared, len(seen)) == (8 * 2 * 2, 8 * 2 * 3)
     assert {len(actions) for _, actions, _ in seen} == set(range(0, 24, 3))
     assert looks() == (compared, seen)
-    assert looks(twins=1)[0] == compared // 2
+    assert looks(permutations=1)[0] == compared // 2
     twice, more = looks(games=3)
     assert (twice, more[: len(seen)]) == (3 * compared, seen)
     assert {len(actions) for _, actions, _ in more} == set(range(24)), "other games are stopped elsewhere"
@@ -322,7 +322,7 @@ def test_hidden_cards_change_places_and_nothing_else_does(rules: Any) -> None:
     cards_of_pack, actions, stride = {*rules.deck}, list[int](), 1 + length(rules) // 6
     while not game.over:
         for seat in range(rules.num_players) if len(actions) % stride == 0 else ():
-            others = [hide(game, seat, rng) for _ in range(4)]
+            others = [permute_hidden(game, seat, rng) for _ in range(4)]
             twins = [replayed(rules, deals, actions) for deals in others]
             unseen = cards_of_pack - {*game.hand(seat), *game.board}
             unseen -= {game.pending.card} if getattr(game, "pending", None) else set()

@@ -81,7 +81,7 @@ def test_no_leak(rules: BaseRules) -> None:
         legal = len(actions) % 9 == 0
         return to_text(game, seat, legal), json.dumps(to_json(game, seat, legal))
 
-    assert assert_no_leak(look, rules, twins=1) > 0
+    assert assert_no_leak(look, rules, permutations=1) > 0
 
 
 def test_everybody_is_shown_on_request_but_not_the_pile() -> None:

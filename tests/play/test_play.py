@@ -380,7 +380,7 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         assert scene.last is not None
         assert scene.last.title.startswith(f"seat {turn.seat} played")
         assert [seat.score for seat in scene.seats] == totals
-        assert not any(seat.moves for seat in scene.seats)
+        assert not any(seat.to_move for seat in scene.seats)
         assert [seat.won for seat in scene.seats] == [last and total == max(totals) for total in totals]
         assert any(note.startswith("over") for note in scene.notes) == last
         assert scene.notes[0].endswith(f"{round + 1} of {rules.num_rounds}")
