@@ -1,15 +1,15 @@
-"""Quincunx for two to four players, for PettingZoo: ``from quincunx_env import quincunx_v0``.
+"""Quincunx for two to four players as a PettingZoo environment: ``from quincunx_env import quincunx_v0``.
 
-`CardGameAEC` tells of agents, mask, observation, rewards and end, which both games have in common.
+`quincunx_env.envs.aec.CardGameAEC` documents agents, observations, masks, rewards and infos, which both games share.
 
 ## Description
-Players in turn lay a card on a common 5x5 grid, score what it makes with its neighbours and draw what it earns; cards
-left in hand cost points at the end of the round. RULES.md tells the rules (Part 1); the game is by Chris DeLeo, the
-Decktet by P.D. Magnus.
+Players take turns to lay a card on a common 5x5 grid, score points for what it makes with its neighbours and draw the
+cards it earns; cards left in hand cost points at the end of the round. RULES.md has the complete rules (Part 1); the
+game is by Chris DeLeo, the Decktet by P.D. Magnus.
 
-## Actions
-``Discrete``: ``card * cells + cell``. With Simpleton a turn has two decisions of the same player: the play, then
-``cards * cells + announcement + 64``.
+## Action Space
+``Discrete``: action = ``card * cells + cell``. With Simpleton a turn consists of two decisions of the same player: the
+play, then the announcement of its points, ``cards * cells + announcement + 64``.
 
 ## Version History
 v0: first release.
@@ -17,41 +17,32 @@ v0: first release.
 
 from typing import Any
 
-from quincunx_env.envs.aec import CardGameAEC, Ordered
-from quincunx_env.quincunx.rules import Start, multiplayer_rules
+from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, make_aec
+from quincunx_env.envs.options import options_of, takes_options
+from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 
 __all__ = ["env", "raw_env"]
 
+_OPTIONS = (*options_of(Rules, without=["edge_contact"], num_players=2), *OPTIONS)
 
-def raw_env(
-    *,
-    num_players: int = 2,
-    start: Start = "corners",
-    excuse: bool = False,
-    pawns: bool = False,
-    flush: bool = False,
-    simpleton: bool = False,
-    match: bool = False,
-    **options: Any,
-) -> CardGameAEC:
-    """The bare environment.
+
+@takes_options(*_OPTIONS)
+def raw_env(**options: Any) -> CardGameAEC:
+    """Make the environment without wrappers.
 
     Args:
-        num_players: 2 to 4.
-        start: ``"corners"`` or ``"open"``.
-        excuse: add the Excuse to the deck.
-        pawns: add the four Pawns to the deck.
-        flush: play with the flush bonus.
-        simpleton: play with announcements.
-        match: as many rounds as players; one round otherwise.
-        options: those of `CardGameAEC` from ``reward`` on.
+        options: those of `Rules` and `CardGameAEC`, as the signature lists them.
     """
-    rules = multiplayer_rules(
-        num_players, start=start, excuse=excuse, pawns=pawns, flush=flush, simpleton=simpleton, match=match
-    )
-    return CardGameAEC("quincunx_v0", rules, **options)
+    return make_aec("quincunx_v0", multiplayer_rules, options)
 
 
+@takes_options(*_OPTIONS)
 def env(**options: Any) -> Ordered:
-    """`raw_env` with PettingZoo's check of the order of calls; illegal actions are its own errors."""
+    """Make the environment with PettingZoo's check of the order of calls.
+
+    PettingZoo's wrapper for illegal actions is left out: they raise `IllegalAction`, or do what ``illegal`` says.
+
+    Args:
+        options: those of `raw_env`.
+    """
     return Ordered(raw_env(**options))

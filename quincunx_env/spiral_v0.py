@@ -1,45 +1,47 @@
-"""The spiral game for two players, for PettingZoo: ``from quincunx_env import spiral_v0``.
+"""The spiral game for two players as a PettingZoo environment: ``from quincunx_env import spiral_v0``.
 
-`CardGameAEC` tells of agents, mask, observation, rewards and end, which both games have in common.
+`quincunx_env.envs.aec.CardGameAEC` documents agents, observations, masks, rewards and infos, which both games share.
 
 ## Description
-Two players in turn lay a card on the next cell of a spiral through a 5x5 square. Its row and its column score kinds,
-runs and flushes, as you go or at the end. RULES.md tells the rules (Part 2); the game is by David Parlett.
+Two players take turns to lay a card on the next cell of a spiral through a 5x5 square. The row and the column of the
+cell score kinds, runs and flushes, after each play or at the end. RULES.md has the complete rules (Part 2); the game is
+by David Parlett.
 
-## Actions
+## Action Space
 ``Discrete(52)``: the card.
 
 ## Version History
 v0: first release.
 """
 
-from typing import Any, Literal
+from typing import Any
 
-from quincunx_env.envs.aec import CardGameAEC, Ordered
+from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, make_aec
+from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.spiral.rules import Rules
 
 __all__ = ["env", "raw_env"]
 
+_OPTIONS = (*options_of(Rules), *OPTIONS)
 
-def raw_env(
-    *,
-    scoring: Literal["play", "end"] = "play",
-    fifteens: bool = False,
-    deals: Literal[1, 2, 4] = 2,
-    **options: Any,
-) -> CardGameAEC:
-    """The bare environment.
+
+@takes_options(*_OPTIONS)
+def raw_env(**options: Any) -> CardGameAEC:
+    """Make the environment without wrappers.
 
     Args:
-        scoring: ``"play"``: every play scores at once; ``"end"``: the full square does, columns for the dealer, rows
-            for the non-dealer.
-        fifteens: sets of cards that add up to 15 score too.
-        deals: two or four make a game, dealing in turn; 1 is for training.
-        options: those of `CardGameAEC` from ``reward`` on.
+        options: those of `Rules` and `CardGameAEC`, as the signature lists them.
     """
-    return CardGameAEC("spiral_v0", Rules(scoring, fifteens, deals), **options)
+    return make_aec("spiral_v0", Rules, options)
 
 
+@takes_options(*_OPTIONS)
 def env(**options: Any) -> Ordered:
-    """`raw_env` with PettingZoo's check of the order of calls; illegal actions are its own errors."""
+    """Make the environment with PettingZoo's check of the order of calls.
+
+    PettingZoo's wrapper for illegal actions is left out: they raise `IllegalAction`, or do what ``illegal`` says.
+
+    Args:
+        options: those of `raw_env`.
+    """
     return Ordered(raw_env(**options))

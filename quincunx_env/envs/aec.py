@@ -1,5 +1,6 @@
-"""Games for several players as PettingZoo AEC environments."""
+"""Games for several players as a PettingZoo AEC environment."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from quincunx_env.core.observation import Mask
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import METADATA, DealSequence, Game, check_option
+from quincunx_env.envs.options import options_of
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.render import Frame, Renderer
 
@@ -22,42 +24,47 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     """A game for several players.
 
     ## Agents
-    ``player_0``, ``player_1`` ..., in the order of play. Player 0 begins the first round, player 1 the second (R15).
+    ``player_0``, ``player_1`` ..., in order of play. Player 0 begins the first round, player 1 the second (R15).
 
-    ## Mask
-    int8, 1 = legal, where ``mask_in`` says: in the observation, a dictionary with ``observation`` and ``action_mask``;
-    in ``infos[agent]["action_mask"]``; or both. It is all 0 for players who are not to move.
+    ## Observation Space
+    The flat vector of the game's observer, from the agent's seat: all that the agent may know, and nothing else. With
+    ``mask_in="obs"`` a dictionary of ``observation`` and ``action_mask``. ``observe(agent)`` works for every agent at
+    any time.
 
-    ## Observation
-    The flat vector of the game's observer, from the agent's seat: everything it may know, nothing else. ``observe``
-    works for every agent at any time.
+    ## Action Mask
+    int8, 1 = legal; all 0 for agents that are not to move. ``mask_in`` selects where it is: in the observation
+    (default), in ``infos[agent]["action_mask"]``, or both.
 
     ## Rewards
-    ``reward="margin"`` (default): points less the mean of the others', ``"points"``, or ``"outcome"`` at the end
-    (`quincunx_env.envs.rewards.REWARDS`).
+    ``reward="margin"`` (default): points minus the mean of the others' points; ``"points"``; or ``"outcome"``, at the
+    end of the game (`quincunx_env.envs.rewards.REWARDS`).
 
-    ## End
-    All agents terminate together. The last infos hold ``score`` (the total of the agent), and ``seed`` and ``game``,
-    which name the deals (-1 if handed in).
+    ## Starting State
+    ``reset(seed=s)`` starts the sequence of games of seed s; each reset without a seed deals the next game.
+    ``options={"deal": ...}`` plays a given deal, or the text of one; a game of several rounds takes a list of them.
 
-    ## Reset
-    ``seed`` begins the sequence of games of that seed; each reset without one goes on to the next game.
-    ``options={"deal": ...}`` plays a deal or the text of one; a game of several rounds takes a list of them.
+    ## Episode End
+    All agents terminate together, when the last round is over. No agent is truncated.
+
+    ## Information
+    ``action_mask``, if ``mask_in`` is ``"info"`` or ``"both"``. The last infos add ``score`` (the agent's total), and
+    ``seed`` and ``game``, which identify the deals (-1 if they were given).
 
     Args:
-        name: for ``metadata``.
-        rules: which game.
+        name: entry of ``metadata``.
+        rules: rules of the game.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
-        preview: observe what every legal play would bring.
-        padded: observations and actions have one layout under all rules of the game.
-        illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the episode.
-        illegal_reward: what the offender then gets; the others get 0.
+        preview: add the points and draws of every legal play to the observation.
+        padded: observations and actions have the same shape in all variants of the game.
+        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
+            game.
+        illegal_reward: reward of an agent whose illegal action ends the game; the others get 0.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need pygame.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012  as in AECEnv
+    metadata: dict[str, Any] = {  # noqa: RUF012  declared so in AECEnv
         "name": "card_game",
         **METADATA,
         "is_parallelizable": False,
@@ -106,11 +113,11 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             self._action_spaces[agent] = self.codec.action_space()
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The same object for an agent every time."""
+        """Return the observation space of an agent, always the same object."""
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The same object for an agent every time."""
+        """Return the action space of an agent, always the same object."""
         return self._action_spaces[agent]
 
     @property
@@ -118,22 +125,22 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         """The game in progress.
 
         Raises:
-            ResetNeeded: if there is none yet.
+            ResetNeeded: before the first reset.
         """
         if self._game is None:
             raise gymnasium.error.ResetNeeded("no game has been dealt yet: call reset() first")
         return self._game
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal a new game.
+        """Deal a game.
 
         Args:
-            seed: begins the sequence of games of this seed; without one the next game of the sequence is dealt.
-            options: ``{"deal": ...}`` hands in a deal or its text; a game of several rounds takes a list of them. Other
-                options are ignored.
+            seed: starts the sequence of games of this seed; None deals the next game of the sequence.
+            options: ``{"deal": ...}``: the deal to play, its text, or a list of one for each round. Other options are
+                ignored.
 
         Raises:
-            ValueError: for a seed or a deal that cannot be used; nothing has changed then.
+            ValueError: if the seed or a deal is invalid; nothing has changed then.
         """
         self._game = self._deals.deal(self.rules, seed, (options or {}).get("deal"))
         self.agents = self.possible_agents[:]
@@ -143,11 +150,10 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None
         self.agent_selection = self.possible_agents[self._game.mover]
-        self._inform()
+        self._update_infos()
         self._renderer.moved(self._game)
 
-    def _inform(self) -> None:
-        """Bring the infos up to date."""
+    def _update_infos(self) -> None:
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         for agent, info in self.infos.items():
             if self._mask_in_info:
@@ -157,7 +163,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
                 info["seed"], info["game"] = self._deals.name
 
     def step(self, action: Any) -> None:
-        """Play for the agent whose turn it is; None for one that has terminated.
+        """Take an action for ``agent_selection``; the action must be None if that agent has terminated.
 
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
@@ -179,7 +185,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             self.rewards[other] = reward
             self._cumulative_rewards[other] += reward
         self.agent_selection = self.possible_agents[game.mover]
-        self._inform()
+        self._update_infos()
         if game.over:
             self.terminations = dict.fromkeys(self.agents, True)
         self._renderer.moved(game)
@@ -190,7 +196,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         return margin(gains) if self.reward == "margin" else [float(gain) for gain in gains]
 
     def observe(self, agent: str) -> Any:
-        """What an agent observes now, whether or not it is its turn (new arrays)."""
+        """Return the current observation of an agent, whether or not it is to move (new arrays)."""
         flat = self.observer.observe_flat(self.game, self._seats[agent])
         return {"observation": flat, "action_mask": self._mask(agent)} if self._mask_in_obs else flat
 
@@ -201,7 +207,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         return self.observer.mask(game)
 
     def render(self) -> str | Frame | None:
-        """The game with all hands, as ``render_mode`` says: text, a picture (uint8 [height, width, 3]), or None."""
+        """Return text or a picture (uint8 [height, width, 3]) with all hands, depending on ``render_mode``, or None."""
         return self._renderer.render(self.game) if self.render_mode else None
 
     def close(self) -> None:
@@ -209,35 +215,56 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self._renderer.close()
 
     def get_state(self) -> dict[str, Any]:
-        """A snapshot of everything that changes, for `set_state`."""
+        """Return a snapshot of everything that changes, for `set_state`."""
         game = self.game.copy()
-        return deepcopy({name: getattr(self, name) for name in _STATE}) | {"game": game}
+        return deepcopy({name: getattr(self, name) for name in _STATE_ATTRIBUTES}) | {"game": game}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a snapshot, in this or another environment of the same rules; the snapshot stays usable.
+        """Restore a snapshot of this or another environment of the same rules; the snapshot stays usable.
 
         Raises:
-            ValueError: if the snapshot is of other rules.
+            ValueError: if the snapshot is of a game with other rules.
         """
         if state["game"].rules != self.rules:
             raise ValueError(f"this environment plays {self.rules}, the snapshot is of {state['game'].rules}")
-        for name in _STATE:
+        for name in _STATE_ATTRIBUTES:
             setattr(self, name, deepcopy(state[name]))
         self._game = state["game"].copy()
-        self._inform()
+        self._update_infos()
 
 
-_STATE = (
+_STATE_ATTRIBUTES = (
     *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations"),
     *("_deals", "_skip_agent_selection"),
 )
+"""Attributes in a snapshot, besides the game."""
+
+
+OPTIONS = options_of(CardGameAEC, without=("name", "rules"))
+"""Keyword parameters of `CardGameAEC`; those of the rules differ from game to game."""
+
+
+def make_aec(name: str, make_rules: Callable[..., BaseRules], options: dict[str, Any]) -> CardGameAEC:
+    """Make a `CardGameAEC` from its own options and those of its rules.
+
+    Args:
+        name: for ``metadata``.
+        make_rules: returns the rules from the options that are not in `OPTIONS`.
+        options: all options by name.
+
+    Raises:
+        ValueError: naming an option and its allowed values.
+    """
+    own = {option.name for option in OPTIONS}
+    rules = make_rules(**{name: value for name, value in options.items() if name not in own})
+    return CardGameAEC(name, rules, **{name: value for name, value in options.items() if name in own})
 
 
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper, which takes a snapshot for the reset that it waits for."""
+    """PettingZoo's check of the order of calls, which accepts `set_state` in place of the first reset."""
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """See `CardGameAEC.set_state`."""
+        """Restore a snapshot, see `CardGameAEC.set_state`."""
         self.env.set_state(state)
         self._has_reset = self._has_updated = True
 

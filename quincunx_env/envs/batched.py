@@ -1,4 +1,4 @@
-"""Turn-based play of many games at once, for research code: every game has its own seat to move."""
+"""Many games for several players, stepped together; each game has its own seat to move."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -17,70 +17,77 @@ from quincunx_env.registry import make_rules, spec_of
 
 
 class Position(NamedTuple):
-    """The positions of B games, from the seats to move."""
+    """Positions of B games, each observed from its seat to move."""
 
     observation: Pieces | Flat
     """Pieces [B, ...], or flat int16 [B, size]."""
     mask: Bools
-    """[B, actions], True = legal; all False in games that are over."""
+    """bool [B, actions], True = legal; all False in games that are over."""
     mover: Ints
-    """[B], the seat to move."""
+    """int64 [B], the seats to move."""
 
 
 class StepResult(NamedTuple):
-    """What a step brought."""
+    """Result of a step of B games."""
 
     rewards: npt.NDArray[np.float64]
-    """[B, players]."""
+    """float64 [B, players], of every seat."""
     ended: Bools
-    """[B], games that ended with this step."""
+    """bool [B], games that ended with this step."""
     totals: Ints
-    """[B, players], points of each seat so far, those of the game that ended included."""
+    """int64 [B, players], points of each seat so far, in the game that was stepped even if it has ended."""
     position: Position
-    """What comes next; with automatic reset, the next game where one ended."""
+    """The positions after the step; with automatic reset, those of the next game in rows whose game ended."""
 
 
 class BatchedGames:
-    """B games for several players.
+    """B games for several players, with all seats played through the environment.
 
     ## Description
-    Each game has its own seat to move. A step takes one action for each game, from whichever seat is to move there, and
-    returns the rewards of every seat. Row i seeded s plays the games of the game's PettingZoo environment seeded s + i,
-    with the same actions.
+    Each game has its own seat to move. A step takes one action for each game, from the seat that is to move there, and
+    returns the rewards of all seats. Row i seeded s plays the games of the game's PettingZoo environment seeded s + i.
 
-    ## Actions
-    Integers [B], numbered as in `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0`; those of games that are over
-    are ignored. If one is illegal, `step` raises `IllegalAction` and nothing has changed in any game.
+    ## Action Space
+    Integers [B], numbered as in `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0`; actions of games that are over
+    are ignored. If an action is illegal, `step` raises `IllegalAction` and nothing has changed in any game.
 
-    ## Mask
+    ## Observation Space
+    ``position.observation``, from the seats to move: flat int16 [B, size], or pieces [B, ...].
+    ``print(games.observer.table())`` lists names, slices, meanings and ranges.
+
+    ## Action Mask
     ``position.mask``: bool [B, actions], True = legal for the seat to move; all False in games that are over.
 
-    ## Observation
-    ``position.observation``: of the seat to move, flat int16 [B, size] or pieces [B, ...]. The table is
-    ``print(games.observer.table())``.
-
     ## Rewards
-    float64 [B, players], of every seat at every step, as ``reward`` names them.
+    float64 [B, players]: the rewards of all seats at every step, as ``reward`` defines them
+    (`quincunx_env.envs.rewards.REWARDS`).
 
-    ## End
-    ``ended`` says which games ended with a step, ``totals`` [B, players] what each seat has by then. With ``autoreset``
-    the next game is dealt in the same step, and ``turn`` is its first position; without, the row waits for `reset`.
+    ## Starting State
+    ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. ``rows`` selects the rows to deal,
+    ``deals`` gives a deal for each of them.
 
-    ## Reset
-    ``reset(seed=s)`` seeds row i with s + i; a sequence names the seed of each row. ``rows`` chooses the rows to deal,
-    ``deals`` hands in a deal for each of them.
+    ## Episode End
+    ``StepResult.ended`` marks the games that ended with a step. With ``autoreset`` the next game is dealt in the same
+    step, and ``StepResult.position`` is its first position; without, the row waits for `reset`.
+
+    ## Information
+    There are no infos: ``StepResult.totals`` holds the points of all seats, ``position.mover`` the seats to move, and
+    ``batch`` everything else.
+
+    ## Version History
+    v0: first release.
 
     Args:
         num_games: B.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
         observation: ``"flat"`` or ``"pieces"``.
-        preview: observe what every legal play would bring.
-        padded: observations and actions have one layout under all rules of the game
+        preview: add the points and draws of every legal play to the observation.
+        padded: observations and actions have the same shape in all variants of the game
             (`quincunx_env.quincunx.padded`).
-        autoreset: deal the next game where one has ended; otherwise it waits for `reset`.
-        options: those of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by
-            default) or `quincunx_env.spiral.rules.Rules`.
+        autoreset: deal the next game when one has ended; otherwise the row waits for `reset`.
+        options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
+            `quincunx_env.spiral.rules.Rules`.
     """
 
     def __init__(
@@ -105,7 +112,7 @@ class BatchedGames:
 
     @property
     def num_games(self) -> int:
-        """B."""
+        """Number of games, B."""
         return self.batch.num_games
 
     def reset(
@@ -114,20 +121,20 @@ class BatchedGames:
         rows: npt.ArrayLike | None = None,
         deals: Sequence[BaseDeal | Sequence[BaseDeal]] | None = None,
     ) -> Position:
-        """Deal new games; see `quincunx_env.core.batch.BaseBatch.reset` for the arguments and errors."""
+        """Deal new games; `quincunx_env.core.batch.BaseBatch.reset` documents arguments and errors."""
         self.batch.reset(seed, rows, deals)
         return self.position()
 
     def position(self) -> Position:
-        """The positions as they are (new arrays)."""
+        """Return the current positions (new arrays)."""
         observation = self.codec.encode(self.observer.observe_batch(self.batch))
         return Position(observation, self.codec.mask_batch(self.batch), self.batch.mover.copy())
 
     def step(self, actions: npt.ArrayLike) -> StepResult:
-        """Play one action in each game; those of games that are over are ignored.
+        """Take one action in each game.
 
         Args:
-            actions: integers [B].
+            actions: integers [B]; those of games that are over are ignored.
 
         Raises:
             IllegalAction: if an action is illegal; nothing has changed in any game then.
@@ -147,14 +154,14 @@ class BatchedGames:
     # --- State -------------------------------------------------------------------------------------------------------
 
     def fork(self, rows: npt.ArrayLike, k: int = 1) -> "BatchedGames":
-        """Independent games: k copies of each of these rows, one row's side by side, with the same cards to come.
+        """Return independent copies: k of each of these rows, the copies of a row side by side.
 
-        This keeps the true future and is not for players; `resample` is.
+        Copies keep the hidden cards of the original. Agents that may not know them use `resample`.
         """
-        twin = object.__new__(BatchedGames)
-        twin.__dict__ |= self.__dict__
-        twin.batch = self.batch.fork(np.repeat(np.atleast_1d(np.asarray(rows)), k))
-        return twin
+        other = object.__new__(BatchedGames)
+        other.__dict__ |= self.__dict__
+        other.batch = self.batch.fork(np.repeat(np.atleast_1d(np.asarray(rows)), k))
+        return other
 
     def resample(
         self,
@@ -162,11 +169,14 @@ class BatchedGames:
         rng: np.random.Generator,
         n: int = 1,
     ) -> "BatchedGames":
-        """Games that a seat cannot tell from the one it observes; see `quincunx_env.core.resample.resample`."""
-        twin = object.__new__(BatchedGames)
-        twin.__dict__ |= self.__dict__
-        twin.batch = resample(self.observer, observation, rng, n)
-        return twin
+        """Sample games consistent with a seat's observation (its information set).
+
+        See `quincunx_env.core.resample.resample`.
+        """
+        other = object.__new__(BatchedGames)
+        other.__dict__ |= self.__dict__
+        other.batch = resample(self.observer, observation, rng, n)
+        return other
 
     def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
         """The state of all games as arrays by name; see `quincunx_env.core.batch.BaseBatch.get_state`.

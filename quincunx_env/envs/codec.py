@@ -15,18 +15,28 @@ from quincunx_env.registry import make_observer
 
 
 class EnvCodec:
-    """How an environment spells observations, actions and masks.
+    """Encodes observations and masks, decodes actions, as the options of an environment select.
+
+    Engines use joint actions of the unpadded game; an environment may offer factored or padded ones.
 
     Args:
-        rules: which game.
+        rules: rules of the game.
         observation: ``"pieces"`` or ``"flat"``.
-        preview: observe what every legal play would bring.
+        preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
         illegal: ``"raise"`` or ``"lose"``.
-        padded: observations and actions have one layout under all rules of the game.
+        padded: observations and actions have the same shape in all variants of the game.
+
+    Attributes:
+        observer: the observer that observations and masks come from.
+        flat: whether observations are one vector.
+        factored: whether an action is a pair (card, cell).
+        factor_sizes: number of cards and of cells of a factored action.
+        lose_on_illegal: whether an illegal action ends the game instead of raising.
+        mask_size: length of a mask.
 
     Raises:
-        ValueError: for any other.
+        ValueError: for any other value of an option.
     """
 
     def __init__(
@@ -46,69 +56,71 @@ class EnvCodec:
         self.rules = rules
         self.observer = make_observer(rules, preview, padded)
         if actions == "factored" and not self.observer.factors:
-            raise ValueError("actions='factored' has no announcements, and needs a cell to choose: use 'joint' here")
+            raise ValueError("actions='factored' has no announcements and needs a choice of cells: use 'joint' here")
         self.flat = observation == "flat"
         self.factored = actions == "factored"
-        self.renumbers = self.observer.num_actions != rules.num_actions
+        self._renumbered = self.observer.num_actions != rules.num_actions
         self.lose_on_illegal = illegal == "lose"
-        self.factors = self.observer.factors or (0, 0)
-        self.mask_size = sum(self.factors) if self.factored else self.observer.num_actions
+        self.factor_sizes = self.observer.factors or (0, 0)
+        self.mask_size = sum(self.factor_sizes) if self.factored else self.observer.num_actions
 
     def observation_space(self) -> spaces.Space[Any]:
-        """Space of one observation."""
+        """Return the space of one observation."""
         return self.observer.flat_space() if self.flat else self.observer.dict_space()
 
     def action_space(self) -> spaces.Space[Any]:
-        """Space of one action."""
-        return spaces.MultiDiscrete(list(self.factors)) if self.factored else spaces.Discrete(self.observer.num_actions)
+        """Return the space of one action."""
+        if self.factored:
+            return spaces.MultiDiscrete(list(self.factor_sizes))
+        return spaces.Discrete(self.observer.num_actions)
 
     def encode(self, pieces: Pieces) -> Pieces | Flat:
-        """Pieces as the environment shows them."""
+        """Encode pieces, of one game or of a batch, as observations of the environment."""
         return self.observer.flatten(pieces) if self.flat else pieces
 
     def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
-        """What a seat of a game observes."""
+        """Return the observation of a seat of a game."""
         return self.observer.observe_flat(game, seat) if self.flat else self.observer.observe(game, seat)
 
     def mask(self, game: Game) -> Mask:
-        """The mask of the seat to move, int8 [mask_size]."""
+        """Return the mask of the seat to move, int8 [mask_size]."""
         return self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
-        """The masks of the seats to move, bool [B, mask_size]."""
+        """Return the masks of the seats to move, bool [B, mask_size]; ``out`` is overwritten and returned if given."""
         return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
 
     def decode_action(self, action: Any) -> int:
-        """An action as the engines number it.
+        """Return the engine's number of an action.
 
         Raises:
-            IllegalAction: if it is not an action of the space; nothing has changed then.
+            IllegalAction: if it is not an action of the space.
         """
         try:
             if not self.factored:
                 number = index(action)
             else:
-                (card, cell), (cards, cells) = map(index, action), self.factors
+                (card, cell), (cards, cells) = map(index, action), self.factor_sizes
                 number = card * cells + cell if 0 <= card < cards and 0 <= cell < cells else -1
         except (TypeError, ValueError):
             raise IllegalAction(f"an action of {self.action_space()} is needed, got {action!r}") from None
-        if self.renumbers:
-            known = 0 <= number < self.observer.num_actions
-            number = int(self.observer.to_engine(np.array([number]))[0]) if known else -1
-        if number < 0 and (self.factored or self.renumbers):  # other numbers are the game's to refuse
+        if self._renumbered:
+            in_range = 0 <= number < self.observer.num_actions
+            number = int(self.observer.to_engine(np.array([number]))[0]) if in_range else -1
+        if number < 0 and (self.factored or self._renumbered):  # the game itself refuses other numbers
             raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space()} is needed")
         return number
 
     def decode_actions(self, actions: Any, live: Bools) -> Ints:
-        """Actions as the engines number them, int64 [n]; -1 where they have none.
+        """Return the engine's numbers of actions, int64 [n]; -1 where out of range.
 
         Args:
             actions: integers [n] or, factored, [n, 2].
-            live: bool [n], where an action is needed.
+            live: bool [n], the games in progress; actions of others are not checked.
 
         Raises:
-            IllegalAction: if they are of another shape or kind or, unless ``illegal`` is ``"lose"``, if one is
-                out of range.
+            IllegalAction: if the array has another shape or kind or, unless ``illegal`` is ``"lose"``, if the action of
+                a game in progress is out of range.
         """
         array = np.asarray(actions)
         shape = (len(live), 2) if self.factored else (len(live),)
@@ -118,7 +130,7 @@ class EnvCodec:
             )
         joint = array.astype(np.int64, copy=False)
         if self.factored:
-            (card, cell), (cards, cells) = joint.T, self.factors
+            (card, cell), (cards, cells) = joint.T, self.factor_sizes
             outside = (card < 0) | (card >= cards) | (cell < 0) | (cell >= cells)
             joint = np.where(outside, -1, card * cells + cell)
         engine = self.observer.to_engine(joint)

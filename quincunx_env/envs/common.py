@@ -17,24 +17,24 @@ Game = BaseGame[Any, Any]
 Batch = BaseBatch[Any, Any]
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
-"""Of every environment of one game here."""
+"""Metadata of the environments of one game."""
 
 
 def check_option(name: str, value: Any, *allowed: Any) -> None:
-    """Refuse what is not among the allowed values of an option.
+    """Check that the value of an option is allowed.
 
     Raises:
-        ValueError: naming the option and what is allowed.
+        ValueError: naming the option and its allowed values.
     """
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
 def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
-    """The options of ``reset``, none of them unknown.
+    """Return the options of ``reset`` after checking their names.
 
     Raises:
-        ValueError: naming those that are.
+        ValueError: naming unknown options.
     """
     unknown = set(options or {}) - set(known)
     if unknown:
@@ -43,10 +43,10 @@ def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]
 
 
 def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str]) -> list[BaseDeal]:
-    """Deals handed in: one or several, each a deal of this class or the text of one.
+    """Return given deals as a list: one or several, each a deal of this class or the text of one.
 
     Raises:
-        ValueError: if something else is among them, or a text is no deal.
+        ValueError: if one is of another type, or its text cannot be parsed.
     """
     several = [deal] if isinstance(deal, BaseDeal | str) or not isinstance(deal, Iterable) else list(deal)
     for each in several:
@@ -57,45 +57,45 @@ def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str
 
 @dataclass
 class DealSequence:
-    """Which game is dealt next: the seeded ones in order, or one handed in.
+    """The sequence of games of a seed, in which single games may be replaced by given deals.
 
     Attributes:
-        seed: names the sequence; -1 before there is one.
-        resets: games since it was seeded, less one.
-        handed_in: whether the present game was handed in.
+        seed: of the sequence; -1 before the first reset.
+        resets: index of the current game in the sequence.
+        given: whether the current game has given deals.
     """
 
     seed: int = -1
     resets: int = -1
-    handed_in: bool = False
+    given: bool = False
 
     def deal(
         self,
         rules: BaseRules,
         seed: int | None,
-        handed_in: BaseDeal | str | Sequence[BaseDeal | str] | None,
+        deals: BaseDeal | str | Sequence[BaseDeal | str] | None,
     ) -> Any:
-        """The next game.
+        """Return the next game.
 
         Args:
-            rules: which game.
-            seed: begins a new sequence; None goes on, from a random seed if there is none yet.
-            handed_in: the deal to play instead, or one for each round.
+            rules: rules of the game.
+            seed: starts a new sequence; None continues the current one, or starts one with a random seed.
+            deals: the deal to play instead, or one for each round.
 
         Raises:
-            ValueError: for a seed or a deal that cannot be used; nothing has changed then.
+            ValueError: if the seed or a deal is invalid; nothing has changed then.
         """
         spec = spec_of(rules)
-        game = None if handed_in is None else spec.Game(rules, as_deals(spec.Deal, handed_in))
+        game = None if deals is None else spec.Game(rules, as_deals(spec.Deal, deals))
         if seed is not None:
             self.seed, self.resets = check_seed(seed), -1
         elif self.seed < 0:
             self.seed = int(np.random.default_rng().integers(MAX_SEED))
         self.resets += 1
-        self.handed_in = game is not None
+        self.given = game is not None
         return game or spec.Game.from_seed(rules, self.seed, self.resets)
 
     @property
     def name(self) -> tuple[int, int]:
-        """(seed, game) of the present deal, -1 both if it was handed in."""
-        return (-1, -1) if self.handed_in else (self.seed, self.resets)
+        """(seed, game) of the current deal; -1 for both if it was given."""
+        return (-1, -1) if self.given else (self.seed, self.resets)

@@ -1,4 +1,4 @@
-"""The solitaire as Gymnasium environments: one game, and many at once over the batch engine."""
+"""Quincunx solitaire as Gymnasium environments: one game, and many games over the batch engine."""
 
 import math
 from dataclasses import replace
@@ -15,6 +15,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import METADATA, DealSequence, Info, check_option, reset_options
+from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
@@ -22,76 +23,79 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.render import Frame, Renderer
 
+RULES_OPTIONS = options_of(Rules, without=("num_players", "start", "simpleton", "match"))
+"""Options of `Rules` that apply to the solitaire."""
+
 _FINAL = ("score", "value", "lost", "rating", "penalty", "seed", "game")
+"""Keys of the last info of a round, besides the mask."""
 
 
 class SolitaireEnv(gymnasium.Env[Any, Any]):
     """Quincunx solitaire: one game.
 
     ## Description
-    Sixteen cells, four of them filled, eight cards in hand. Each play scores points with the cards around it and may
-    draw cards; a hand that runs out before the grid is full loses the round. RULES.md tells the rules (Part 1, with
-    ``num_players`` 1); the game is by Chris DeLeo, the solitaire by Jack Neal, the Decktet by P.D. Magnus.
+    The grid has 4x4 cells, and a card lies in each of its corners. The player starts with eight cards in hand. Each
+    play lays a card from the hand in an empty cell, scores points with the cards around it and may draw cards. A hand
+    that is empty before the grid is full loses the round. RULES.md has the complete rules (Part 1, with ``num_players``
+    1); the game is by Chris DeLeo, the solitaire by Jack Neal, the Decktet by P.D. Magnus.
 
-    ## Actions
-    ``actions="joint"`` (default): ``Discrete(cards * cells)``, action = ``card * cells + cell``.
+    ## Action Space
+    ``actions="joint"`` (default): ``Discrete(cards * cells)``, where action = ``card * cells + cell``.
     ``actions="factored"``: ``MultiDiscrete([cards, cells])``. Cards are ids (36, or 41 with the extended deck), cells
     count from the top left, row by row (16).
 
-    ## Mask
-    ``info["action_mask"]``: int8, 1 = legal; [cards * cells] or, factored, [cards + cells], cards first. Every legal
-    card may go into every legal cell. `action_masks` gives the same as bool, as sb3-contrib asks for it. When a round
-    has ended nothing is legal.
+    ## Observation Space
+    ``observation="pieces"`` (default): a dictionary of integer arrays. ``observation="flat"``: the same values in one
+    int16 vector. ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True``
+    adds the points and draws of every legal play.
 
-    ## Observation
-    ``observation="pieces"`` (default): a dictionary of integer arrays; ``"flat"``: the same in one int16 vector. The
-    table of names, slices, meanings and ranges is ``print(env.unwrapped.observer.table())``. ``preview=True`` adds the
-    points and draws of every legal play.
+    ## Action Mask
+    ``info["action_mask"]``: int8, 1 = legal; [cards * cells] or, factored, [cards + cells], cards first. Every legal
+    card may go into every legal cell. ``action_masks()`` returns the same as bool, the interface of sb3-contrib. After
+    the end of a round it is all 0.
 
     ## Rewards
-    The points of each play; the last play of a finished round also loses the penalty for the cards left in hand. A
-    lost round is worth ``lost_value`` in all, whatever was scored before: its last reward makes up the difference.
-    The default 0 is a convention of our tables: the rules rank a lost round below every finished one.
+    The points of each play; the last play of a complete round also loses the penalty for the cards left in hand. The
+    return of a lost round is ``lost_value``, whatever was scored before: its last reward makes up the difference. The
+    default of 0 is a convention of this project: the rules rank a lost round below every complete one.
 
-    ## End
-    A round terminates when the grid is full or the hand is empty; it is never truncated. The last ``info`` holds
-    ``score`` (the points really scored, penalty deducted), ``value`` (what the rewards added up to), ``lost``,
-    ``rating`` (index into `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which name
-    the deal (-1 if it was handed in).
+    ## Starting State
+    A shuffled deck: four cards on the grid, eight in hand, the others in the draw pile. ``reset(seed=s)`` starts the
+    sequence of deals ``Deal.from_seed(rules, s, game)`` with game 0; each reset without a seed deals the next game.
+    ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one.
 
-    ## Reset
-    ``seed`` s starts the deals ``Deal.from_seed(rules, s, game)`` with game 0; each reset without a seed goes on to the
-    next game. ``options={"deal": deal}`` plays a `quincunx_env.quincunx.deal.Deal`, or the text of one.
+    ## Episode End
+    A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.
+
+    ## Information
+    ``action_mask`` in every info. The last info of a round adds ``score`` (points scored, with the penalty deducted),
+    ``value`` (the return: the sum of the rewards), ``lost``, ``rating`` (index into
+    `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it
+    was given).
 
     ## Version History
     v0: first release.
 
     Args:
-        edge_contact: a card must share an edge with a card in play (ruling R1).
-        excuse: add the Excuse to the deck.
-        pawns: add the four Pawns to the deck.
-        flush: play with the flush bonus.
+        rules: ``edge_contact``, ``excuse``, ``pawns`` and ``flush``, see `quincunx_env.quincunx.rules.Rules`.
         observation: ``"pieces"`` or ``"flat"``.
-        preview: observe the points and draws of every legal play.
+        preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
-        padded: observations and actions have the one layout of all forms of the game
+        padded: observations and actions have the same shape in all variants of the game
             (`quincunx_env.quincunx.padded`).
-        illegal: what an illegal action does: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends
-            the round as lost.
-        lost_value: what a lost round is worth.
+        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
+            round as lost.
+        lost_value: the return of a lost round.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need pygame.
     """
 
     metadata: dict[str, Any] = METADATA
 
+    @takes_options(*RULES_OPTIONS)
     def __init__(
         self,
         *,
-        edge_contact: bool = False,
-        excuse: bool = False,
-        pawns: bool = False,
-        flush: bool = False,
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
@@ -99,17 +103,18 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         illegal: Literal["raise", "lose"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
+        **rules: Any,
     ) -> None:
         check_lost_value(lost_value)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
-        self.rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
+        self.rules = Rules(**rules)
         self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded)
         self.observer = self.codec.observer
         self.observation_space = self.codec.observation_space()
         self.action_space = self.codec.action_space()
         self.lost_value = float(lost_value)
         self.render_mode = render_mode
-        # A dictionary of its own: Gymnasium's vector environments before 1.4 write into it.
+        # A copy, because Gymnasium's vector environments before 1.4 write into it.
         self.metadata = dict(self.metadata)
         self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
         self._game: Game | None = None
@@ -121,17 +126,24 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         """The game in progress.
 
         Raises:
-            ResetNeeded: if there is none yet.
+            ResetNeeded: before the first reset.
         """
         if self._game is None:
             raise ResetNeeded("no game has been dealt yet: call reset() first")
         return self._game
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
-        """Deal a new game. See the class for ``seed`` and ``options``.
+        """Deal a game.
+
+        Args:
+            seed: starts the sequence of deals of this seed; None deals the next game of the sequence.
+            options: ``{"deal": ...}``: the deal to play, or its text.
+
+        Returns:
+            The observation and the info.
 
         Raises:
-            ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
+            ValueError: if the seed, the deal or an option is invalid; nothing has changed then.
         """
         self._game = self._deals.deal(self.rules, seed, reset_options(options, "deal").get("deal"))
         super().reset(seed=None if seed is None else int(seed))
@@ -140,7 +152,10 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         return self.codec.observe(self.game), {"action_mask": self.codec.mask(self.game)}
 
     def step(self, action: Any) -> tuple[Pieces | Flat, SupportsFloat, bool, bool, Info]:
-        """Play a card.
+        """Lay a card.
+
+        Returns:
+            Observation, reward, terminated, truncated (always False) and info.
 
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
@@ -160,23 +175,23 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         if game.over:
             if game.lost:
                 reward = self.lost_value - self._value
-            info = self._final(game, self._value + reward)
+            info = self._final_values(game, self._value + reward)
         self._value += reward
         info["action_mask"] = self.codec.mask(self.game)
         self._renderer.moved(game)
         return self.codec.observe(self.game), reward, game.over, False, info
 
-    def _final(self, game: Game, value: float) -> Info:
+    def _final_values(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]
         rating = scoring.rating(game.totals[0], game.lost)
         return dict(zip(_FINAL, (game.totals[0], value, game.lost, rating, penalty, *self._deals.name), strict=True))
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The mask of ``info["action_mask"]`` as bool."""
+        """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
         return self.codec.mask(self.game).view(np.bool_)
 
     def render(self) -> str | Frame | None:
-        """The game as ``render_mode`` says: text, a picture (uint8 [height, width, 3]), or None."""
+        """Return text or a picture (uint8 [height, width, 3]), depending on ``render_mode``, or None."""
         return self._renderer.render(self.game) if self.render_mode else None
 
     def close(self) -> None:
@@ -184,7 +199,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         self._renderer.close()
 
     def get_state(self) -> dict[str, Any]:
-        """A snapshot of the game, its place among the seeded deals and the generator, for `set_state`."""
+        """Return a snapshot of the game, the sequence of deals and the generator, for `set_state`."""
         return {
             "game": self.game.copy(),
             "deals": replace(self._deals),
@@ -193,10 +208,10 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a snapshot, in this or another environment of the same rules; the snapshot stays usable.
+        """Restore a snapshot of this or another environment of the same rules; the snapshot stays usable.
 
         Raises:
-            ValueError: if the snapshot is of other rules.
+            ValueError: if the snapshot is of a game with other rules.
         """
         if state["game"].rules != self.rules:
             raise ValueError(f"this environment plays {self.rules}, the snapshot is of {state['game'].rules}")
@@ -206,26 +221,35 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
 
 
 class SolitaireVectorEnv(GamesVectorEnv):
-    """Quincunx solitaire: many games at once, over the batch engine.
+    """Quincunx solitaire: many games, stepped together by the batch engine.
 
     ## Description
-    The game, its options, actions and rewards are those of `SolitaireEnv`; spaces, masks and infos are batched. Row i
-    of an environment seeded s plays the deals of `SolitaireEnv` seeded s + i, with the same actions to the same
-    result. See `GamesVectorEnv` for masks, ends and resets, which all vector environments here have in common.
+    The game of `SolitaireEnv`, with the same options, actions and rewards; spaces, masks and infos are batched. Row i
+    of an environment seeded s plays the deals of `SolitaireEnv` seeded s + i: the same actions give the same
+    observations and rewards. `GamesVectorEnv` documents masks, infos and resets, which all vector environments of this
+    package share.
 
-    ## End
-    A round terminates as in `SolitaireEnv`, and its last info holds what it holds there.
+    ## Episode End
+    A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.
+
+    ## Information
+    ``action_mask`` in every info. For rounds that end, the entries of the last info of `SolitaireEnv`: ``score``,
+    ``value``, ``lost``, ``rating``, ``penalty``, ``seed`` and ``game``, as arrays [num_envs] with a bool array
+    ``_<name>`` beside each that marks the rows it applies to.
 
     ## Version History
     v0: first release.
 
     Args:
-        num_envs: games side by side.
-        max_episode_steps: rounds end by themselves; only None is accepted.
-        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns of each game.
-        options: `GamesVectorEnv` explains ``autoreset_mode`` and ``copy``, `SolitaireEnv` all others.
+        num_envs: games played side by side.
+        autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
+        copy: False returns arrays that the next step overwrites, which saves copying them.
+        max_episode_steps: must be None, since rounds end by themselves.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns for each game.
+        rules: as in `SolitaireEnv`, which documents all other options, too.
     """
 
+    @takes_options(*RULES_OPTIONS)
     def __init__(
         self,
         num_envs: int = 1,
@@ -233,10 +257,6 @@ class SolitaireVectorEnv(GamesVectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
-        edge_contact: bool = False,
-        excuse: bool = False,
-        pawns: bool = False,
-        flush: bool = False,
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
@@ -244,20 +264,21 @@ class SolitaireVectorEnv(GamesVectorEnv):
         illegal: Literal["raise", "lose"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
+        **rules: Any,
     ) -> None:
         if max_episode_steps is not None:
-            raise ValueError("max_episode_steps must be None: a round ends by itself within 12 plays")
+            raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
         check_lost_value(lost_value)
-        rules = Rules(edge_contact=edge_contact, excuse=excuse, pawns=pawns, flush=flush)
-        codec = EnvCodec(rules, observation, preview, actions, illegal, padded)
-        super().__init__(Batch(rules, num_envs), codec, autoreset_mode, copy, render_mode)
+        batch = Batch(Rules(**rules), num_envs)
+        codec = EnvCodec(batch.rules, observation, preview, actions, illegal, padded)
+        super().__init__(batch, codec, autoreset_mode, copy, render_mode)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
 
-    STATE = ("value",)
+    STATE_ARRAYS = ("value",)
     batch: Batch
 
-    def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
+    def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
         if self.codec.lose_on_illegal:
             illegal = ~ended & ~batch.is_legal(actions)
@@ -268,10 +289,10 @@ class SolitaireVectorEnv(GamesVectorEnv):
         self.value += rewards
         return rewards
 
-    def _dealt(self, rows: Ints) -> None:
+    def _on_deal(self, rows: Ints) -> None:
         self.value[rows] = 0.0
 
-    def _final(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
+    def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
         batch = self.batch
         score, lost = batch.scores[rows, 0], batch.lost[rows]
         penalty = np.where(lost, 0, batch.penalties(rows)[:, 0])

@@ -1,4 +1,4 @@
-"""One learner among opponents: the others are played by policies, and the learner gets all that happens in between."""
+"""One agent against opponents: Gymnasium environments in which policies play all seats but one."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -21,62 +21,71 @@ from quincunx_env.render import Frame, Renderer
 
 
 class VsOpponentsVectorEnv(GamesVectorEnv):
-    """A game for several players, one seat of each game played from outside.
+    """A game for several players: the agent has one seat of each game, policies play the others.
 
     ## Description
-    One learner among opponents, in either game. After each of the learner's actions the opponents play up to its next
-    decision, or to the end. They are policies (`quincunx_env.core.policy.Policy`) and decide on observations from their
-    own seats, which always hold the preview; those that draw from their generator share the environment's,
-    ``np_random``. `VsOpponentsEnv` is one game, `VsOpponentsVectorEnv` many: row i seeded s plays the games of
-    `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
+    Quincunx for two to four players, or the spiral game for two. After each action of the agent the opponents play
+    until it is the agent's turn again or the game is over. Opponents are policies (`quincunx_env.core.policy.Policy`),
+    chosen by name or given as objects. They act on observations from their own seats, which always include the preview;
+    those that use random numbers share the environment's generator, ``np_random``. `VsOpponentsEnv` is one game,
+    `VsOpponentsVectorEnv` many: row i seeded s plays the games of `quincunx_env.quincunx_v0` or
+    `quincunx_env.spiral_v0` seeded s + i.
 
-    ## Actions
-    Those of the game, joint or factored, as in `quincunx_env.envs.solitaire.SolitaireEnv`. With Simpleton, and in the
-    spiral game, there are only joint ones.
+    ## Action Space
+    The actions of the game, joint or factored, as in `quincunx_env.envs.solitaire.SolitaireEnv`. The spiral game, and
+    Quincunx with Simpleton, have joint actions only.
 
-    ## Mask
-    ``info["action_mask"]``: int8, 1 = legal for the learner; ``action_masks()`` gives the same as bool. See
-    `GamesVectorEnv` for rows whose game is over.
+    ## Observation Space
+    The agent's observation, in which its own seat is seat 0: pieces, or one flat vector.
+    ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges.
 
-    ## Observation
-    From the learner's seat, which is seat 0 in it: pieces or one flat vector. The table is
-    ``print(env.unwrapped.observer.table())``.
+    ## Action Mask
+    ``info["action_mask"]``: int8, 1 = legal for the agent; ``action_masks()`` returns the same as bool.
+    `GamesVectorEnv` documents the mask of rows whose game is over.
 
     ## Rewards
-    All that the learner gained or lost since its last decision, also by what others did, in the currency that
-    ``reward`` names. What opponents do before the learner's first decision arrives with its first reward.
+    Everything the agent gained or lost since its previous decision, by its own play and those of the opponents, as
+    ``reward`` defines it (`quincunx_env.envs.rewards.REWARDS`). What happens before the agent's first decision is part
+    of its first reward.
 
-    ## End
-    A game terminates when its last round or deal is over; it is never truncated. The last info holds ``score`` (the
-    learner's total), ``value`` (what the rewards added up to), ``totals`` (of all seats, from the learner's on),
-    ``win`` (1, or its share of a shared win), ``seat``, and ``seed`` and ``game``, which name the deals (-1 if handed
-    in); with a pool also ``opponent``, the number of the policy that was met.
+    ## Episode End
+    A game terminates when its last round, or its last deal, is over. It is never truncated.
+
+    ## Information
+    ``action_mask`` in every info. The last info of a game adds ``score`` (the agent's total), ``value`` (the return:
+    the sum of the rewards), ``totals`` (of all seats, starting with the agent's), ``win`` (1, a share of a shared win,
+    or 0), ``seat``, and ``seed`` and ``game``, which identify the deals (-1 if they were given); with a pool also
+    ``opponent``, the index of the policy that played the other seats. The vector environment returns arrays [num_envs]
+    with a bool array ``_<name>`` beside each that marks the rows it applies to.
 
     ## Version History
     v0: first release.
 
     Args:
-        num_envs: games side by side.
+        num_envs: games played side by side.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
-        opponents: a policy for all other seats, or a sequence of them for the seats that follow the learner's.
-        pool: instead of ``opponents``: policies of which each game draws one for all other seats; `set_pool` changes
-            it.
-        seat: the learner's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
+        opponents: the policy of all other seats, or a sequence of policies for the seats after the agent's, in order of
+            play. A policy is an object or a name: of a registered policy, or ``"module:attribute"``
+            (`quincunx_env.policies.resolve`).
+        pool: instead of ``opponents``: policies from which each game samples one for all other seats; `set_pool`
+            replaces them.
+        seat: the agent's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
-        illegal: ``"raise"`` raises `IllegalAction` and changes nothing; ``"lose"`` ends the game.
-        illegal_reward: what the learner then gets.
-        options: those of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by
-            default) or `quincunx_env.spiral.rules.Rules`.
+        illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
+            game.
+        illegal_reward: added to the agent's reward when an illegal action ends the game.
+        options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
+            `quincunx_env.spiral.rules.Rules`.
         observation: ``"pieces"`` or ``"flat"``.
-        preview: observe what every legal play would bring.
+        preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
-        padded: observations and actions have one layout under all rules of the game.
-        autoreset_mode: see `GamesVectorEnv`.
-        copy: see `GamesVectorEnv`.
-        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns of each game.
+        padded: observations and actions have the same shape in all variants of the game.
+        autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
+        copy: False returns arrays that the next step overwrites, which saves copying them.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns for each game.
     """
 
-    STATE = ("value", "seat", "who", "carried")
+    STATE_ARRAYS = ("value", "seat", "policy_index", "pending_reward")
 
     def __init__(
         self,
@@ -125,11 +134,11 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         self.fixed_seat = None if seat == "rotate" else seat
         self.value = np.zeros(num_envs)
         self.seat = np.zeros(num_envs, np.int64)
-        self.who = np.zeros((num_envs, num_players), np.int64)
-        """Which of the policies plays each seat."""
-        self.carried = np.zeros(num_envs)
-        """Rewards from before the learner's first decision."""
-        self._opponents_see = make_observer(rules, preview=True)
+        self.policy_index = np.zeros((num_envs, num_players), np.int64)
+        """Index into ``policies`` of each seat's policy, [num_envs, players]; without meaning at the agent's seat."""
+        self.pending_reward = np.zeros(num_envs)
+        """Reward from before the agent's first decision, which its first step returns."""
+        self._opponents_observer = make_observer(rules, preview=True)
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
         """Replace the pool; games dealt from now on sample from it.
@@ -159,10 +168,10 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         self.policies = [policy_for(resolve(policy), self.rules) for policy in policies]
         self._probabilities = given
 
-    def _seats(self) -> Ints:
+    def _observing_seats(self) -> Ints:
         return self.seat
 
-    def _dealt(self, rows: Ints) -> None:
+    def _on_deal(self, rows: Ints) -> None:
         players = self.rules.num_players
         self.seat[rows] = self.batch.resets[rows] % players if self.fixed_seat is None else self.fixed_seat
         if self._pooled:
@@ -171,22 +180,22 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
                 if self._probabilities is None
                 else self.np_random.choice(len(self.policies), len(rows), p=self._probabilities)
             )
-            self.who[rows] = drawn[:, None]
+            self.policy_index[rows] = drawn[:, None]
         else:
             after = (np.arange(players) - self.seat[rows, None]) % players
-            self.who[rows] = after - 1  # -1 at the learner's own seat, which nobody asks for
+            self.policy_index[rows] = after - 1  # -1 at the agent's own seat, where it is not read
         self.value[rows] = 0.0
-        self.carried[rows] = self._others_play(rows)[rows]
+        self.pending_reward[rows] = self._opponents_play(rows)[rows]
 
-    def _play(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
+    def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
         illegal = np.zeros(self.num_envs, np.bool_)
         if self.codec.lose_on_illegal:
             illegal = ~ended & ~batch.is_legal(actions)
             batch.forfeit(illegal)
-        rewards = self.carried + self._share(batch.step(actions), np.arange(self.num_envs))
-        self.carried[:] = 0.0
-        rewards += self._others_play(np.flatnonzero(~batch.over))
+        rewards = self.pending_reward + self._agent_rewards(batch.step(actions), np.arange(self.num_envs))
+        self.pending_reward[:] = 0.0
+        rewards += self._opponents_play(np.flatnonzero(~batch.over))
         finished = np.flatnonzero(batch.over & ~ended & ~illegal)
         if self.reward == "outcome" and len(finished):
             rewards[finished] = end_rewards(batch.totals[finished])[np.arange(len(finished)), self.seat[finished]]
@@ -194,30 +203,34 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         self.value += rewards
         return rewards
 
-    def _others_play(self, rows: Ints) -> npt.NDArray[np.float64]:
-        """Let the opponents play in these rows until it is the learner's turn; what that brings it, [num_envs]."""
+    def _opponents_play(self, rows: Ints) -> npt.NDArray[np.float64]:
+        """Let the opponents play in these rows until it is the agent's turn.
+
+        Returns:
+            What the agent gained or lost by their plays, float64 [num_envs].
+        """
         batch, rewards = self.batch, np.zeros(self.num_envs)
         while True:
             rows = rows[~batch.over[rows] & (batch.mover[rows] != self.seat[rows])]
             if not len(rows):
                 return rewards
-            who = self.who[rows, batch.mover[rows]]
-            for number in np.unique(who):
-                some = rows[who == number]
+            policies = self.policy_index[rows, batch.mover[rows]]
+            for index in np.unique(policies):
+                some = rows[policies == index]
                 games = batch.fork(some)
-                seen = self._opponents_see.observe_batch(games)
-                actions = self.policies[number](seen, games.mask(), self.np_random)
-                rewards[some] += self._share(batch.step(actions, some), some)
+                observation = self._opponents_observer.observe_batch(games)
+                actions = self.policies[index](observation, games.mask(), self.np_random)
+                rewards[some] += self._agent_rewards(batch.step(actions, some), some)
 
-    def _share(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
-        """What gains [n, P] are worth to the learners of these rows."""
+    def _agent_rewards(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
+        """Return the agents' rewards for gains int64 [n, P] in these rows: float64 [n]."""
         return step_rewards(self.reward, gains)[np.arange(len(rows)), self.seat[rows]]
 
-    def _final(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
+    def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
         batch, players, each = self.batch, self.rules.num_players, np.arange(len(rows))
         totals = np.take_along_axis(batch.totals[rows], (self.seat[rows, None] + np.arange(players)) % players, axis=1)
         wins = totals == totals.max(axis=1, keepdims=True)
-        met = {"opponent": self.who[rows, 0]} if self._pooled else {}
+        opponent = {"opponent": self.policy_index[rows, 0]} if self._pooled else {}
         return {
             "score": totals[each, 0],
             "value": self.value[rows],
@@ -226,17 +239,17 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
             "seat": self.seat[rows],
             "seed": batch.seed[rows],
             "game": batch.game[rows],
-            **met,
+            **opponent,
         }
 
 
 class VsOpponentsEnv(gymnasium.Env[Any, Any]):
-    """One game of `VsOpponentsVectorEnv`, whose page is this one's.
+    """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
     Args:
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None, as in
             `quincunx_env.envs.solitaire.SolitaireEnv`.
-        options: those of `VsOpponentsVectorEnv`, except ``num_envs``, ``autoreset_mode`` and ``copy``.
+        options: options of `VsOpponentsVectorEnv`, except ``num_envs``, ``autoreset_mode`` and ``copy``.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -252,47 +265,57 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         self.action_space = self.envs.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
-        """Deal a new game; ``options={"deal": ...}`` hands in a deal, or a list of one for each round of a match.
+        """Deal a game, and let the opponents play up to the agent's first turn.
+
+        Args:
+            seed: starts the sequence of games of this seed; None deals the next game of the sequence.
+            options: ``{"deal": ...}``: the deal to play, or a list of one for each round of a match.
+
+        Returns:
+            The observation and the info.
 
         Raises:
-            ValueError: for a seed, a deal or an option that cannot be used; nothing has changed then.
+            ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
         options = dict(options or {})
         if options.get("deal") is not None:
             options["deal"] = [options["deal"]]
         observation, info = self.envs.reset(seed=seed, options=options)
         super().reset(seed=None if seed is None else int(seed))
-        self._show()
-        return self._only(observation), self._only_info(info)
+        self._update_window()
+        return self._single(observation), self._single_info(info)
 
     def step(self, action: Any) -> tuple[Pieces | Flat, float, bool, bool, Info]:
-        """Take an action, and let the others play.
+        """Take an action, and let the opponents play up to the agent's next turn.
+
+        Returns:
+            Observation, reward, terminated, truncated (always False) and info.
 
         Raises:
             IllegalAction: if it is illegal, unless ``illegal="lose"``; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a game.
         """
         observation, rewards, terminated, _, info = self.envs.step(np.asarray(action)[None])
-        self._show()
-        return self._only(observation), float(rewards[0]), bool(terminated[0]), False, self._only_info(info)
+        self._update_window()
+        return self._single(observation), float(rewards[0]), bool(terminated[0]), False, self._single_info(info)
 
     @staticmethod
-    def _only(observation: Pieces | Flat) -> Pieces | Flat:
+    def _single(observation: Pieces | Flat) -> Pieces | Flat:
         if isinstance(observation, np.ndarray):
             return np.asarray(observation[0])
         return {name: piece[0] for name, piece in observation.items()}
 
     @staticmethod
-    def _only_info(info: Info) -> Info:
-        only = {name: value[0] for name, value in info.items() if not name.startswith("_")}
-        return {name: value if value.ndim else value.item() for name, value in only.items()}
+    def _single_info(info: Info) -> Info:
+        single = {name: value[0] for name, value in info.items() if not name.startswith("_")}
+        return {name: value if value.ndim else value.item() for name, value in single.items()}
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """A snapshot as arrays by name, for `set_state`."""
+        """Return a snapshot, as arrays by name, for `set_state`."""
         return self.envs.get_state()
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from a snapshot, in this or another environment of the same rules and opponents.
+        """Restore a snapshot of this or another environment of the same rules and opponents; it stays usable.
 
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
@@ -300,25 +323,25 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         self.envs.set_state(state)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The mask of ``info["action_mask"]`` as bool."""
+        """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
         mask: npt.NDArray[np.bool_] = self.envs.action_masks()[0]
         return mask
 
-    def _show(self) -> None:
+    def _update_window(self) -> None:
         if self.render_mode == "human":
             self._renderer.moved(self.game)
 
     @property
     def game(self) -> Game:
-        """A plain copy of the game in progress.
+        """A copy of the game in progress, as a game of the plain engine.
 
         Raises:
-            ResetNeeded: if there is none yet.
+            ResetNeeded: before the first reset.
         """
         return self.envs.to_game(0)
 
     def render(self) -> str | Frame | None:
-        """The game with all hands, as ``render_mode`` says: text, a picture (uint8 [height, width, 3]), or None."""
+        """Return text or a picture (uint8 [height, width, 3]) with all hands, depending on ``render_mode``, or None."""
         return self._renderer.render(self.game) if self.render_mode else None
 
     def close(self) -> None:

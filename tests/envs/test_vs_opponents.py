@@ -152,14 +152,14 @@ def test_each_opponent_plays_the_seat_that_follows() -> None:
 def test_a_pool_is_sampled_for_each_game() -> None:
     envs = VsOpponentsVectorEnv(400, pool=[lowest, highest, greedy], num_players=3)
     envs.reset(seed=0)
-    assert (envs.who == envs.who[:, :1]).all(), "all opponents of a game are the same"
-    counts = np.bincount(envs.who[:, 0], minlength=3)
+    assert (envs.policy_index == envs.policy_index[:, :1]).all(), "all opponents of a game are the same"
+    counts = np.bincount(envs.policy_index[:, 0], minlength=3)
     assert (abs(counts - 400 / 3) < 40).all()
-    before = envs.who.copy()
+    before = envs.policy_index.copy()
     envs.reset()
-    assert (before != envs.who).any()
+    assert (before != envs.policy_index).any()
     envs.reset(seed=0)
-    same(before, envs.who)
+    same(before, envs.policy_index)
 
 
 def test_opponents_and_pools_are_policies_or_their_names() -> None:
@@ -191,9 +191,9 @@ def test_the_pool_can_change_while_it_plays() -> None:
     rng = np.random.default_rng(0)
     met: list[Actions] = []
     _, info = envs.reset(seed=0)
-    before = envs.who[:, 0].copy()
+    before = envs.policy_index[:, 0].copy()
     envs.set_pool([lowest, highest, third], [0.0, 0.25, 0.75])
-    assert envs.who[:, 0].tolist() == before.tolist(), "games in progress go on as they were"
+    assert envs.policy_index[:, 0].tolist() == before.tolist(), "games in progress go on as they were"
     while len(met) < 3:
         _, _, ended, _, info = envs.step(uniform({}, info["action_mask"].view(np.bool_), rng))
         if ended.all():  # two players from corners play equally long
