@@ -47,7 +47,14 @@ HEAVY = {
 """Loaded when a module that needs one of these is imported itself: adapters, programs, painters, networks."""
 
 LOADS_HEAVY = {
-    "quincunx_env": ("adapters/", "render/paint.py", "render/window.py", "play/terminal.py", "play/window.py"),
+    "quincunx_env": (
+        "adapters/",
+        "render/paint.py",
+        "render/window.py",
+        "play/terminal.py",
+        "play/widgets.py",
+        "play/window.py",
+    ),
     "quincunx_agents": ("networks/weights_io.py", "torch/"),
 }
 """Paths of modules that may import heavy libraries at their top; so may every ``__main__.py``."""

@@ -7,7 +7,7 @@ reachable state it is the optimum.
 
 `quincunx_agents.search.beam` is the second implementation of such a search: it runs in many games side by side, with
 narrow beams and another heuristic, as part of an agent. This one searches a single game with beams of many thousands of
-states. Both read the tables of `quincunx_env.quincunx.scoring`.
+states. Both use `quincunx_env.quincunx.tables.derived_tables`.
 
 Axes: n states, H cards that are in hand or in the pile, E empty cells, K all cards, m plays.
 """
@@ -25,6 +25,7 @@ from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.tables import derived_tables
 
 Floats = npt.NDArray[np.float64]
 
@@ -152,18 +153,20 @@ class _Search:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        rules, tables = game.rules, _tables(game.rules)
+        rules, tables = game.rules, derived_tables(game.rules)
         hand = game.hand(0)
         self.hand_size = len(hand)
         self.cards = np.array([*hand, *game.pile])
         self.empty = np.array([cell for cell in range(rules.num_cells) if game.board[cell] == EMPTY])
         self.ranks = [CARDS[card].rank for card in self.cards]
-        self.bonus = tables.bonus
+        self.bonus = tables.line_bonus[0]
         self.penalty = tables.penalty[self.cards]
         cards, empty = len(self.cards), len(self.empty)
         # laid[card * E + cell]: what laying this card there adds to the words of all plays.
-        self.laid = tables.laid[np.ix_(self.cards, self.empty, self.cards, self.empty)].reshape(cards * empty, -1)
-        self.power = tables.power[np.ix_(self.cards, self.cards)].T.copy()
+        self.words = _laid_words(rules)
+        self.laid = self.words.laid[np.ix_(self.cards, self.empty, self.cards, self.empty)].reshape(cards * empty, -1)
+        self.power_on_grid = tables.power[self.cards]
+        self.power = self.power_on_grid[:, self.cards].T.copy()
         # prefix[d]: the bits of all cards that are in the hand at the root, or are the first d of the pile.
         self.prefix = (ONE << np.arange(self.hand_size, cards + 1, dtype=np.uint64)) - ONE
         rng = np.random.default_rng(0)
@@ -177,13 +180,12 @@ class _Search:
 
     def root(self) -> _States:
         """The root position as the only state."""
-        tables, board = _tables(self.game.rules), list(enumerate(self.game.board[:-1]))
-        words = np.full((len(self.cards), len(self.empty)), tables.nothing, np.int32)
+        words = np.full((len(self.cards), len(self.empty)), self.words.nothing, np.int32)
         power = np.zeros(len(self.cards), np.int16)
-        for cell, card in board:
+        for cell, card in enumerate(self.game.board[:-1]):
             if card != EMPTY:
-                words += tables.laid[card, cell][np.ix_(self.cards, self.empty)]
-                power += tables.power[self.cards, card]
+                words += self.words.laid[card, cell][np.ix_(self.cards, self.empty)]
+                power += self.power_on_grid[:, card]
         return _States(
             hands=self.prefix[:1],
             cells=np.array([(1 << len(self.empty)) - 1], np.uint64),
@@ -339,24 +341,18 @@ def beam_search(game: Game, width: int = 20_000) -> LineOfPlay | None:
     return LineOfPlay(int(scores[best]), tuple(reversed(line)))
 
 
-class _Tables(NamedTuple):
-    """`scoring.tables` by the card that is laid: what it adds to the words of later plays."""
+class _LaidWords(NamedTuple):
+    """The words of `scoring.tables`, rearranged by the card that is laid: what it adds to the words of later plays."""
 
     nothing: int
     """The word of any play on an empty grid."""
     laid: npt.NDArray[np.int32]
     """[K, C, K, C]: what a card in a cell adds to the word of another card in another cell."""
-    bonus: npt.NDArray[np.int16]
-    """By the codes of row and column: the sum of their bonuses."""
-    power: npt.NDArray[np.int16]
-    """[K, K]: what the second card in the grid adds to a power play of the first."""
-    penalty: Ints
-    """[K]: hand penalty of each card."""
 
 
 @cache
-def _tables(rules: Rules) -> _Tables:
-    plain, cards, cells = scoring.tables(rules), range(rules.num_cards), range(rules.num_cells)
+def _laid_words(rules: Rules) -> _LaidWords:
+    plain, cells = scoring.tables(rules), range(rules.num_cells)
     words = np.array(plain.words)[: rules.num_cards]
     empty = words[:, :, EMPTY]
     laid = np.zeros((rules.num_cards, rules.num_cells, rules.num_cards, rules.num_cells), np.int32)
@@ -364,13 +360,4 @@ def _tables(rules: Rules) -> _Tables:
         for place, near in enumerate(plain.around[cell]):
             if near in cells:
                 laid[:, near, :, cell] += (words[:, place, : rules.num_cards] - empty[:, place, None]).T
-    row, column = np.array(plain.bonus, np.int16)
-    return _Tables(
-        nothing=int(empty[0].sum()),
-        laid=laid,
-        bonus=(row[None, :] + column[:, None]).reshape(-1),
-        power=np.array(
-            [[scoring.power_points(CARDS[card].suits, [other]) for other in cards] for card in cards], np.int16
-        ),
-        penalty=np.array([scoring.penalty([card]) for card in cards]),
-    )
+    return _LaidWords(nothing=int(empty[0].sum()), laid=laid)

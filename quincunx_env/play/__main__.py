@@ -1,4 +1,4 @@
-"""Play against agents, or look at a game that was played. Without flags a screen asks what to play.
+"""Play against agents, or replay a recorded game. Without flags a start screen offers the choices.
 
     python -m quincunx_env.play
     python -m quincunx_env.play --num-players 2 --opponents greedy
@@ -8,7 +8,7 @@
     python -m quincunx_env.play --replay runs/play/20260101-120000.txt
     python -m quincunx_env.play --window --replay runs/play/20260101-120000.txt
 
-Every play is saved at once: after an interruption the game is resumed from its file.
+Every play is saved at once; an interrupted game is resumed from its file.
 """
 
 import sys
@@ -22,8 +22,9 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f'error: playing needs {error.name}: pip install "quincunx_env[play]"')
 
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, adviser_of, free_path, seated, seated_again
+from quincunx_env.play.session import Session, adviser_name, default_agent, new_path, recorded_players, seat_players
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
 
@@ -32,45 +33,53 @@ PROGRAM = "python -m quincunx_env.play"
 
 @dataclass(kw_only=True)
 class Arguments:
-    """What to play, and against whom."""
+    """Game, players and files."""
 
     rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=Rules)
     game: Literal["quincunx", "spiral"] = "quincunx"
-    """which game; options of the spiral game begin with ``--spiral``, the other options of rules are of Quincunx"""
+    """the game; options of the spiral game begin with ``--spiral``, the other options of rules belong to Quincunx"""
     spiral: SpiralRules = field(default_factory=SpiralRules)
     opponents: tuple[str, ...] = ()
-    """one for all other seats, or one for each that follows yours: short names (in a checkout), ``module:attribute``,
-    or ``human``"""
+    """one for all other seats, or one for each, beginning with the seat after yours: names of registered policies,
+    ``module:attribute``, or ``human``"""
     seat: int = 0
-    """yours"""
+    """your seat"""
     seed: int | None = None
-    """of the deal; a new one by default"""
+    """seed of the deal; random by default"""
     adviser: str | None = None
-    """the agent that gives hints"""
+    """the agent that gives hints, named as an opponent"""
     resume: Path | None = None
-    """go on with a game from its file"""
+    """continue a game from its file"""
     replay: Path | None = None
-    """look at a game from its file"""
+    """replay a game from its file"""
     window: bool = False
-    """play, or look, with the mouse, in a window"""
+    """play or replay in a window, with the mouse"""
     out: Path = Path("runs/play")
-    """directory of the games"""
+    """directory of the files of games"""
 
     def begin(self) -> Session | Record:
-        """What is to be shown."""
+        """The game to play or the record to replay."""
         if self.replay:
             return Record.read(self.replay)
         if self.resume:
             record = Record.read(self.resume)
-            return Session.resume(record, seated_again(record), adviser_of(record.rules, self.adviser))
+            self._warn(record.rules, needed=self.adviser is None)
+            return Session.resume(record, recorded_players(record), adviser_name(record.rules, self.adviser))
         rules = self.rules if self.game == "quincunx" else self.spiral
-        players = seated(rules, self.seat, self.opponents)
+        self._warn(rules, needed=not self.opponents or self.adviser is None)
+        players = seat_players(rules, self.seat, self.opponents)
         dealt = None if self.seed is None else Seeded(self.seed)
-        return Session(rules, players, dealt, adviser_of(rules, self.adviser))
+        return Session(rules, players, dealt, adviser_name(rules, self.adviser))
+
+    @staticmethod
+    def _warn(rules: BaseRules, needed: bool) -> None:
+        """Print a line if the default agent is needed and another one takes its place."""
+        if needed and (problem := default_agent(rules).problem):
+            print(f"warning: {problem}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do what the command line, or ``arguments`` instead of it, says."""
+    """Run the command line, or ``arguments`` in place of it."""
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = tyro.cli(Arguments, prog=PROGRAM, description=__doc__, args=arguments)
     try:
@@ -79,11 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"error: {error}")
     path = _in_window(begin, chosen) if chosen.window else _in_terminal(begin, chosen)
     if path and path.exists():
-        print(f"Go on with this game, or look at it:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}")
+        print(f"Continue or replay this game:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}")
 
 
 def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | None:
-    """Show it, and return the file of the last game."""
+    """Run the terminal interface, and return the file of the last game."""
     try:
         from quincunx_env.play.terminal import Terminal
     except ModuleNotFoundError as error:
@@ -96,21 +105,21 @@ def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | No
 
 
 def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path | None:
-    """Show it, and return the file of the last game."""
+    """Run the graphical interface, and return the file of the last game."""
     try:
-        from quincunx_env.play.window import Replay, Table
+        from quincunx_env.play.window import PlayWindow, ReplayWindow
     except ModuleNotFoundError as error:
         sys.exit(f'error: playing in a window needs {error.name}: pip install "quincunx_env[play,render]"')
-    assert begin is not None  # --window is an argument, and with arguments there is nothing left to ask
+    assert begin is not None  # --window is an argument, and with arguments no start screen is needed
     try:
         if isinstance(begin, Record):
-            Replay(begin).run()
+            ReplayWindow(begin).run()
             return None
-        table = Table(begin, chosen.resume or free_path(chosen.out), lambda: free_path(chosen.out))
+        window = PlayWindow(begin, chosen.resume or new_path(chosen.out), lambda: new_path(chosen.out))
     except RuntimeError as error:
         sys.exit(f"error: {error}")
-    table.run()
-    return table.path
+    window.run()
+    return window.path
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""People and agents at one table: what every interface to play needs, and nothing that shows it.
+"""Games between humans and agents, independent of any user interface.
 
 >>> from quincunx_env import Rules
 >>> session = Session(Rules(num_players=2), [None, None], Seeded(0))
@@ -24,29 +24,46 @@ from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Deals, Record, RecordedAction, Seeded, apply_action
 from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
-from quincunx_env.policies import display_name, registered_policies, resolve
+from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
 
-PERSON = "human"
-"""What records, and whoever names players, call a person."""
+HUMAN = "human"
+"""Name of a human player, in records and where players are named."""
 
-_USUAL = {"quincunx": "heuristic-v0", "spiral": "spiral-heuristic-v0"}
-
-
-def usual_agent(rules: BaseRules) -> str:
-    """The name of an agent that plays quickly and well by these rules; without a checkout there is none: `PERSON`."""
-    name = _USUAL[spec_of(rules).name]
-    return name if name in registered_policies() else PERSON
+DEFAULT_AGENTS = {"quincunx": ("heuristic-v0", "greedy"), "spiral": ("spiral-heuristic-v0", "greedy")}
+"""Policies that play by default, by game: fast ones, the stronger first. The first that can be imported is used."""
 
 
-def seated(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> list[str | None]:
+class DefaultAgent(NamedTuple):
+    """The agent that plays and gives hints where none is named."""
+
+    name: str
+    """Name of a registered policy; `HUMAN` if none of `DEFAULT_AGENTS` can be imported."""
+    problem: str
+    """Why it is not the first of `DEFAULT_AGENTS`, in one line; empty if it is."""
+
+
+def default_agent(rules: BaseRules) -> DefaultAgent:
+    """Find the first of the game's `DEFAULT_AGENTS` that is registered and can be imported."""
+    names, problem = DEFAULT_AGENTS[spec_of(rules).name], ""
+    for name in names:
+        try:
+            resolve(name)
+        except ValueError as error:
+            problem = problem or f"{names[0]} is not available: {str(error).splitlines()[0]}"
+        else:
+            return DefaultAgent(name, f"{problem}; {name} takes its place" if problem else "")
+    return DefaultAgent(HUMAN, f"{problem}; name an agent, or play without one")
+
+
+def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> list[str | None]:
     """Players by seat, as a `Session` takes them.
 
     Args:
-        rules: which game.
-        seat: the seat of a person.
-        opponents: names of agents, or `PERSON`: one for all other seats, or one for each that follows ``seat``; by
-            default the `usual_agent`.
+        rules: the rules of the game.
+        seat: the seat of the human.
+        opponents: names of agents, or `HUMAN`: one for all other seats, or one for each seat, beginning with the one
+            after ``seat``; by default the `default_agent`.
 
     Raises:
         ValueError: if there is no such seat, or there are too few or too many opponents.
@@ -54,30 +71,30 @@ def seated(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> li
     others = rules.num_players - 1
     if not 0 <= seat <= others:
         raise ValueError(f"these rules have the seats 0 to {others}, got {seat}")
-    names = [*(opponents or [usual_agent(rules)])]
+    names = [*(opponents or [default_agent(rules).name])]
     names = names * others if len(names) == 1 else names
     if len(names) != others:
         raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
-    players = [None, *(None if name == PERSON else name for name in names)]
+    players = [None, *(None if name == HUMAN else name for name in names)]
     return players[-seat:] + players[:-seat] if seat else players
 
 
-def adviser_of(rules: BaseRules, name: str | None = None) -> str | None:
-    """The agent that gives hints: this one, or the `usual_agent` if there is any."""
-    name = name or usual_agent(rules)
-    return None if name == PERSON else name
+def adviser_name(rules: BaseRules, name: str | None = None) -> str | None:
+    """The agent that gives hints: ``name``, by default the `default_agent`; None if there is none."""
+    name = name or default_agent(rules).name
+    return None if name == HUMAN else name
 
 
-def free_path(folder: Path) -> Path:
-    """A file for a new game, named by the time, that there is not yet."""
+def new_path(folder: Path) -> Path:
+    """A file name for a new game, from the current time, that is not in use in a folder."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}"
     names = (stem, *(f"{stem}-{number}" for number in range(2, 100)))
     return next(path for name in names if not (path := folder / f"{name}.txt").exists())
 
 
-def seated_again(record: Record) -> list[str | None]:
-    """Players by seat, as a record names them; people where it names nobody."""
-    return [None if name == PERSON else name for name in record.seats or [PERSON] * record.rules.num_players]
+def recorded_players(record: Record) -> list[str | None]:
+    """Players by seat as a record names them, as a `Session` takes them; humans where it has no names."""
+    return [None if name == HUMAN else name for name in record.seats or [HUMAN] * record.rules.num_players]
 
 
 class Candidate(NamedTuple):
@@ -86,32 +103,32 @@ class Candidate(NamedTuple):
     action: int
     text: str
     score: PlayScore | None
-    """What it scores at once; None where plays score nothing."""
+    """Its immediate score; None in games that are scored at the end."""
 
 
 class Session:
-    """A game in progress between people and agents.
+    """A game in progress between humans and agents.
 
-    An interface shows ``game`` from ``seat``, and ``turns``. While ``person_to_move`` it asks somebody and calls
-    ``play``; otherwise ``play(session.choose())``. `choose` and `advise` may take long and change nothing: they may run
-    in another thread, and what they say is to be thrown away if the number of turns has changed meanwhile.
+    A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it asks for an action and
+    calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and `advise` may take long and change
+    nothing, so that they may run in another thread; discard what they return if the number of turns has changed since.
 
     Args:
-        rules: which game.
-        players: who plays each seat: an agent, its name as `quincunx_env.arena.resolve` knows it, or None for
-            a person.
-        dealt: where the deals come from, or the deals; a new seed by default.
-        adviser: the agent that `advise` asks, likewise.
-        seed: of the agents' randomness. What an agent plays follows from it and the position, also after an undo.
+        rules: the rules of the game.
+        players: by seat: an agent, its name as `quincunx_env.policies.resolve` takes it, or None for a human.
+        dealt: the seed of the deals, or the deals; a random seed by default.
+        adviser: the agent that `advise` calls, likewise.
+        seed: of the agents' generators. An agent's action is a function of the seed and the position, also after an
+            undo.
 
     Raises:
-        ValueError: if an agent is unknown or cannot play by these rules, or there are too many or too few players.
+        ValueError: if an agent is unknown or cannot play by these rules, or the number of players is wrong.
 
     Attributes:
-        rules: which game.
-        names: of the players, by seat.
-        game: as it stands; to be looked at and copied, not to be changed.
-        turns: what has been done, in order.
+        rules: the rules of the game.
+        names: names of the players, by seat.
+        game: the current position; read or copy it, but do not change it.
+        turns: the actions taken, in order.
     """
 
     def __init__(
@@ -125,13 +142,13 @@ class Session:
         if len(players) != rules.num_players:
             raise ValueError(f"these rules have {rules.num_players} seats, got {len(players)} players")
         self.rules = rules
-        self.names = tuple(PERSON if player is None else display_name(player) for player in players)
-        self._players, self._advised_by = tuple(players), adviser
+        self.names = tuple(HUMAN if player is None else display_name(player) for player in players)
+        self._players, self._adviser_agent = tuple(players), adviser
         self._policies = [_policy(player, rules) for player in players]
         self._adviser = _policy(adviser, rules)
         self._dealt = Seeded(int(np.random.default_rng().integers(2**31))) if dealt is None else dealt
         self._seed = seed
-        self._asking = Lock()  # agents may keep something from one question to the next: one at a time
+        self._policy_lock = Lock()  # policies may keep state between calls: one call at a time
         self._observer = make_observer(rules, preview=True)
         self.turns: list[RecordedAction] = []
         self.game: BaseGame[Any, Any] = self.record.game()
@@ -144,21 +161,21 @@ class Session:
         adviser: Agent | str | None = None,
         seed: int = 0,
     ) -> Self:
-        """Go on where a record stops."""
+        """Continue a recorded game from its last action."""
         session = cls(record.rules, players, record.dealt, adviser, seed)
         for action in record.actions:
             session.play(action)
         return session
 
-    def again(self) -> Self:
-        """A new game of the same players, from another deal."""
-        return type(self)(self.rules, self._players, None, self._advised_by, self._seed)
+    def new_game(self) -> Self:
+        """A session with the same players and a new deal."""
+        return type(self)(self.rules, self._players, None, self._adviser_agent, self._seed)
 
-    # --- Who looks, who moves ----------------------------------------------------------------------------------------
+    # --- Seats -------------------------------------------------------------------------------------------------------
 
     @property
-    def people(self) -> tuple[int, ...]:
-        """The seats of people."""
+    def human_seats(self) -> tuple[int, ...]:
+        """The seats of humans."""
         return tuple(seat for seat, policy in enumerate(self._policies) if policy is None)
 
     @property
@@ -167,57 +184,57 @@ class Session:
         return None if self.game.over else self.game.mover
 
     @property
-    def person_to_move(self) -> bool:
-        """Whether somebody has to be asked."""
-        return self.mover in self.people
+    def human_to_move(self) -> bool:
+        """Whether a human is to move."""
+        return self.mover in self.human_seats
 
     @property
     def seat(self) -> int | None:
-        """The seat to show the game from: the person to move, or who moved last.
+        """The seat from which to show the game: of the human to move, otherwise of the human who moved last.
 
-        None shows all hands: when the game is over, or no people play.
+        None shows all hands: when the game is over, or agents play all seats.
         """
-        if self.game.over or not self.people:
+        if self.game.over or not self.human_seats:
             return None
-        if self.person_to_move:
+        if self.human_to_move:
             return self.mover
-        return next((turn.seat for turn in reversed(self.turns) if turn.seat in self.people), self.people[0])
+        return next((turn.seat for turn in reversed(self.turns) if turn.seat in self.human_seats), self.human_seats[0])
 
-    # --- Play --------------------------------------------------------------------------------------------------------
+    # --- Actions -----------------------------------------------------------------------------------------------------
 
     def parse(self, text: str) -> int:
-        """The legal action that a text says; see `quincunx_env.notation.text.parse_action`."""
+        """The legal action that a text denotes; see `quincunx_env.notation.text.parse_action`."""
         return parse_action(self.game, text)
 
     def play(self, action: int) -> RecordedAction:
-        """Take an action for the seat to move, whoever chose it.
+        """Take an action for the seat to move.
 
         Raises:
-            IllegalAction: if it is illegal, saying what would be legal; nothing has changed then.
+            IllegalAction: if it is illegal, naming the legal ones; nothing has changed then.
         """
         turn = apply_action(self.game, len(self.turns) + 1, action, explain=True)
         self.turns.append(turn)
         return turn
 
     def choose(self) -> int:
-        """What the agent to move plays.
+        """The action of the agent to move.
 
         Raises:
-            ValueError: if a person is to move, or the game is over.
+            ValueError: if a human is to move, or the game is over.
         """
         policy = None if self.mover is None else self._policies[self.mover]
         if policy is None:
             raise ValueError("no agent is to move")
-        return self._ask(policy)
+        return self._action_of(policy)
 
     def undo(self) -> None:
-        """Go back to the last decision that a person made; where no people play, to the last one of all.
+        """Go back to the last decision of a human; where agents play all seats, to the last decision.
 
         Raises:
             ValueError: if there is none.
         """
         for number in reversed(range(len(self.turns))):
-            if not self.people or self.turns[number].seat in self.people:
+            if not self.human_seats or self.turns[number].seat in self.human_seats:
                 del self.turns[number:]
                 self.game = self.record.game()
                 return
@@ -226,7 +243,7 @@ class Session:
     # --- Hints -------------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[Candidate]:
-        """The legal plays, those with most points first; none while an announcement is due."""
+        """The legal plays by decreasing immediate score; none while an announcement is due."""
         game = self.game
         plays = [
             Candidate(play, print_action(game, play), play_score(game, play))
@@ -235,20 +252,20 @@ class Session:
         return sorted(plays, key=lambda play: play.score is not None and (-play.score.points, -play.score.draws))
 
     def advise(self) -> int | None:
-        """What the adviser would do in the place of the seat to move; None without an adviser.
+        """The adviser's action for the seat to move; None without an adviser.
 
         Raises:
             ValueError: if the game is over.
         """
         if self.game.over:
             raise ValueError("the game is over")
-        return None if self._adviser is None else self._ask(self._adviser)
+        return None if self._adviser is None else self._action_of(self._adviser)
 
-    def _ask(self, policy: Policy) -> int:
+    def _action_of(self, policy: Policy) -> int:
         game, observer = self.game.copy(), self._observer
         observation = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
         rng = np.random.default_rng([self._seed, game.mover, len(self.turns)])
-        with self._asking:
+        with self._policy_lock:
             return int(policy(observation, observer.mask(game)[None].astype(bool), rng)[0])
 
     # --- Records -----------------------------------------------------------------------------------------------------

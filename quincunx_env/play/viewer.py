@@ -1,12 +1,12 @@
-"""Looking at a record, action by action: what every interface to replay needs, and nothing that shows it.
+"""Stepping through a record, independent of any user interface.
 
 >>> from quincunx_env import Rules
 >>> from quincunx_env.notation.record import Seeded
 >>> viewer = Viewer(Record(Rules(), Seeded(0), actions=(33,), seats=("ann",)))
 >>> viewer.go(1)
->>> print(viewer.place)
+>>> print(viewer.position)
 After 1 of 1; all hands
->>> print(told(viewer.turns[-1]))
+>>> print(describe(viewer.turns[-1]))
 1. seat 0 AV (0, 1): +3 (basic -2, pair +5)
 """
 
@@ -16,29 +16,29 @@ from quincunx_env.core.scene import Scene
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.registry import spec_of
 
-KEYS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
-"""How many actions a key goes on."""
+STEPS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
+"""Argument of `Viewer.go` by key; the large numbers go to the ends of any record."""
 
 
-def told(turn: RecordedAction) -> str:
-    """A turn as people read it: what it was worth, and what each seat got of it where that is not the same."""
-    worth = "" if turn.score is None else f": {turn.score}"
+def describe(turn: RecordedAction) -> str:
+    """Number, seat, text and score of an action; also the gains of all seats where they differ from the score."""
+    score = "" if turn.score is None else f": {turn.score}"
     others = any(gain for seat, gain in enumerate(turn.gains) if seat != turn.seat)
     differs = turn.score is None or turn.gains[turn.seat] != turn.score.points
     gains = f", gains {' '.join(f'{gain:+}' for gain in turn.gains)}" if any(turn.gains) and (others or differs) else ""
-    return f"{turn.number}. seat {turn.seat} {turn.text}{worth}{gains}"
+    return f"{turn.number}. seat {turn.seat} {turn.text}{score}{gains}"
 
 
 class Viewer:
-    """A place in a record, and who looks.
+    """A position in a record, and the seat from which it is shown.
 
     Args:
-        record: of which game.
+        record: the record of a game.
 
     Attributes:
         record: the same.
         number: how many of its actions have been taken.
-        seat: who looks; None sees all hands.
+        seat: the seat from whose point of view the game is shown; None shows all hands.
     """
 
     def __init__(self, record: Record) -> None:
@@ -47,30 +47,30 @@ class Viewer:
         self.seat: int | None = None
 
     def go(self, steps: int) -> None:
-        """Go on, or back, as far as the record reaches."""
+        """Step forwards, or backwards for negative ``steps``, and stop at the ends of the record."""
         self.number = min(max(self.number + steps, 0), len(self.record.actions))
 
-    def look(self) -> None:
-        """Look from the next seat, then from all."""
+    def next_view(self) -> None:
+        """Show the game from the next seat; after the last one show all hands."""
         seats = [None, *range(self.record.rules.num_players)]
         self.seat = seats[(seats.index(self.seat) + 1) % len(seats)]
 
     @property
     def scene(self) -> Scene:
-        """What there is to see: after the last play of a round that round, not the deal of the next one."""
+        """The position as a scene; after the last play of a round the end of that round, not the next deal."""
         game = self.record.game(max(self.number - 1, 0))
         if self.number:
-            game.deals = game.deals[: game.round + 1]  # what follows would hide the end of a round
+            game.deals = game.deals[: game.round + 1]  # without later deals the game stays at the end of the round
             game.step(self.record.actions[self.number - 1])
         return spec_of(self.record.rules).scene(game, self.seat)
 
     @property
     def turns(self) -> Sequence[RecordedAction]:
-        """How it came about."""
+        """The actions that led to the position."""
         return self.record.turns[: self.number]
 
     @property
-    def place(self) -> str:
-        """Where in the record this is, and who looks."""
-        looks = "all hands" if self.seat is None else f"seat {self.seat}"
-        return f"After {self.number} of {len(self.record.actions)}; {looks}"
+    def position(self) -> str:
+        """The position and the point of view in words."""
+        view = "all hands" if self.seat is None else f"seat {self.seat}"
+        return f"After {self.number} of {len(self.record.actions)}; {view}"

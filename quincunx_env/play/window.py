@@ -1,7 +1,7 @@
-"""Play in a window, with the mouse: click a card, then a cell, or drag the card there. Or step through a record.
+"""Graphical interface: play with the mouse (click a card, then a cell, or drag the card there), or replay a record.
 
-What is shown is painted by `quincunx_env.render`, what happens comes from `quincunx_env.play.session` and
-`quincunx_env.play.viewer`. Agents think in a thread of their own, so that the window always answers.
+Pictures come from `quincunx_env.render`, the logic from `quincunx_env.play.session` and `quincunx_env.play.viewer`.
+Agents run in a worker thread, so that the window stays responsive.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,31 +18,48 @@ from quincunx_env.core.scene import Scene, ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.text import play_score, print_action
 from quincunx_env.play.session import Session
-from quincunx_env.play.viewer import KEYS, Viewer
+from quincunx_env.play.viewer import STEPS, Viewer
 from quincunx_env.registry import spec_of
-from quincunx_env.render.layout import HEIGHT, WIDTH, Layout, Rect, layout
+from quincunx_env.render.layout import HEIGHT, WIDTH, Rect, TableLayout, layout_scene
 from quincunx_env.render.paint import ACCENT, BOX, INK, QUIET, TABLE, TEXT, box, paint, text
 from quincunx_env.render.window import open_display
 
 BAR = 44
-"""Height of the line below the picture at scale 1: what to do, and buttons."""
+"""Height of the line below the picture, with a message and buttons, at scale 1."""
 FPS = 30
+"""How often per second the window handles events and is drawn."""
 
 
 class Button(NamedTuple):
-    """Something to click, or a key."""
+    """A button with its keyboard shortcut."""
 
     key: str
+    """Character of the shortcut; empty for none."""
     label: str
     act: Callable[[], None]
     strong: bool = False
-    """Whether it stands out."""
+    """Whether it is highlighted."""
 
 
-class Frame:
-    """A window with the picture of a scene; below it a line that speaks, and buttons."""
+class _Query(NamedTuple):
+    """A call of an agent in the worker thread."""
+
+    number: int
+    """How many actions had been taken at the time of the call."""
+    hint: bool
+    """Whether the adviser was called, not the agent to move."""
+    future: Future[int | None]
+
+
+_NEVER = 2**62
+"""A time in milliseconds that is not reached: an agent that has failed is not called again for the same position."""
+
+
+class SceneWindow:
+    """A window with the picture of a scene; below it a message and buttons."""
 
     scene: Scene
+    """The scene that is shown; set by subclasses."""
 
     def __init__(self) -> None:
         self.message = ""
@@ -51,21 +68,21 @@ class Frame:
         self._surface = open_display("Quincunx", WIDTH, HEIGHT + BAR, instead)
         self._clock = pygame.time.Clock()
 
-    # --- The loop ----------------------------------------------------------------------------------------------------
+    # --- Event loop --------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Go on until the window is closed."""
+        """Run until the window is closed."""
         while self.step():
             self._clock.tick(FPS)
 
     def step(self) -> bool:
-        """Answer what has happened since the last step, and show it; False when the window has been closed."""
+        """Handle the events since the last step and draw; False when the window has been closed."""
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 self._close()
                 return False
             if event.type == pygame.MOUSEMOTION:
-                self._point_at(*event.pos)
+                self._move(*event.pos)
             elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
                 button = next((button for button, rect in self.bar() if rect.holds(*event.pos)), None)
                 if button:
@@ -76,48 +93,48 @@ class Frame:
                 self._release(*event.pos)
             elif event.type == pygame.KEYDOWN:
                 self._key(event.key, event.unicode)
-        self._go_on()
+        self._update()
         self._show()
         return True
 
     def _close(self) -> None:
         pygame.display.quit()
 
-    def _go_on(self) -> None:
-        """Do what is to be done without anybody's asking."""
+    def _update(self) -> None:
+        """Do what is due without an event, at every step."""
 
-    # --- What people do ----------------------------------------------------------------------------------------------
+    # --- Input -------------------------------------------------------------------------------------------------------
 
     def buttons(self) -> list[Button]:
-        """What can be clicked in the line below the picture."""
+        """The buttons below the picture, from left to right."""
         raise NotImplementedError
 
     def _press(self, x: float, y: float) -> None:
-        """The mouse button has been pressed where there is nothing to click in the line."""
+        """Handle a mouse button pressed outside the buttons."""
 
     def _release(self, x: float, y: float) -> None:
-        """The mouse button has been let go."""
+        """Handle a mouse button released."""
 
-    def _point_at(self, x: float, y: float) -> None:
-        """The mouse has been moved."""
+    def _move(self, x: float, y: float) -> None:
+        """Handle a movement of the mouse."""
 
     def _key(self, key: int, written: str) -> None:
         for button in self.buttons():
             if written and written == button.key:
                 button.act()
 
-    # --- What is shown -----------------------------------------------------------------------------------------------
+    # --- Output ------------------------------------------------------------------------------------------------------
 
     @property
     def scale(self) -> float:
-        """Of the picture, as the window is large."""
+        """Scale of the picture that fits the window."""
         width, height = self._surface.get_size()
         return min(width / WIDTH, height / (HEIGHT + BAR))
 
     @property
-    def where(self) -> Layout:
-        """Where everything lies in the picture, which lies at `_origin` in the window."""
-        return layout(self.scene, self.scale)
+    def where(self) -> TableLayout:
+        """Layout of the picture, whose upper left corner is at `_origin` in the window."""
+        return layout_scene(self.scene, self.scale)
 
     @property
     def _origin(self) -> tuple[int, int]:
@@ -128,7 +145,7 @@ class Frame:
         return x - self._origin[0], y - self._origin[1]
 
     def bar(self) -> list[tuple[Button, Rect]]:
-        """The buttons and where they lie in the window, from the right."""
+        """The buttons and their rectangles in the window; placed from the right edge."""
         left, top = self._origin
         where, placed = self.where, []
         x, y = left + where.px(1056), top + where.px(HEIGHT) + where.px(4)
@@ -143,11 +160,11 @@ class Frame:
         return paint(self.scene, self.where)
 
     def _line(self) -> str:
-        """What is said below the picture."""
+        """The message below the picture."""
         return self.message
 
     def _state(self) -> tuple[object, ...]:
-        """What else the picture depends on."""
+        """What the picture depends on besides size, scene and message; it is drawn again when this changes."""
         return ()
 
     def _show(self) -> None:
@@ -166,7 +183,7 @@ class Frame:
         surface.blit(line, (left + where.px(48), top + where.px(HEIGHT) + where.px(19) - line.get_height() // 2))
         pygame.display.flip()
 
-    def _button(self, button: Button, rect: Rect, where: Layout) -> None:
+    def _button(self, button: Button, rect: Rect, where: TableLayout) -> None:
         fill, ink = (ACCENT, INK) if button.strong else (BOX, TEXT)
         self._surface.blit(box(rect.width, rect.height, where.px(8), fill), rect[:2])
         words = text(button.label, where.px(22), ink)
@@ -174,97 +191,97 @@ class Frame:
         self._surface.blit(words, (round(x - words.get_width() / 2), round(y - words.get_height() / 2)))
 
 
-def named(scene: Scene, names: Sequence[str]) -> Scene:
-    """A scene with the names of the players, where they have names."""
+def with_names(scene: Scene, names: Sequence[str]) -> Scene:
+    """The scene with names of the players beside their seats; unchanged if ``names`` is empty."""
     if not names:
         return scene
     seats = [seat._replace(name=f"{seat.name}: {name}") for seat, name in zip(scene.seats, names, strict=True)]
     return replace(scene, seats=seats)
 
 
-def short(turn: RecordedAction) -> str:
-    """A turn in one short line: the picture has the parts of its score."""
+def summary(turn: RecordedAction) -> str:
+    """An action and its gains in a short line; the picture shows the parts of its score."""
     gains = " ".join(f"{gain:+}" for gain in turn.gains)
     return f"seat {turn.seat}: {turn.text}" + (f", gains {gains}" if any(turn.gains) else "")
 
 
-class Table(Frame):
+class PlayWindow(SceneWindow):
     """A window in which a session is played.
 
     Args:
         session: the game.
-        path: where it is saved after every play.
-        free: makes up another path, for a new game.
-        pause: seconds that an agent's play is shown before the next one.
+        path: file of the game, saved after every play.
+        new_path: makes a path for a further game.
+        pause: seconds for which an agent's play is shown before the next agent is called.
     """
 
-    def __init__(self, session: Session, path: Path, free: Callable[[], Path], pause: float = 0.8) -> None:
+    def __init__(self, session: Session, path: Path, new_path: Callable[[], Path], pause: float = 0.8) -> None:
         super().__init__()
         self.session = session
         self.path = path
-        self.free = free
+        self.new_path = new_path
         self.pause = pause
         self.card: int | None = None
         """The chosen card of the hand."""
         self.cell: int | None = None
-        """The legal cell under the mouse, or of a hint."""
+        """The legal cell under the mouse, or that of a hint."""
         self.points = False
-        """Whether all cells show what the chosen card would score."""
+        """Whether all legal cells show what the chosen card would score there."""
         self.announced = 0
-        """Simpleton: the points about to be announced."""
-        self._thinker = ThreadPoolExecutor(max_workers=1)
-        self._thought: tuple[int, bool, Future[int | None]] | None = None
+        """Simpleton: the number entered so far."""
+        self._worker = ThreadPoolExecutor(max_workers=1)
+        self._query: _Query | None = None
         self._wait_until = 0
         self._changed()
 
     # --- The course of the game --------------------------------------------------------------------------------------
 
     def _close(self) -> None:
-        self._thinker.shutdown(wait=False, cancel_futures=True)
+        self._worker.shutdown(wait=False, cancel_futures=True)
         super()._close()
 
     def _changed(self) -> None:
-        """Look at the game again after a play, an undo or a new game."""
+        """Show the position after a play, an undo or a new game."""
         game = self.session.game
-        self.scene = named(spec_of(game.rules).scene(game, self.session.seat), self.session.names)
+        self.scene = with_names(spec_of(game.rules).scene(game, self.session.seat), self.session.names)
         self.card = self.cell = None
         self.announced = 0
+        self._wait_until = 0
 
-    def _go_on(self) -> None:
-        """Let the agent to move think, and do what it says."""
+    def _update(self) -> None:
+        """Call the agent to move in the worker thread, and apply the action it has chosen."""
         session, number = self.session, len(self.session.turns)
-        if self._thought and self._thought[2].done():
-            asked, hint, future = self._thought
-            self._thought = None
-            if asked == number:
-                self._hear(future, hint)
-        agent = None if session.person_to_move else session.mover
-        if agent is not None and self._thought is None and pygame.time.get_ticks() >= self._wait_until:
+        if self._query and self._query.future.done():
+            query, self._query = self._query, None
+            if query.number == number:  # otherwise the position has changed meanwhile
+                self._handle(query)
+        agent = None if session.human_to_move else session.mover
+        if agent is not None and self._query is None and pygame.time.get_ticks() >= self._wait_until:
             self.message = f"{session.names[agent]} is thinking ..."
-            self._thought = number, False, self._thinker.submit(session.choose)
+            self._query = _Query(number, False, self._worker.submit(session.choose))
 
-    def _hear(self, future: "Future[int | None]", hint: bool) -> None:
+    def _handle(self, query: _Query) -> None:
         try:
-            action = future.result()
-        except Exception as error:  # agents are anybody's
+            action = query.future.result()
+        except Exception as error:  # agents of other packages may raise anything
             self.message = f"{type(error).__name__}: {error}"
-            self._wait_until = 2**62
+            self._wait_until = _NEVER
             return
-        if hint:
+        if query.hint:
             self._hint(action)
         elif action is not None:
             self._apply_action(action)
             self._wait_until = pygame.time.get_ticks() + round(1000 * self.pause)
 
-    # --- What people do ----------------------------------------------------------------------------------------------
+    # --- Input -------------------------------------------------------------------------------------------------------
 
     @property
     def announcing(self) -> bool:
-        """Whether a person has to announce points."""
-        return self.session.person_to_move and self.scene.pending is not None
+        """Whether a human has to announce points."""
+        return self.session.human_to_move and self.scene.pending is not None
 
     def buttons(self) -> list[Button]:
-        """What can be clicked in the line below the picture."""
+        """The buttons below the picture: those of an announcement while one is due."""
         if self.announcing:
             steps = [Button("", f"{step:+}", partial(self._count, step)) for step in (-10, -1, 1, 10)]
             return [
@@ -276,7 +293,7 @@ class Table(Frame):
             Button("h", "Hint", self._ask_hint),
             Button("p", "Points", self._toggle_points, strong=self.points),
             self._undo_button,
-            Button("s", "Save", self._save_aloud),
+            Button("s", "Save", self._save_with_message),
             Button("n", "New game", self._new),
         ]
 
@@ -285,9 +302,9 @@ class Table(Frame):
         return Button("u", "Undo", self._undo)
 
     def _press(self, x: float, y: float) -> None:
-        """Choose a card; where there is one cell only, clicking it again plays it."""
+        """Choose a card; with a single legal cell, a second click plays it."""
         card = self.where.card_at(*self._inside(x, y))
-        if card is None or not self.session.person_to_move or self.announcing:
+        if card is None or not self.session.human_to_move or self.announcing:
             return
         if card == self.card and len(self.scene.legal) == 1:
             self._play(card, *self.scene.legal)
@@ -296,12 +313,12 @@ class Table(Frame):
         self.cell = next(iter(self.scene.legal)) if len(self.scene.legal) == 1 else None
 
     def _release(self, x: float, y: float) -> None:
-        """Play the chosen card into the cell under the mouse, be it clicked or the end of a drag."""
+        """Play the chosen card into the cell under the mouse, after a click or a drag."""
         cell = self.where.cell_at(*self._inside(x, y))
         if self.card is not None and cell in self.scene.legal and not self.announcing:
             self._play(self.card, cell)
 
-    def _point_at(self, x: float, y: float) -> None:
+    def _move(self, x: float, y: float) -> None:
         cell = self.where.cell_at(*self._inside(x, y))
         if cell in self.scene.legal:
             self.cell = cell
@@ -324,9 +341,9 @@ class Table(Frame):
         self._apply_action(spec_of(rules).notation.encode_play(rules, card, cell))
 
     def _announce(self) -> None:
-        self._take_text(f"announce {self.announced}")
+        self._apply_text(f"announce {self.announced}")
 
-    def _take_text(self, words: str) -> None:
+    def _apply_text(self, words: str) -> None:
         try:
             action = self.session.parse(words)
         except IllegalAction as error:
@@ -340,7 +357,7 @@ class Table(Frame):
         except IllegalAction as error:
             self.message = str(error)
             return
-        self.message = short(turn)
+        self.message = summary(turn)
         self._save()
         self._changed()
 
@@ -368,29 +385,29 @@ class Table(Frame):
             return False
         return True
 
-    def _save_aloud(self) -> None:
+    def _save_with_message(self) -> None:
         if self._save():
             self.message = f"saved to {self.path}"
 
     def _new(self) -> None:
-        self.session, self.path = self.session.again(), self.free()
+        self.session, self.path = self.session.new_game(), self.new_path()
         self.message = ""
         self._changed()
 
     # --- Hints -------------------------------------------------------------------------------------------------------
 
     def _ask_hint(self) -> None:
-        if self.session.person_to_move and self._thought is None:
+        if self.session.human_to_move and self._query is None:
             self.message = "thinking about a hint ..."
-            self._thought = len(self.session.turns), True, self._thinker.submit(self.session.advise)
+            self._query = _Query(len(self.session.turns), True, self._worker.submit(self.session.advise))
 
     def _hint(self, action: int | None) -> None:
-        """Show a play that was advised; without an adviser the one that scores most at once."""
+        """Show the action of the adviser; without an adviser the play that scores most at once."""
         game = self.session.game
         if action is None:
             candidates = self.session.candidates()
             if not candidates:
-                self.message = "nobody here gives hints"
+                self.message = "there is no adviser"
                 return
             action = candidates[0].action
         written = print_action(game, action)
@@ -401,7 +418,7 @@ class Table(Frame):
         self.message = f"hint: {written}" + ("" if scores is None else f": {scores}")
         self.card, self.cell = spec_of(game.rules).notation.decode_play(game, action)
 
-    # --- What is shown -----------------------------------------------------------------------------------------------
+    # --- Output ------------------------------------------------------------------------------------------------------
 
     def _candidate(self) -> ScoredPlay | None:
         """The chosen card in the cell under the mouse."""
@@ -409,12 +426,12 @@ class Table(Frame):
         if card is None or cell is None or self.scene.pending:
             return None
         play = spec_of(game.rules).candidate(game, card, cell)
-        # With Simpleton one has to find the points oneself, unless one asks to see them.
+        # With Simpleton players determine the points themselves, unless they switch the points on.
         hidden = getattr(game.rules, "simpleton", False) and not self.points
         return play._replace(parts=(), scored=False) if hidden else play
 
     def _values(self) -> dict[int, int]:
-        """What the chosen card would score in each cell, if that is asked for."""
+        """Points of the chosen card by legal cell, if they are switched on."""
         game = self.session.game
         if not self.points or self.card is None or self.scene.pending:
             return {}
@@ -430,10 +447,10 @@ class Table(Frame):
         return self.card, self.cell, self.points, self.announced
 
     def _line(self) -> str:
-        return self.message or self._advice()
+        return self.message or self._prompt()
 
-    def _advice(self) -> str:
-        """What to do now."""
+    def _prompt(self) -> str:
+        """The input that is expected now."""
         if self.session.mover is None:
             return "the game is over"
         if self.announcing:
@@ -441,11 +458,11 @@ class Table(Frame):
         return "click a card, then a cell" if self.card is None else "click a cell"
 
 
-class Replay(Frame):
-    """A window in which one steps through a record.
+class ReplayWindow(SceneWindow):
+    """A window in which a record is replayed step by step.
 
     Args:
-        record: of which game.
+        record: the record of the game.
     """
 
     def __init__(self, record: Record) -> None:
@@ -454,26 +471,26 @@ class Replay(Frame):
         self._changed()
 
     def buttons(self) -> list[Button]:
-        """Where to go; the arrow keys, Home and End do the same."""
+        """Buttons for steps, as the arrow keys, Home and End, and for the point of view."""
         labels = {"home": "Start", "left": "Back", "right": "Next", "end": "End"}
         return [
             *(Button("", label, partial(self._go, key)) for key, label in labels.items()),
-            Button("v", "Other seat", self._look),
+            Button("v", "Other seat", self._next_view),
             Button("q", "Quit", self._quit),
         ]
 
     def _key(self, key: int, written: str) -> None:
         name = pygame.key.name(key)
-        if name in KEYS:
+        if name in STEPS:
             self._go(name)
         super()._key(key, written)
 
     def _go(self, key: str) -> None:
-        self.viewer.go(KEYS[key])
+        self.viewer.go(STEPS[key])
         self._changed()
 
-    def _look(self) -> None:
-        self.viewer.look()
+    def _next_view(self) -> None:
+        self.viewer.next_view()
         self._changed()
 
     def _quit(self) -> None:
@@ -481,5 +498,5 @@ class Replay(Frame):
 
     def _changed(self) -> None:
         viewer = self.viewer
-        self.scene = named(viewer.scene, viewer.record.seats)
-        self.message = viewer.place + (f". {short(viewer.turns[-1])}" if viewer.turns else "")
+        self.scene = with_names(viewer.scene, viewer.record.seats)
+        self.message = viewer.position + (f". {summary(viewer.turns[-1])}" if viewer.turns else "")

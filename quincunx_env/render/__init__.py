@@ -1,10 +1,10 @@
-"""Games to look at: pictures as arrays, a window, text. pygame is loaded when the first picture is painted.
+"""Rendering of games as RGB arrays, in a window and as text. pygame is imported for the first picture.
 
 >>> from quincunx_env import Game, Rules, render
 >>> game = Game.from_seed(Rules(), seed=0)
 >>> render.frame(game).shape
 (680, 1080, 3)
->>> render.layout(game).cell_at(80, 100)  # what lies at this pixel
+>>> render.layout(game).cell_at(80, 100)  # the cell at this pixel
 0
 """
 
@@ -20,13 +20,13 @@ from gymnasium.error import DependencyNotInstalled
 
 from quincunx_env.core.game import BaseGame
 from quincunx_env.registry import spec_of
-from quincunx_env.render.layout import HEIGHT, WIDTH, Layout
-from quincunx_env.render.layout import layout as layout_of
+from quincunx_env.render.layout import HEIGHT, WIDTH, TableLayout, layout_scene
 
-__all__ = ["HEIGHT", "WIDTH", "Layout", "Renderer", "frame", "in_colour", "layout", "text"]
+__all__ = ["HEIGHT", "WIDTH", "Frame", "Renderer", "TableLayout", "frame", "in_colour", "layout", "text"]
 
 Game = BaseGame[Any, Any]
 Frame = npt.NDArray[np.uint8]
+"""An RGB picture, uint8 [height, width, 3]."""
 
 
 def frame(
@@ -37,17 +37,17 @@ def frame(
     values: Mapping[int, float] | npt.ArrayLike | None = None,
     scale: float = 1.0,
 ) -> Frame:
-    """A picture of a game: the grid, the last play and what it scored, the seats, a hand, the pile.
+    """Paint a picture of a game: the grid, the last play with its score, the seats, a hand, the pile.
 
-    Nothing is shown on a screen, and none is needed.
+    No display is needed.
 
     Args:
-        game: what to show.
-        seat: the seat that looks: the other hands lie face down. None shows all hands.
-        play: (card, cell) of a play that might be made, to show with what it would score, in place of the last one.
-        values: a number for each cell (NaN for none), or some by cell: the empty ones show theirs, and as a colour
-            between the lowest and the highest.
-        scale: 1 makes a picture of ``WIDTH`` x ``HEIGHT``.
+        game: the game to show.
+        seat: the seat from whose point of view the game is shown, the other hands face down. None shows all hands.
+        play: (card, cell) of a candidate play, to show with its score in place of the last play.
+        values: a number for each cell (NaN for none), or a mapping from some cells. Empty cells show their numbers, and
+            a colour on a scale from the lowest to the highest.
+        scale: factor of the size; 1 gives ``WIDTH`` x ``HEIGHT`` pixels.
 
     Returns:
         uint8 [height, width, 3], red, green and blue.
@@ -69,7 +69,7 @@ def picture(
     values: Mapping[int, float] | npt.ArrayLike | None = None,
     scale: float = 1.0,
 ) -> Any:
-    """`frame` as a ``pygame.Surface``."""
+    """Paint the picture of `frame`, with the same arguments, as a ``pygame.Surface``."""
     _need_pygame()
     from quincunx_env.render.paint import paint
 
@@ -78,23 +78,23 @@ def picture(
     candidate = spec.candidate(game, *play) if play else None
     if values is not None and not isinstance(values, Mapping):
         values = dict(enumerate(np.asarray(values, np.float64).reshape(game.rules.num_cells).tolist()))
-    return paint(scene, layout_of(scene, scale), candidate, values)
+    return paint(scene, layout_scene(scene, scale), candidate, values)
 
 
-def layout(game: Game, seat: int | None = None, *, scale: float = 1.0) -> Layout:
-    """Where everything lies in the `frame` of a game that is seen from this seat."""
-    return layout_of(spec_of(game.rules).scene(game, seat), scale)
+def layout(game: Game, seat: int | None = None, *, scale: float = 1.0) -> TableLayout:
+    """Lay out the `frame` of a game, seen from this seat."""
+    return layout_scene(spec_of(game.rules).scene(game, seat), scale)
 
 
 def text(game: Game, seat: int | None = None, *, colour: bool | None = None) -> str:
-    """A game as text; the suits in colour if wanted, by default where standard output takes it (`in_colour`)."""
+    """Describe a game as text, the suits in colour with ``colour=True``; by default as `in_colour` decides."""
     return spec_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
 
 
 def in_colour(stream: TextIO | None = None) -> bool:
     """Whether to write colours to a stream, standard output by default.
 
-    A terminal gets them unless ``TERM`` is ``dumb`` or ``NO_COLOR`` is set; anything does where ``FORCE_COLOR`` is.
+    A terminal gets colours unless ``TERM`` is ``dumb`` or ``NO_COLOR`` is set; with ``FORCE_COLOR`` every stream does.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -109,11 +109,11 @@ def _need_pygame() -> None:
 
 
 class Renderer:
-    """What an environment shows of its game, in the way that its ``render_mode`` says.
+    """Implements the ``render_mode`` of an environment.
 
     Args:
-        mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
-        title: of the window.
+        mode: the ``render_mode``: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
+        title: title of the window.
         fps: pictures per second in the window.
     """
 
@@ -124,7 +124,7 @@ class Renderer:
         self._window: Any = None
 
     def render(self, game: Game) -> str | Frame | None:
-        """What ``render`` returns: text, a picture, or None after showing the game in the window."""
+        """Return text or a picture, or show the game in the window and return None."""
         if self.mode == "ansi":
             return text(game, colour=False)
         if self.mode == "rgb_array":
@@ -134,7 +134,7 @@ class Renderer:
         return None
 
     def moved(self, game: Game) -> None:
-        """Show in the window, if that is the mode, that something has happened."""
+        """Update the window after a step; does nothing in other modes."""
         if self.mode == "human":
             self._show(game, wait=True)
 
@@ -147,7 +147,7 @@ class Renderer:
         self._window.show(game, wait)
 
     def close(self) -> None:
-        """Close the window, if there is one; it may be asked for again and again."""
+        """Close the window, if there is one. May be called repeatedly."""
         if self._window is not None:
             self._window.close()
             self._window = None

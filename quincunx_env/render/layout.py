@@ -1,4 +1,4 @@
-"""Where everything lies in a picture of a game, and what lies at a pixel. Needs no library."""
+"""Positions of all elements in a picture of a game, and hit tests for pixels. Needs no library."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -6,26 +6,26 @@ from typing import NamedTuple
 from quincunx_env.core.scene import Scene
 
 WIDTH, HEIGHT = 1080, 680
-"""Of a picture at scale 1."""
+"""Width and height of a picture at scale 1, in pixels, the unit of all constants below."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 1056, 56, 520
-"""Of the table: the grid lies on its left, the seats and the last play on its right."""
+"""Edges of the table: the grid is on its left, the seats and the last play are on its right."""
 _PANEL = 500
-"""Left edge of the seats."""
+"""Left edge of the panel with the seats."""
 _HAND = 570
 """Top of the hand."""
 _PILE = 968
 """Left edge of the pile."""
 _CARD = 88
-"""Height of a card in the hand."""
+"""Height of a card in the hand that is shown large."""
 _SMALL = 42
-"""Height of a card in another hand."""
+"""Height of a card in the other hands."""
 _ASPECT = 0.8
-"""Width of a card by its height."""
+"""Width of a card divided by its height."""
 
 
 class Rect(NamedTuple):
-    """A rectangle of pixels."""
+    """A rectangle in pixels."""
 
     x: int
     y: int
@@ -33,58 +33,59 @@ class Rect(NamedTuple):
     height: int
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a pixel lies in it."""
+        """Whether a pixel lies in the rectangle."""
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
     @property
     def centre(self) -> tuple[float, float]:
-        """Its middle."""
+        """(x, y) of the middle."""
         return self.x + self.width / 2, self.y + self.height / 2
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where everything lies in a picture. Cards that overlap are listed from the bottom to the top.
+class TableLayout:
+    """Rectangles of all elements of a picture, made by `layout_scene`.
 
-    Use `layout` to make one.
+    Overlapping cards are listed from bottom to top.
     """
 
     size: tuple[int, int]
     """Width and height of the picture."""
     scale: float
     cells: dict[int, Rect]
-    """Every cell that is shown."""
+    """By cell, for every cell that is shown."""
     hand: dict[int, Rect]
-    """The cards of the hand that is shown large."""
+    """By card, for the hand that is shown large."""
     seats: tuple[Rect, ...]
+    """The box of each seat."""
     small: tuple[tuple[Rect, ...], ...]
-    """For each seat, the cards of its hand as the box of the seat shows them."""
+    """For each seat, the cards of its hand inside its box; empty for the seat whose hand is shown large."""
     play: Rect
     """The last play and its parts."""
     pile: Rect
 
     def cell_at(self, x: float, y: float) -> int | None:
-        """The cell at a pixel."""
+        """The cell at a pixel, if there is one."""
         return next((cell for cell, rect in self.cells.items() if rect.holds(x, y)), None)
 
     def card_at(self, x: float, y: float) -> int | None:
-        """The card of the large hand at a pixel."""
+        """The topmost card of the large hand at a pixel, if there is one."""
         return next((card for card, rect in reversed(self.hand.items()) if rect.holds(x, y)), None)
 
     def px(self, units: float) -> int:
-        """A length at scale 1 in pixels."""
+        """Convert a length at scale 1 to pixels."""
         return round(units * self.scale)
 
 
-def layout(scene: Scene, scale: float = 1.0) -> Layout:
-    """Where everything lies in the picture of a scene."""
+def layout_scene(scene: Scene, scale: float = 1.0) -> TableLayout:
+    """Lay out the picture of a scene."""
 
     def rect(x: float, y: float, width: float, height: float) -> Rect:
         left, top = round(x * scale), round(y * scale)
         return Rect(left, top, round((x + width) * scale) - left, round((y + height) * scale) - top)
 
     def row(count: int, x: float, y: float, width: float, height: float) -> tuple[Rect, ...]:
-        """Cards side by side; they overlap where they would not fit."""
+        """Cards side by side, overlapping where they would not fit."""
         card = height * _ASPECT
         step = min(card * 1.1, (width - card) / max(count - 1, 1))
         return tuple(rect(x + index * step, y, card, height) for index in range(count))
@@ -92,7 +93,7 @@ def layout(scene: Scene, scale: float = 1.0) -> Layout:
     gap = 26 // scene.max_side + 3
     height = (_BOTTOM - _TOP - gap * (scene.max_side - 1)) / scene.max_side
     width = height * _ASPECT
-    # A part of the grid lies in the middle of the room that is kept for it.
+    # A part of the grid is centred in the room that is kept for it.
     left = _LEFT + (scene.max_side - len(scene.columns)) * (width + gap) / 2
     top = _TOP + (scene.max_side - len(scene.rows)) * (height + gap) / 2
     cells = {
@@ -100,7 +101,7 @@ def layout(scene: Scene, scale: float = 1.0) -> Layout:
         for down, row in enumerate(scene.rows)
         for across, column in enumerate(scene.columns)
     }
-    # Its own hand lies before the seat that looks; a solitaire has no other.
+    # The hand that is shown large is not repeated in the box of its seat; a solitaire has no other.
     seats, small, y = [], [], _TOP
     for number, seat in enumerate(scene.seats):
         large = len(scene.seats) == 1 or number == scene.seat
@@ -110,7 +111,7 @@ def layout(scene: Scene, scale: float = 1.0) -> Layout:
         y += tall + 8
     cards = scene.seats[scene.shown].cards or ()
     room = (_RIGHT if scene.pile is None else _PILE - 24) - _LEFT
-    return Layout(
+    return TableLayout(
         size=(round(WIDTH * scale), round(HEIGHT * scale)),
         scale=scale,
         cells=cells,

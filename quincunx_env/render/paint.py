@@ -1,6 +1,6 @@
-"""Paints scenes with pygame: cards, chips, text. Nothing here knows the rules of a game, or needs a display.
+"""Painter of scenes with pygame: cards, chips, text. It depends neither on the rules of a game nor on a display.
 
-Everything with an edge is drawn larger than needed and scaled down, which smooths it, and kept for the next picture.
+Shapes are supersampled, that is drawn larger and scaled down, which antialiases their edges, and cached.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import pygame
 
 from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Suit
 from quincunx_env.core.scoring import Part
-from quincunx_env.render.layout import Layout, Rect
+from quincunx_env.render.layout import Rect, TableLayout
 
 Colour = tuple[int, int, int]
 
@@ -27,16 +27,16 @@ INK: Colour = (44, 48, 56)
 BACK: Colour = (62, 88, 98)
 BACK_PRINT: Colour = (92, 122, 130)
 ACCENT: Colour = (246, 205, 97)
-"""Whose turn it is, where a card may go, the last card played."""
+"""The seat to move, legal cells, the last card played."""
 GAIN: Colour = (92, 200, 150)
 LOSS: Colour = (240, 128, 100)
 DRAW: Colour = (122, 188, 240)
 BONUS: Colour = (214, 170, 240)
 HEAT: tuple[Colour, ...] = ((52, 62, 104), (32, 128, 134), (94, 190, 110), (244, 226, 92))
-"""Low to high; lightness rises all the way."""
+"""Colours of values from low to high, of increasing lightness."""
 
 SMOOTH = 4
-"""How many times larger a shape is drawn."""
+"""Supersampling factor."""
 
 Surface = pygame.Surface
 
@@ -85,7 +85,7 @@ def box(
 
 @lru_cache(maxsize=512)
 def emblem(suit: Suit, size: int) -> Surface:
-    """The shape of a suit in its colour, ``size`` pixels wide and high."""
+    """The emblem of a suit in its colour, ``size`` pixels wide and high."""
     surface = _blank(size, size, suit.colour)
     half = size / 2
 
@@ -156,12 +156,12 @@ def back(width: int, height: int) -> Surface:
 
 
 def paint(
-    scene: Scene, where: Layout, play: ScoredPlay | None = None, values: Mapping[int, float] | None = None
+    scene: Scene, where: TableLayout, play: ScoredPlay | None = None, values: Mapping[int, float] | None = None
 ) -> Surface:
-    """The picture of a scene.
+    """Paint the picture of a scene.
 
     Args:
-        scene: what to show.
+        scene: the scene to show.
         where: its layout.
         play: a candidate to show with its parts, in place of the last play.
         values: numbers to show on empty cells, as colours too.
@@ -173,7 +173,7 @@ def paint(
 
 
 class _Painter:
-    def __init__(self, surface: Surface, scene: Scene, where: Layout) -> None:
+    def __init__(self, surface: Surface, scene: Scene, where: TableLayout) -> None:
         self.surface = surface
         self.scene = scene
         self.where = where
@@ -193,7 +193,7 @@ class _Painter:
         self._play_box(shown)
         self._hand(None if play is None else play.card)
 
-    # --- Help --------------------------------------------------------------------------------------------------------
+    # --- Primitives ---------------------------------------------------------------------------------------------------
 
     def _write(self, words: str, x: float, y: float, size: float, colour: Colour = TEXT, align: float = 0.0) -> int:
         """Write text with its vertical middle at y; ``align`` of its width lies left of x. Returns its width."""
@@ -256,7 +256,7 @@ class _Painter:
         self._write(words, *rect.centre, 24, INK if share > 0.55 else TEXT, 0.5)
 
     def _numbers(self) -> None:
-        """Of rows and columns, and their points where they have any."""
+        """Numbers of rows and columns, with their points where they score."""
         scene, cells = self.scene, self.where.cells
         left = self.px(32)
         for row in scene.rows:
@@ -279,10 +279,10 @@ class _Painter:
         self.surface.blit(picture, rect[:2])
         self._around(rect, 3, 2, DRAW)
 
-    # --- What a play scores ------------------------------------------------------------------------------------------
+    # --- The score of a play -----------------------------------------------------------------------------------------
 
     def _parts(self, play: ScoredPlay) -> None:
-        """Strokes through the cards that make something together, then chips at the cells that the points come from."""
+        """Strokes through the cards of a line or box that scores, then chips at the cells that the points come from."""
         together = [part for part in play.parts if len(part.cells) > 1]
         chips: dict[tuple[float, float], list[Part]] = {}
         for number, part in enumerate(together):
@@ -297,7 +297,7 @@ class _Painter:
                 self._chip("draw" if part.draws else f"{part.points:+}", x, y + down, self._tone(play, part))
 
     def _distant(self, play: ScoredPlay) -> set[str]:
-        """Names of the parts that single cards bring, wherever they lie."""
+        """Names of the parts that come from single cards which need not be adjacent."""
         return {part.name for part in play.parts if len(part.cells) == 1 and not self._touch(play.cell, part.cells[0])}
 
     def _tone(self, play: ScoredPlay, part: Part) -> Colour:
@@ -313,7 +313,7 @@ class _Painter:
         return abs(row - other_row) + abs(column - other_column) == 1
 
     def _edge(self, cell: int, other: int) -> tuple[float, float]:
-        """The middle of the edge that two cells have in common; in a row, below the ranks of the cards."""
+        """The middle of the edge between two adjacent cells; for cells in a row, below the ranks of the cards."""
         here, there = self.where.cells[cell], self.where.cells[other]
         x, y = (here.centre[0] + there.centre[0]) / 2, (here.centre[1] + there.centre[1]) / 2
         return x, y + 0.14 * here.height * (here.y == there.y)
@@ -324,7 +324,7 @@ class _Painter:
         return rect.x + rect.width - self.px(14), rect.y + rect.height - self.px(8)
 
     def _together(self, cell: int, part: Part, number: int) -> tuple[float, float]:
-        """Show which cards make a part together; returns where its chip goes."""
+        """Mark the cards of a line or box that scores; returns the position of its chip."""
         cells = sorted((cell, *part.cells))
         rects = [self.where.cells[other] for other in cells]
         rows, columns = ({self.scene.place(other)[axis] for other in cells} for axis in (0, 1))
@@ -333,7 +333,7 @@ class _Painter:
             right, bottom = (max(rect.x + rect.width for rect in rects), max(rect.y + rect.height for rect in rects))
             self._around(Rect(left, top, right - left, bottom - top), 4, 3, BONUS)
             return (left + right) / 2, (top + bottom) / 2
-        aside = (number % 3 - 1) * self.px(9)  # the parts of a line lie side by side
+        aside = (number % 3 - 1) * self.px(9)  # parts on the same line are drawn side by side
         shift = (0 if len(rows) == 1 else aside), (0 if len(columns) == 1 else aside)
         points = [(rect.centre[0] + shift[0], rect.centre[1] + shift[1]) for rect in rects]
         self._thread(points)
@@ -342,7 +342,7 @@ class _Painter:
         return far.x + 0.72 * far.width, far.centre[1]
 
     def _thread(self, points: Sequence[tuple[float, float]]) -> None:
-        """A line through points, each of them marked."""
+        """Draw a line through points, each marked by a disc."""
         room = self.px(8)
         left, top = (min(point[axis] for point in points) - room for axis in (0, 1))
         right, bottom = (max(point[axis] for point in points) + room for axis in (0, 1))
@@ -370,7 +370,7 @@ class _Painter:
         for index, place in enumerate(small):
             size = place.width, place.height
             picture = back(*size) if seat.cards is None else card(scene.faces[seat.cards[index]], *size)
-            if index:  # an edge, should it lie on the card before
+            if index:  # an edge, in case it overlaps the previous card
                 self._around(place, 1, 1, BOX)
             self.surface.blit(picture, place[:2])
 

@@ -1,4 +1,4 @@
-"""A window that shows a game."""
+"""A window that shows a game, for ``render_mode="human"``."""
 
 import pygame
 
@@ -7,10 +7,16 @@ from quincunx_env.render.layout import HEIGHT, WIDTH
 
 
 def open_display(title: str, width: int, height: int, instead: str) -> pygame.Surface:
-    """Open the window of pygame, which has only one.
+    """Open the window of pygame, which has a single one.
+
+    Args:
+        title: title of the window.
+        width: in pixels.
+        height: in pixels.
+        instead: alternative to name in the error message.
 
     Raises:
-        RuntimeError: where no window can be opened, with what can be done instead.
+        RuntimeError: where no window can be opened.
     """
     try:
         pygame.display.init()
@@ -22,10 +28,10 @@ def open_display(title: str, width: int, height: int, instead: str) -> pygame.Su
 
 
 class Window:
-    """Shows games, at most ``fps`` of them a second. Whoever closes it sees nothing more, and disturbs nobody.
+    """Shows games at up to ``fps`` pictures per second. Once the user has closed it, `show` does nothing.
 
     Args:
-        title: of the window.
+        title: title of the window.
         fps: pictures per second.
     """
 
@@ -39,8 +45,8 @@ class Window:
         """Show a game with all hands.
 
         Args:
-            game: what to show.
-            wait: until the picture before has been seen for long enough.
+            game: the game to show.
+            wait: return when 1 / ``fps`` seconds have passed since the last call that waited.
 
         Raises:
             RuntimeError: where no window can be opened.

@@ -29,9 +29,18 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import play_score
 from quincunx_env.play.__main__ import main
-from quincunx_env.play.session import Session, seated, seated_again
-from quincunx_env.play.terminal import CELL, LABELS, NEEDED, Announce, Board, Hand, Help, Play, Replay, Start, Terminal
+from quincunx_env.play.session import Session, recorded_players, seat_players
+from quincunx_env.play.terminal import (
+    NEEDED,
+    AnnounceScreen,
+    HelpScreen,
+    PlayScreen,
+    ReplayScreen,
+    StartScreen,
+    Terminal,
+)
 from quincunx_env.play.viewer import Viewer
+from quincunx_env.play.widgets import CELL, LABELS, Board, Hand
 from quincunx_env.quincunx import Rules
 from tests.play.test_session import drawn
 
@@ -85,7 +94,7 @@ def test_a_whole_game_by_key_presses(rules: BaseRules, tmp_path: Path) -> None:
 
     async def script(pilot: Pilot[None]) -> None:
         while not session.game.over:
-            await pilot.press(*("7", "enter") if isinstance(pilot.app.screen, Announce) else ("enter",))
+            await pilot.press(*("7", "enter") if isinstance(pilot.app.screen, AnnounceScreen) else ("enter",))
             await settled(pilot)
         assert "over: " in shown(pilot)
         [path] = tmp_path.iterdir()
@@ -153,9 +162,9 @@ def test_wrong_keys_change_nothing(tmp_path: Path) -> None:
         assert session.turns == []
         assert "the cell is taken; legal cells are" in shown(pilot)
         await pilot.press("question_mark")
-        assert isinstance(pilot.app.screen, Help)
+        assert isinstance(pilot.app.screen, HelpScreen)
         await pilot.press("z")
-        assert isinstance(pilot.app.screen, Play)
+        assert isinstance(pilot.app.screen, PlayScreen)
 
     drive(table(session, tmp_path), script)
 
@@ -223,7 +232,7 @@ def test_a_failing_agent_does_not_take_the_game_along(tmp_path: Path) -> None:
         await settled(pilot)
         assert "RuntimeError: no idea. The game is kept in" in shown(pilot)
         await pilot.press("u")
-        assert session.person_to_move
+        assert session.human_to_move
 
     drive(table(session, tmp_path), script)
 
@@ -234,11 +243,11 @@ def test_announcements(tmp_path: Path) -> None:
     async def script(pilot: Pilot[None]) -> None:
         await pilot.press("enter")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, Announce)
+        assert isinstance(pilot.app.screen, AnnounceScreen)
         assert session.turns[0].score is None, "what is to be announced is not told"
         await pilot.press("x", "enter", "5", "0", "0", "enter")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, Announce), "no number, then one that is out of range"
+        assert isinstance(pilot.app.screen, AnnounceScreen), "no number, then one that is out of range"
         assert len(session.turns) == 1
         await pilot.press("escape")
         await pilot.pause()
@@ -261,7 +270,7 @@ def test_new_game_and_saving(tmp_path: Path) -> None:
         assert "Saved to" in shown(pilot)
         await pilot.press("n")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, Play)
+        assert isinstance(pilot.app.screen, PlayScreen)
         assert pilot.app.screen.session.turns == []
         await pilot.press("enter")
         assert len([*tmp_path.iterdir()]) == 2, "each game has its own file"
@@ -323,7 +332,7 @@ def test_everything_fits_the_size_that_is_asked_for(rules: Any, tmp_path: Path) 
 
 def test_the_start_screen(tmp_path: Path) -> None:
     async def script(pilot: Pilot[None]) -> None:
-        assert isinstance(pilot.app.screen, Start)
+        assert isinstance(pilot.app.screen, StartScreen)
         await pilot.press("tab", "down", "down", "down", "enter", "f5")
         assert "simpleton=True needs 2 to 4 players" in str(pilot.app.screen.query_one("#error").render())
         await pilot.press("end", "enter", "f5")
@@ -334,9 +343,9 @@ def test_the_start_screen(tmp_path: Path) -> None:
         assert "unknown policy 'nobody'" in str(pilot.app.screen.query_one("#error").render())
         await pilot.press(*["backspace"] * 6, *"human", "f5")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, Play)
+        assert isinstance(pilot.app.screen, PlayScreen)
         assert pilot.app.screen.session.rules == Rules(2, simpleton=True)
-        assert pilot.app.screen.session.people == (0, 1)
+        assert pilot.app.screen.session.human_seats == (0, 1)
 
     drive(Terminal(None, tmp_path), script)
 
@@ -345,7 +354,7 @@ def test_replay(tmp_path: Path) -> None:
     record = Record.read(ROOT / "tests" / "golden" / "records" / "open.txt")
 
     async def script(pilot: Pilot[None]) -> None:
-        assert isinstance(pilot.app.screen, Replay)
+        assert isinstance(pilot.app.screen, ReplayScreen)
         assert "After 0 of 24; all hands" in shown(pilot)
         await pilot.press("right", "right")
         assert record.turns[1].text in shown(pilot)
@@ -413,12 +422,12 @@ def test_errors_on_the_command_line(arguments: list[str], complaint: str, monkey
 
 def test_players_are_seated() -> None:
     rules = Rules(num_players=3)
-    assert seated(rules, 1, ["a"]) == ["a", None, "a"]
-    assert seated(rules, 2, ["a", "human"]) == ["a", None, None]
-    assert seated(Rules()) == [None]
+    assert seat_players(rules, 1, ["a"]) == ["a", None, "a"]
+    assert seat_players(rules, 2, ["a", "human"]) == ["a", None, None]
+    assert seat_players(Rules()) == [None]
     record = Record(rules, Seeded(0), seats=("a", "human", "b"))
-    assert seated_again(record) == ["a", None, "b"]
-    assert seated_again(Record(rules, Seeded(0))) == [None] * 3
+    assert recorded_players(record) == ["a", None, "b"]
+    assert recorded_players(Record(rules, Seeded(0))) == [None] * 3
 
 
 # --- A real terminal -------------------------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ def play_on(session: Session, until: int = 10_000) -> None:
     """Let people play their first legal action, agents what they choose."""
     while session.mover is not None and len(session.turns) < until:
         plays = session.candidates()
-        person = plays[-1].action if plays else session.parse("announce 7") if session.person_to_move else None
-        session.play(person if session.person_to_move and person is not None else session.choose())
+        person = plays[-1].action if plays else session.parse("announce 7") if session.human_to_move else None
+        session.play(person if session.human_to_move and person is not None else session.choose())
 
 
 @pytest.mark.parametrize("rules", GAMES.values(), ids=GAMES)
@@ -52,16 +52,16 @@ def test_a_whole_game(rules: BaseRules) -> None:
 
 def test_who_looks() -> None:
     session = Session(Rules(num_players=3), [drawn, None, None], Seeded(0))
-    assert (session.mover, session.person_to_move, session.seat) == (0, False, 1)
+    assert (session.mover, session.human_to_move, session.seat) == (0, False, 1)
     session.play(session.choose())
-    assert (session.mover, session.person_to_move, session.seat) == (1, True, 1)
+    assert (session.mover, session.human_to_move, session.seat) == (1, True, 1)
     play_on(session, 2)
     assert session.seat == 2
     play_on(session, 3)
     assert (session.mover, session.seat) == (0, 2), "who moved last goes on looking"
     play_on(session)
     assert session.mover is None
-    assert not session.person_to_move
+    assert not session.human_to_move
     assert session.seat is None, "all hands at the end"
     assert Session(Rules(), [drawn]).seat is None
 

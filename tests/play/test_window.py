@@ -14,7 +14,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.play.__main__ import main
 from quincunx_env.play.session import Session
-from quincunx_env.play.window import Frame, Replay, Table
+from quincunx_env.play.window import PlayWindow, ReplayWindow, SceneWindow
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,35 +26,35 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     pygame.display.quit()
 
 
-def table(folder: Path, rules: BaseRules, *players: Any, **options: Any) -> Table:
+def table(folder: Path, rules: BaseRules, *players: Any, **options: Any) -> PlayWindow:
     """A table with a person at seat 0."""
     session = Session(rules, [None, *players], Seeded(3), **options)
-    window = Table(session, folder / "game.txt", lambda: folder / "other.txt", pause=0)
+    window = PlayWindow(session, folder / "game.txt", lambda: folder / "other.txt", pause=0)
     assert window.step()
     return window
 
 
-def mouse(window: Frame, kind: int, x: float, y: float) -> None:
+def mouse(window: SceneWindow, kind: int, x: float, y: float) -> None:
     """Something that the mouse does at a pixel of the window."""
     more: dict[str, Any] = {} if kind == pygame.MOUSEMOTION else {"button": 1}
     pygame.event.post(pygame.event.Event(kind, pos=(round(x), round(y)), **more))
 
 
-def click(window: Frame, x: float, y: float) -> None:
+def click(window: SceneWindow, x: float, y: float) -> None:
     """Move there, press and release."""
     for kind in (pygame.MOUSEMOTION, pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
         mouse(window, kind, x, y)
         assert window.step()
 
 
-def press(window: Frame, label: str) -> None:
+def press(window: SceneWindow, label: str) -> None:
     """Click a button."""
     click(
         window, *next(rect.centre for button, rect in window.bar() if label in (button.label, button.label.split()[0]))
     )
 
 
-def key(window: Frame, *written: str) -> None:
+def key(window: SceneWindow, *written: str) -> None:
     """Type."""
     for letter in written:
         code = {"\r": pygame.K_RETURN, "\b": pygame.K_BACKSPACE}.get(letter, 0)
@@ -62,21 +62,21 @@ def key(window: Frame, *written: str) -> None:
     assert window.step()
 
 
-def card_at(window: Table, card: int) -> tuple[float, float]:
+def card_at(window: PlayWindow, card: int) -> tuple[float, float]:
     """A pixel of a card in hand that no other card lies on."""
     rect = window.where.hand[card]
     return window._origin[0] + rect.x + 3, window._origin[1] + rect.centre[1]
 
 
-def cell_at(window: Table, cell: int) -> tuple[float, float]:
+def cell_at(window: PlayWindow, cell: int) -> tuple[float, float]:
     x, y = window.where.cells[cell].centre
     return window._origin[0] + x, window._origin[1] + y
 
 
-def wait(window: Table) -> None:
+def wait(window: PlayWindow) -> None:
     """Until a person is to move, or the game is over."""
     until = time.monotonic() + 20
-    while window.session.mover is not None and not window.session.person_to_move:
+    while window.session.mover is not None and not window.session.human_to_move:
         assert window.step()
         assert time.monotonic() < until
     assert window.step()
@@ -153,7 +153,7 @@ def test_hints_and_points(folder: Path) -> None:
     window = table(folder, Rules())
     press(window, "Hint")
     until = time.monotonic() + 20
-    while window._thought and time.monotonic() < until:
+    while window._query and time.monotonic() < until:
         window.step()
     best = window.session.candidates()[0]
     assert window.message == f"hint: {best.text}: {best.score}"
@@ -196,7 +196,7 @@ def test_an_agent_that_fails_is_named_and_play_can_be_taken_back(folder: Path) -
         assert window.step()
     assert window.message == "RuntimeError: no idea"
     press(window, "Undo")
-    assert window.session.person_to_move
+    assert window.session.human_to_move
 
 
 def test_the_window_has_any_size_and_is_closed(folder: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_game_that_cannot_be_saved_goes_on(folder: Path) -> None:
     assert "cannot be saved" in window.message
 
 
-def strike(window: Frame, code: int) -> None:
+def strike(window: SceneWindow, code: int) -> None:
     """Type a key that writes nothing."""
     pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=code, unicode=""))
     assert window.step()
@@ -230,7 +230,7 @@ def strike(window: Frame, code: int) -> None:
 def test_a_record_is_stepped_through(folder: Path) -> None:
     """By keys and by buttons, no further than it reaches; every action with its number and what it scored."""
     record = Record.read(ROOT / "tests" / "golden" / "records" / "open.txt")
-    window, count = Replay(record), len(record.actions)
+    window, count = ReplayWindow(record), len(record.actions)
     assert window.step()
     assert window.message == f"After 0 of {count}; all hands"
     for number, (turn, game) in enumerate(record.replay(), 1):
@@ -267,14 +267,14 @@ def test_the_program_plays_in_a_window(
     """A game is begun, left, and resumed from its file."""
     plays = []
 
-    def one_play(window: Table) -> None:
+    def one_play(window: PlayWindow) -> None:
         click(window, *card_at(window, window.session.game.hand(0)[0]))
         click(window, *cell_at(window, min(window.scene.legal)))
         plays.append(len(window.session.turns))
         pygame.event.post(pygame.event.Event(pygame.QUIT))
         assert not window.step()
 
-    monkeypatch.setattr(Table, "run", one_play)
+    monkeypatch.setattr(PlayWindow, "run", one_play)
     main(["--window", "--seed", "3", "--out", str(folder)])
     (path,) = folder.iterdir()
     assert f"--resume {path}" in capsys.readouterr().out
@@ -283,13 +283,13 @@ def test_the_program_plays_in_a_window(
     assert Record.read(path).dealt == Seeded(3)
     looked = []
 
-    def one_look(window: Replay) -> None:
+    def one_look(window: ReplayWindow) -> None:
         press(window, "End")
         looked.append(window.viewer.number)
         pygame.display.quit()
 
     capsys.readouterr()
-    monkeypatch.setattr(Replay, "run", one_look)
+    monkeypatch.setattr(ReplayWindow, "run", one_look)
     main(["--window", "--replay", str(path)])
     assert looked == [2]
     assert not capsys.readouterr().out
