@@ -4,7 +4,7 @@ VENV ?= .venv
 CORE_VENV ?= .venv-oldest
 RLLIB_VENV ?= .venv-rllib
 RUN = $(VENV)/bin/python -m
-# A file in a virtual environment that is as old as its last installation.
+# Touched by the last installation into the virtual environment.
 READY = $(VENV)/.ready
 TRAIN_READY = $(VENV)/.ready-to-train
 CORE_READY = $(CORE_VENV)/.ready
@@ -15,7 +15,7 @@ RLLIB_READY = $(RLLIB_VENV)/.ready
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
 	$(RUN) train.ppo $(ARGS)
 
-train-rllib: $(RLLIB_READY)  ## the same on Ray RLlib, on one machine or many: docs/rllib.md
+train-rllib: $(RLLIB_READY)  ## train on Ray RLlib, on one machine or many: docs/rllib.md
 	$(RLLIB_VENV)/bin/python -m train.rllib $(ARGS)
 
 test: lint $(READY)  ## lint, types and the default tests
@@ -30,7 +30,7 @@ test-oldest: $(CORE_READY)  ## the core tests on the oldest Gymnasium, without t
 test-wheel: $(READY)  ## the wheel, installed into an empty environment and used from another folder
 	$(RUN) pytest -m wheel tests/packaging $(ARGS)
 
-test-rllib: $(RLLIB_READY)  ## the tests that need Ray, one after the other: each starts processes of its own
+test-rllib: $(RLLIB_READY)  ## the tests that need Ray, sequentially: each starts processes of its own
 	$(RLLIB_VENV)/bin/python -m pytest tests/rllib $(ARGS)
 
 lint: $(READY)
@@ -42,10 +42,10 @@ docs: $(READY)  ## write the generated pages, run the notebooks, build the site:
 	$(RUN) docs.generate
 	$(RUN) sphinx -q -W --keep-going -c docs . build/site
 
-docs-links: $(READY)  ## whether the links to other sites still lead somewhere; needs the network
+docs-links: $(READY)  ## check the links to other sites; needs the network
 	$(RUN) sphinx -q -b linkcheck -D nb_execution_mode=off -c docs . build/links
 
-benchmark: $(TRAIN_READY)  ## steps per second of every door
+benchmark: $(TRAIN_READY)  ## steps per second of every environment and engine
 	$(RUN) train.benchmark $(ARGS)
 
 $(READY): pyproject.toml constraints.txt

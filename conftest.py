@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Configuration of all tests."""
 
 from importlib.util import find_spec
 
@@ -13,11 +13,11 @@ collect_ignore = (
         *("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
     ]
 )
-"""What needs Ray, which has a virtual environment of its own: `make test-rllib`."""
+"""Without Ray, which has a virtual environment of its own (`make test-rllib`), these are not collected."""
 
 
 @pytest.fixture(autouse=True)
 def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test opens a window that somebody could see, or waits to be watched."""
+    """Keep windows off the screen, and frames from waiting."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setitem(METADATA, "render_fps", 10_000)

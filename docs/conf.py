@@ -1,7 +1,7 @@
-"""Settings of the documentation site (``make docs``).
+"""Configuration of the documentation site (``make docs``).
 
-The source folder is the repository, not this folder: so a link from one file to another works on the site as it does
-where the code is hosted, and RULES.md, CHANGELOG.md and the notebooks are pages without being copied.
+The source folder is the repository, not this folder: relative links work on the site as on the code-hosting site, and
+RULES.md, CHANGELOG.md and the notebooks are pages without being copied.
 """
 
 import re
@@ -17,7 +17,7 @@ author = "The quincunx_env developers"
 version = release = __version__
 
 extensions = [
-    "myst_nb",  # Markdown pages; notebooks, which it runs
+    "myst_nb",  # Markdown pages; runs the notebooks
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -25,14 +25,14 @@ extensions = [
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/*", "*.md"]
-exclude_patterns = ["README.md", "docs/**/README.md", "**/.*", "**/__pycache__"]  # docs/index.md is the site's README
+exclude_patterns = ["README.md", "docs/**/README.md", "**/.*", "**/__pycache__"]  # docs/index.md replaces README.md
 highlight_language = "none"  # blocks without a language are shell commands and diagrams
 html_theme = "furo"
 html_title = f"quincunx_env {version}"
 html_additional_pages = {"index": "to_root.html"}  # root_doc lies in a folder
 templates_path = ["templates"]
 
-myst_heading_anchors = 4  # headings have the anchors that code-hosting sites give them
+myst_heading_anchors = 4  # the anchors of headings that code-hosting sites use
 myst_enable_extensions = ["colon_fence"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
@@ -40,14 +40,14 @@ nb_execution_timeout = 600  # seconds for a cell, on a busy machine
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# References in docstrings are single backticks; what they name has to exist.
+# Single backticks in docstrings are cross-references; their targets must exist.
 default_role = "py:obj"
 nitpicky = True
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
-autodoc_mock_imports = ["ray"]  # the site is built without it: it wants another Gymnasium
+autodoc_mock_imports = ["ray"]  # not installed with the site: it pins another Gymnasium
 nitpick_ignore_regex = [
     # other projects
     ("py:.*", r"(numpy|npt|np|collections|pathlib|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib)\..*"),
@@ -60,12 +60,12 @@ nitpick_ignore_regex = [
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", before_napoleon, priority=400)
-    app.connect("autodoc-process-signature", readable)
-    app.connect("missing-reference", as_python_does)
+    app.connect("autodoc-process-signature", short_array_types)
+    app.connect("missing-reference", resolve_as_python)
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Make of a docstring what napoleon reads: headings become rubrics, and a colon names no type of an attribute."""
+    """Prepare a docstring for napoleon: headings become rubrics, tables list-tables, and no attribute has a type."""
     text = re.sub(r"^## (.*)$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
     text = re.sub(r"(?:^\|.*\n)+", list_table, text, flags=re.MULTILINE)
     lines[:] = text.splitlines()
@@ -74,7 +74,7 @@ def before_napoleon(app: Any, what: str, name: str, obj: object, options: object
 
 
 def list_table(markdown: re.Match[str]) -> str:
-    """A table of Markdown as docutils reads it."""
+    """A Markdown table as a reStructuredText list-table."""
     header, _, *rows = (line.strip("| ").split(" | ") for line in markdown[0].splitlines())
     lines = (
         f"   {'* -' if number == 0 else '  -'} {cell}" for row in (header, *rows) for number, cell in enumerate(row)
@@ -85,17 +85,17 @@ def list_table(markdown: re.Match[str]) -> str:
 ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?(\w+)(?:\[[^\[\]]*\])?\]\]")
 
 
-def readable(
+def short_array_types(
     app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Arrays in signatures by what they hold: ``ndarray[int64]``."""
+    """Shorten array types in signatures to ``ndarray[int64]``."""
     return tuple(text and ARRAY.sub(r"~numpy.ndarray[\1]", text) for text in (signature, returns))  # type: ignore[return-value]
 
 
-def as_python_does(app: Any, env: Any, node: Any, content: Any) -> Any:
-    """A name in a docstring means what it means in that class or module, where it may be inherited or imported.
+def resolve_as_python(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """Resolve a name in a docstring as Python does in that class or module, inherited and imported names included.
 
-    If it means nothing there, it means the only thing of that name in its package, or anywhere.
+    Otherwise it refers to the only object of that name in its package, or anywhere.
     """
     module = sys.modules.get(node.get("py:module") or "")
     if node["refdomain"] != "py" or module is None:
@@ -105,13 +105,13 @@ def as_python_does(app: Any, env: Any, node: Any, content: Any) -> Any:
     if cls := getattr(module, node.get("py:class") or "", None):
         names += [f"{base.__module__}.{base.__qualname__}.{target}" for base in cls.__mro__]
     first, _, rest = target.partition(".")
-    meant = getattr(module, first, None)
-    if isinstance(meant, ModuleType):
-        names.append(f"{meant.__name__}.{rest}".rstrip("."))
-    elif meant is not None and hasattr(meant, "__qualname__"):
-        names.append(f"{meant.__module__}.{meant.__qualname__}.{rest}".rstrip("."))
-    elif meant is not None:  # a constant does not know where it comes from
-        names += [name for name in domain.objects if name.endswith(f".{target}") and resolve_name(name) is meant]
+    referent = getattr(module, first, None)
+    if isinstance(referent, ModuleType):
+        names.append(f"{referent.__name__}.{rest}".rstrip("."))
+    elif referent is not None and hasattr(referent, "__qualname__"):
+        names.append(f"{referent.__module__}.{referent.__qualname__}.{rest}".rstrip("."))
+    elif referent is not None:  # a constant has no attribute with its module
+        names += [name for name in domain.objects if name.endswith(f".{target}") and resolve_name(name) is referent]
     anywhere = [name for name, _ in domain.find_obj(env, None, None, target, None, searchmode=1)]
     package = module.__name__.rpartition(".")[0] + "."
     near = [name for name in anywhere if name.startswith(package)] or anywhere

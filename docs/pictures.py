@@ -1,4 +1,4 @@
-"""The pictures that the pages show: a game of each environment, a contact sheet, an animation."""
+"""Pictures of the documentation: a game of each environment, a contact sheet, an animation."""
 
 from io import BytesIO
 from pathlib import Path
@@ -23,32 +23,32 @@ GAMES: dict[str, tuple[BaseRules, int]] = {
     "open-start": (Rules(num_players=3, start="open"), 13),
     "spiral": (spiral.Rules(), 12),
 }
-"""By the names of the files in ``docs/pictures``: which game, and how many plays the greedy agent has made."""
+"""By file name in ``docs/pictures``: rules, and number of actions of the greedy agent."""
 
 
 def games() -> dict[Path, render.Frame]:
-    """A picture of each of the `GAMES`, by path."""
+    """Render a game of each of the `GAMES`, uint8 [height, width, 3] by path."""
     rng = np.random.default_rng(0)
-    painted = {}
-    for name, (rules, plays) in GAMES.items():
+    rendered = {}
+    for name, (rules, actions) in GAMES.items():
         observer = make_observer(rules, preview=True)
         batch: Any = spec_of(rules).Batch(rules, 1)
         batch.reset(seed=8)
-        for _ in range(plays):
+        for _ in range(actions):
             batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))
-        painted[HERE / "pictures" / f"{name}.png"] = render.frame(batch.to_game(0), scale=0.7)
-    return painted
+        rendered[HERE / "pictures" / f"{name}.png"] = render.frame(batch.to_game(0), scale=0.7)
+    return rendered
 
 
 SHEET = HERE / "contact_sheet.png"
 ANIMATION = HERE / "solitaire.webp"
 COLUMNS = 8
 SECONDS, LAST_SECONDS = 1.8, 6.0
-"""How long the animation shows a play, and the end."""
+"""Duration of a frame of the animation, and of the last frame."""
 
 
 def contact_sheet() -> Image.Image:
-    """The reference pictures of all variants, each with its name."""
+    """Arrange the reference pictures of all variants on a sheet, each with its name."""
     thumbnails: dict[str, Image.Image] = {}
     for name in PICTURES:
         with Image.open(reference(name)) as file:
@@ -69,7 +69,7 @@ def contact_sheet() -> Image.Image:
 
 
 def animation() -> bytes:
-    """A game of the solitaire, played by a trained agent of `agents`."""
+    """Render a game of the solitaire played by the agent ``value``, as an animated WebP file."""
     session = Session(Rules(), ["value"], Seeded(1))
     frames = [render.frame(session.game, scale=0.75)]
     while session.mover is not None:
