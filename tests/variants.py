@@ -1,26 +1,23 @@
-"""What the engine tests share: the games they play, a referee, and positions drawn as text."""
+"""What the tests share: every variant of both games by name, random play, and equality to the last bit."""
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import pytest
 
 from quincunx_env import spiral
+from quincunx_env.core.batch import BaseBatch, Ints
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.batch import Batch
-from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
-from quincunx_env.quincunx.scoring import Score
 from quincunx_env.registry import spec_of
-from tests.reference_game import NAMES, names
-from tests.reference_scorer import Cell, ReferenceScore, score_play
 
 # --- The games -------------------------------------------------------------------------------------------------------
 
@@ -76,116 +73,31 @@ def _spiral() -> dict[str, spiral.Rules]:
 
 
 SPIRAL = _spiral()
-"""Every form of the spiral game: 12 of them."""
+"""Every variant of the spiral game: 12 of them."""
 
 EVERY_GAME: dict[str, BaseRules] = {**VARIANTS, **SPIRAL}
 
 
+FEW = {name: rules for name, rules in COMBINATIONS.items() if name in BASES or name.endswith("+excuse+pawns+flush")}
+"""Each base with the basic and with the full deck."""
+
+MIXED = FEW | {name: rules for name, rules in VARIANTS.items() if name.endswith("flush+simpleton+match")}
+"""The same, and with everything there is."""
+
+
+def by_name(variants: Mapping[str, BaseRules]) -> pytest.MarkDecorator:
+    """One test for each of these games."""
+    return pytest.mark.parametrize("rules", [pytest.param(rules, id=name) for name, rules in variants.items()])
+
+
 def new_game(rules: BaseRules, seed: int, number: int = 0) -> Any:
-    """A seeded game in plain Python, whichever the rules are of."""
+    """A seeded game in plain Python, of either game."""
     return spec_of(rules).Game.from_seed(rules, seed, number)
 
 
 def new_batch(rules: BaseRules, num_games: int) -> Any:
     """A batch of finished games, likewise."""
     return spec_of(rules).Batch(rules, num_games)
-
-
-# --- Positions drawn as text -----------------------------------------------------------------------------------------
-
-TABLE_OF_THREE = Rules(num_players=3)
-"""The roomiest grid: only its corners are dealt, and a card may go anywhere."""
-
-
-@dataclass
-class Position:
-    """A drawn position, reached by legal plays in both engines, and the play in brackets still to come."""
-
-    game: Game
-    batch: Batch
-    card: int
-    cell: int
-    offset: Cell
-    """Where the drawing's upper left cell lies on the grid."""
-
-    def play(self) -> Score:
-        """Make the play in both engines; returns its parts, with places as drawn."""
-        score = self.game.score(self.card, self.cell)
-        worth = score.points, len(score.draws)
-        assert self.game.value(self.card, self.cell) == worth
-        points, draws = self.batch.value(np.array([self.card]), np.array([self.cell]))
-        assert (points[0], draws[0]) == worth
-        mover = self.game.mover
-        gains = self.game.play(self.card, self.cell)
-        assert gains == [score.points if seat == mover else 0 for seat in range(self.game.rules.num_players)]
-        assert self.batch.step([self.card * self.game.rules.num_cells + self.cell]).tolist() == [gains]
-
-        def drawn(place: Cell) -> Cell:
-            return place[0] - self.offset[0], place[1] - self.offset[1]
-
-        return replace(
-            score,
-            basic={drawn(place): points for place, points in score.basic.items()},
-            draws=tuple(map(drawn, score.draws)),
-            pairs=tuple(map(drawn, score.pairs)),
-        )
-
-
-def stage(picture: str, rules: Rules = TABLE_OF_THREE) -> Position:
-    """A position drawn one line per row: ``.`` for an empty cell, the card to be played last in brackets.
-
-    The drawing is put in the middle of the grid. Its cards on face-up cells are dealt there; the other face-up cells
-    get cards that do not matter to the last play.
-    """
-    assert not rules.touching, "cards are laid in the order of the drawing"
-    words = [line.split() for line in picture.strip().splitlines()]
-    side = rules.grid.side
-    offset = (side - len(words)) // 2, (side - max(map(len, words))) // 2
-    board: dict[Cell, str] = {}
-    last: list[tuple[Cell, str]] = []
-    for row, line in enumerate(words, offset[0]):
-        for column, word in enumerate(line, offset[1]):
-            if word.startswith("["):
-                last.append(((row, column), word.strip("[]")))
-            elif word != ".":
-                board[row, column] = word
-    [(cell, card)] = last
-    places = rules.setup.face_up
-    assert cell not in places
-    spare = [name for name in names(rules.deck) if name not in {card, *board.values()}]
-    face_up = _harmless(rules, board, cell, card, spare)
-    spare = [name for name in spare if name not in face_up]
-    plays = [*((place, name) for place, name in board.items() if place not in places), (cell, card)]
-    players = rules.num_players
-    hands = [[name for _, name in plays[seat::players]] for seat in range(players)]
-    for hand in hands:
-        missing = rules.setup.hand - len(hand)
-        assert missing >= 0, "too many cards for one hand"
-        hand += spare[:missing]
-        del spare[:missing]
-    deal = Deal.parse(f"{' '.join(face_up)} | {' / '.join(map(' '.join, hands))} | {' '.join(spare)}")
-    game, batch = Game(rules, deal), Batch(rules, 1)
-    batch.reset(deals=[deal])
-    for place, name in plays[:-1]:
-        action = NAMES.index(name) * rules.num_cells + rules.grid.cell(place)
-        game.step(action)
-        batch.step([action])
-    return Position(game, batch, NAMES.index(card), rules.grid.cell(cell), offset)
-
-
-def _harmless(rules: Rules, board: dict[Cell, str], cell: Cell, card: str, spare: list[str]) -> list[str]:
-    """The face-up cards: those drawn, and elsewhere some that change nothing about the last play."""
-
-    def judged(board: dict[Cell, str]) -> ReferenceScore:
-        return score_play(board, cell, card, solitaire=rules.num_players == 1, pawns=rules.pawns, flush=rules.flush)
-
-    rng = random.Random(0)
-    for _ in range(1000):
-        fillers = iter(rng.sample(spare, len(rules.setup.face_up)))
-        face_up = [board.get(place) or next(fillers) for place in rules.setup.face_up]
-        if judged({**board, **dict(zip(rules.setup.face_up, face_up, strict=True))}) == judged(board):
-            return face_up
-    raise AssertionError("no such face-up cards")
 
 
 # --- Play ------------------------------------------------------------------------------------------------------------
@@ -225,6 +137,13 @@ def same(one: Any, other: Any, where: str = "") -> None:
         assert np.array_equal(one, other), f"{where}: {one} against {other}"
     else:
         assert one == other, f"{where}: {one} against {other}"
+
+
+def legal_actions(batch: BaseBatch[Any, Any], rng: np.random.Generator) -> Ints:
+    """A random legal action for every row, 0 where a game is over."""
+    mask = batch.mask()
+    actions: Ints = np.where(mask, rng.random(mask.shape), -1).argmax(axis=1)
+    return actions
 
 
 def announcement(rules: Rules, points: int) -> int:

@@ -28,12 +28,11 @@ from quincunx_env.spiral.render import ansi
 from quincunx_env.spiral.rules import COLUMNS, LINES, ROWS, SPIRAL
 from quincunx_env.spiral.scoring import LineScore, Score
 from tests import spiral_reference_scorer as spiral_scorer
-from tests.engines.core.test_batch import legal_actions
 from tests.engines.spiral.test_reference_scorer import WORKED_PLAYS, worked_deal
 from tests.reference_game import spiral_reference_game
 from tests.spiral_reference_scorer import CENTRE, DECK, Cell, score_play
 from tests.variants import SPIRAL as FORMS
-from tests.variants import same
+from tests.variants import legal_actions, same
 
 SEED = 9_000
 
