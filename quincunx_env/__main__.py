@@ -1,24 +1,28 @@
-"""What there is in this installation, and how to go on: ``python -m quincunx_env``."""
+"""Print the environments, agents, extras and commands of this installation: ``python -m quincunx_env``."""
 
 import platform
 import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
+from itertools import groupby
 from textwrap import fill
 
 import quincunx_env
 from quincunx_env.policies import registered_policies
 
-WELCOME = """\
+WIDTH = 100
+"""Columns of the text."""
+
+OVERVIEW = """\
 quincunx_env {version}, Python {python}, {libraries}
 
 Environments
-  gymnasium.make("Quincunx/Solitaire-v0")  the solitaire; gymnasium.make_vec plays many at once
-  gymnasium.make("Quincunx/VsOpponents-v0", opponents=policy, num_players=2)
-                                           one learner among opponents; game="spiral" for the other game
-  quincunx_env.quincunx_v0.env()           Quincunx for two to four players, for PettingZoo
-  quincunx_env.spiral_v0.env()             the spiral game for two players, for PettingZoo
-  quincunx_env.envs.batched.BatchedGames   thousands of games for several players, turn by turn
+  gymnasium.make("Quincunx/Solitaire-v0")  the solitaire; gymnasium.make_vec steps many games at once
+  gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy", num_players=2)
+                                           one agent against policies; game="spiral" for the spiral game
+  quincunx_env.quincunx_v0.env()           Quincunx for two to four players (PettingZoo)
+  quincunx_env.spiral_v0.env()             the spiral game for two players (PettingZoo)
+  quincunx_env.BatchedGames(1024)          many games for several players, stepped together
 
 Agents
 {agents}
@@ -26,52 +30,60 @@ Agents
 Extras
 {extras}
 
-Go on
-  python -m quincunx_env.play              play, alone or against agents
-  python -m quincunx_env.arena --help      measure policies
-  python -c "help('quincunx_env')"         first lines of code
-"""
-
-CHECKOUT = """\
-  make train                               watch an agent learn the solitaire
-  README.md, RULES.md, docs/               everything else
+Commands
+  python -m quincunx_env.play              play alone or against agents
+  python -m quincunx_env.arena --help      evaluate and compare agents
+  python -c "help('quincunx_env')"         the public interface, with first lines of code
 """
 
 
 def main() -> None:
-    """Print it."""
-    agents = ", ".join(sorted(registered_policies()))
-    text = WELCOME.format(
-        version=quincunx_env.__version__,
-        python=platform.python_version(),
-        libraries=", ".join(f"{name} {version(name)}" for name in ("numpy", "gymnasium", "pettingzoo")),
-        agents=fill(
-            agents or "those with short names come with a checkout; any policy is named as module:attribute",
-            100,
-            initial_indent="  ",
-            subsequent_indent="  ",
-            break_on_hyphens=False,
+    """Print the overview."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "gymnasium", "pettingzoo"))
+    print(
+        OVERVIEW.format(
+            version=quincunx_env.__version__,
+            python=platform.python_version(),
+            libraries=libraries,
+            agents="\n".join(_agents()),
+            extras="\n".join(_extras()),
         ),
-        extras="\n".join(_extras()),
+        end="",
     )
-    print(text + CHECKOUT * bool(agents), end="")
+
+
+def _agents() -> Iterator[str]:
+    """Yield the names of the registered policies, by the package that declares them. No policy is imported."""
+    try:
+        policies = registered_policies()
+    except ValueError as error:
+        yield f"  {error}"
+        return
+
+    def package(name: str) -> str:
+        return policies[name].module.partition(".")[0]
+
+    for declared_by, names in groupby(sorted(policies, key=lambda name: (package(name), name)), package):
+        text = f"{declared_by}: {', '.join(names)}"
+        yield fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    yield '  Any other policy has the name "module:attribute".'
 
 
 def _extras() -> Iterator[str]:
-    """For each extra whether it is installed, or how that is done."""
-    missing: dict[str, list[str]] = {}
+    """Yield whether each extra is installed, or which libraries are missing and how to install them."""
     try:
-        asked = requires("quincunx_env") or []
+        requirements = requires("quincunx_env") or []
     except PackageNotFoundError:
-        yield "  unknown, because the package itself is not installed: pip install ."
+        yield "  unknown, because the package is not installed: pip install ."
         return
-    for requirement in asked:
+    missing: dict[str, list[str]] = {}
+    for requirement in requirements:
         library, extra = re.match(r"[\w.-]+", requirement), re.search(r"extra\s*==\s*['\"]([\w-]+)", requirement)
         if library and extra:
             missing.setdefault(extra[1], []).extend([] if _installed(library[0]) else [library[0]])
     for name, libraries in sorted(missing.items()):
-        lacks = f'lacks {", ".join(libraries)}: pip install "quincunx_env[{name}]"'
-        yield f"  {name:<10}{lacks if libraries else 'installed'}"
+        status = f'missing {", ".join(libraries)}: pip install "quincunx_env[{name}]"' if libraries else "installed"
+        yield f"  {name:<10}{status}"
 
 
 def _installed(library: str) -> bool:

@@ -1,19 +1,28 @@
-"""``python -m quincunx_env`` tells the truth about the installation."""
+"""``python -m quincunx_env`` describes the installation, and programs name the extra they need."""
 
+import re
 import runpy
 import sys
-from importlib.metadata import PackageNotFoundError
+from importlib.metadata import EntryPoint, PackageNotFoundError
 
 import gymnasium
 import pytest
 
-from quincunx_env import __main__ as welcome
+import quincunx_env
+from quincunx_env import __main__ as overview
 from quincunx_env.policies import registered_policies
 
 
-def test_the_welcome(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def overview_text(capsys: pytest.CaptureFixture[str]) -> str:
+    overview.main()
+    text = capsys.readouterr().out
+    assert all(len(line) <= 120 for line in text.splitlines())
+    return text
+
+
+def test_the_overview(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        welcome,
+        overview,
         "requires",
         lambda package: [
             "numpy>=2.0",
@@ -22,29 +31,42 @@ def test_the_welcome(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
             "none-such; extra == 'play'",
         ],
     )
-    welcome.main()
-    text = capsys.readouterr().out
+    text = overview_text(capsys)
     assert all(name in text for name in gymnasium.registry if name.startswith("Quincunx/"))
     assert all(name in text for name in registered_policies())
     assert "  arena     installed\n" in text
-    assert '  play      lacks none-such: pip install "quincunx_env[play]"\n' in text
-    assert "make train" in text
-    assert all(len(line) <= 120 for line in text.splitlines())
+    assert '  play      missing none-such: pip install "quincunx_env[play]"\n' in text
+    assert all(hasattr(quincunx_env, name) for name in re.findall(r"quincunx_env\.(\w+)[.(]", text))
 
 
-def test_the_welcome_without_checkout_and_installation(
+def test_agents_of_other_packages_are_listed_without_being_imported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry point that cannot be loaded does no harm, two policies of one name are reported."""
+    broken = EntryPoint("broken", "no_such_package.module:policy", "quincunx_env.policies")
+    monkeypatch.setattr(overview, "registered_policies", lambda: registered_policies() | {"broken": broken})
+    text = overview_text(capsys)
+    assert "  no_such_package: broken\n" in text
+    assert "  quincunx_agents: " in text
+
+    def clash() -> None:
+        raise ValueError("two packages offer a policy named 'broken'")
+
+    monkeypatch.setattr(overview, "registered_policies", clash)
+    assert "  two packages offer a policy named 'broken'\n" in overview_text(capsys)
+
+
+def test_the_overview_without_an_installation(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def requires(package: str) -> list[str]:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(welcome, "requires", requires)
-    monkeypatch.setattr(welcome, "registered_policies", dict)
-    welcome.main()
-    text = capsys.readouterr().out
-    assert "any policy is named as module:attribute" in text
-    assert "the package itself is not installed: pip install ." in text
-    assert "make train" not in text
+    monkeypatch.setattr(overview, "requires", requires)
+    monkeypatch.setattr(overview, "registered_policies", dict)
+    text = overview_text(capsys)
+    assert '"module:attribute"' in text
+    assert "the package is not installed: pip install ." in text
 
 
 @pytest.mark.parametrize("program", ["play", "arena"])
