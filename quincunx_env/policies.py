@@ -6,7 +6,7 @@ Packages offer policies as entry points of the group ``quincunx_env.policies``; 
     [project.entry-points."quincunx_env.policies"]
     my-agent = "my_package.module:attribute"
 
-Any policy that Python can import goes by ``"module:attribute"`` as well.
+Any policy that Python can import can also be named as ``"module:attribute"``.
 """
 
 import pkgutil
@@ -22,29 +22,23 @@ GROUP = "quincunx_env.policies"
 def registered_policies() -> dict[str, EntryPoint]:
     """Entry points of all installed packages by policy name, in alphabetical order. None of them is imported.
 
-    Raises:
-        ValueError: if two packages offer different policies under one name.
+    Of several entry points of one name the first is listed; `resolve` refuses such a name.
     """
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        other = found.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise ValueError(
-                f"two packages offer a policy named {entry.name!r}: {_origin(other)} and {_origin(entry)}; "
-                "uninstall one of them, or name the policy as 'module:attribute'"
-            )
+        found.setdefault(entry.name, entry)
     return found
 
 
 def resolve(policy: Agent | str) -> Agent:
-    """The policy that is meant.
+    """Look up a policy by name, and import it.
 
     Args:
-        policy: itself, the name of a registered policy, or ``"module:attribute"``.
+        policy: the name of a registered policy, or ``"module:attribute"``; an agent is returned as it is.
 
     Raises:
-        ValueError: if there is no such policy or it cannot be imported; the message says which policies there are, or
-            what is missing.
+        ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
+            this name; or if it cannot be imported, with the reason. Other policies are not affected.
     """
     if not isinstance(policy, str):
         return policy
@@ -57,10 +51,17 @@ def resolve(policy: Agent | str) -> Agent:
             raise ValueError(
                 f"unknown policy {policy!r}; registered policies: {known}; others are named as 'module:attribute'"
             )
-        path, origin = entries[policy].value, f", offered by {_origin(entries[policy])},"
+        entry = entries[policy]
+        for other in entry_points(group=GROUP, name=policy):
+            if other.value != entry.value:
+                raise ValueError(
+                    f"two packages offer a policy named {policy!r}: {_origin(entry)} and {_origin(other)}; "
+                    "uninstall one of them, or name the policy as 'module:attribute'"
+                )
+        path, origin = entry.value, f", offered by {_origin(entry)},"
     try:
         found = pkgutil.resolve_name(path)
-    except Exception as error:  # whatever the module raises when it is imported
+    except Exception as error:  # importing a module of another package may raise anything
         message = f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}"
         raise ValueError(message) from error
     if isinstance(found, type) or not (callable(found) or hasattr(found, "for_rules")):
@@ -76,12 +77,12 @@ def _origin(entry: EntryPoint) -> str:
 
 
 def display_name(policy: Agent | str) -> str:
-    """The name of a policy in tables."""
+    """The name of a policy in tables: the string itself, or the name of the function or of the class."""
     return policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
 
 
 def by_display_name(policies: Mapping[str, Agent | str] | Iterable[Agent | str]) -> dict[str, Agent | str]:
-    """Policies by their names in tables; ``"name=module:attribute"`` chooses one.
+    """Policies by their names in tables; a string ``"name=module:attribute"`` sets the name.
 
     Raises:
         ValueError: if two have the same name.
@@ -92,6 +93,6 @@ def by_display_name(policies: Mapping[str, Agent | str] | Iterable[Agent | str])
     for policy in policies:
         name, found, path = policy.partition("=") if isinstance(policy, str) else (display_name(policy), "", "")
         if name in result:
-            raise ValueError(f"two policies are called {name!r}: tell them apart as 'name=module:attribute'")
+            raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
         result[name] = path if found else policy
     return result

@@ -45,18 +45,18 @@ class Estimate(NamedTuple):
         Raises:
             ImportError: without SciPy.
         """
-        half = student_t_quantile(degrees_of_freedom) * error
+        half = float(scipy_stats().t.ppf(0.975, degrees_of_freedom)) * error
         return cls(value, value - half, value + half)
 
 
-def student_t_quantile(degrees_of_freedom: int) -> float:
-    """The 97.5 % quantile of Student's t distribution.
+def scipy_stats() -> Any:
+    """Import ``scipy.stats``.
 
     Raises:
-        ImportError: without SciPy.
+        ImportError: without SciPy, naming the extra that has it.
     """
     try:
         from scipy import stats
     except ModuleNotFoundError as error:
         raise ImportError('confidence intervals need SciPy: pip install "quincunx_env[arena]"') from error
-    return float(stats.t.ppf(0.975, degrees_of_freedom))
+    return stats

@@ -1,19 +1,19 @@
-"""Measuring policies on numbered deals.
+"""Evaluation of policies on numbered deals.
 
-Deal number k of a domain is what a batch seeded k deals first; two policies measured on deals 0 to n - 1 have played
-the same n deals. Benchmark deals serve for final figures alone; to choose between policies or settings look at the
+Deal number k of a domain is the first deal of a batch seeded k, so that two policies evaluated on deals 0 to n - 1 have
+played the same n deals. Benchmark deals are for final figures; choose between policies or settings on the
 ``validation`` domain.
 
 The deal is the unit of every interval: games of one deal, from different seats, are no independent observations.
 
-- `evaluate`: one policy at the solitaire.
-- `compare`: several players on paired deals, every deal played from every seating.
-- `tournament`: all against all, with Bradley-Terry ratings; on all cores, resumable.
-- `report`: several training runs of each agent.
+- `evaluate`: one policy at the solitaire; `evaluate_all`: several, in parallel and resumable.
+- `compare`: policies against each other on paired deals, every deal played from every seating.
+- `tournament`: round robin with Bradley-Terry ratings, in parallel and resumable.
+- `report`: aggregate figures of several training runs of each agent.
 - `resolve`: policies by name.
 
-``python -m quincunx_env.arena --help`` offers them on the command line. Evaluating and comparing need nothing but the
-package itself; intervals of comparisons, tournaments, reports, pictures and the command line need the extra ``arena``.
+``python -m quincunx_env.arena --help`` offers them on the command line. Games can be played with the package alone;
+intervals, ratings, reports, pictures and the command line need the extra ``arena``.
 """
 
 from quincunx_env.arena.comparison import Comparison, compare

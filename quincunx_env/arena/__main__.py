@@ -1,13 +1,13 @@
-"""The arena on the command line. Policies are short names (in a checkout), ``module:attribute``, or either as
-``name=...``.
+"""Evaluate policies, compare them, and hold tournaments. Policies are names of registered policies,
+``module:attribute``, or either as ``name=...``, where the name is for tables.
 
     python -m quincunx_env.arena evaluate uniform greedy --deals 1000
     python -m quincunx_env.arena compare greedy uniform --num-players 3 --start open
     python -m quincunx_env.arena tournament uniform greedy mine=my.module:policy --out runs/tournament
     python -m quincunx_env.arena leaderboard runs/evaluate runs/tournament --page docs/leaderboard.md
 
-A directory of results holds the figures (``result.json``), tables (``result.md``), a picture (``result.png``) and, of
-evaluations and tournaments, the games: after an interruption the same command goes on where it stopped.
+A directory of results holds figures (``result.json``), tables (``result.md``), a plot (``result.png``) and, for
+evaluations and tournaments, the results of single games: the same command resumes an interrupted run.
 """
 
 import dataclasses
@@ -41,47 +41,51 @@ PROGRAM = "python -m quincunx_env.arena"
 
 
 @dataclass(kw_only=True)
-class _Measure:
+class _Options:
+    """What evaluations, comparisons and tournaments have in common."""
+
     policies: tyro.conf.Positional[tuple[str, ...]]
-    """who plays"""
+    """policies to evaluate"""
     rules: Annotated[Rules, tyro.conf.arg(name="")]
     deals: int = 1000
-    """how many"""
+    """number of deals"""
     domain: Domain = "benchmark"
-    """which numbered deals; choose between policies on validation deals"""
+    """domain of the numbered deals; choose between policies on validation deals"""
     first: int = 0
     """number of the first deal"""
     seed: int = 0
-    """of the policies' generators"""
+    """seed of the policies' generators"""
     chunk: int = 250
-    """deals played side by side; an interruption costs no more, and they are what processes share. Policies that draw
-    play otherwise with another one"""
+    """number of deals played side by side, the unit of work of a process; an interruption loses at most these. The
+    actions of randomised policies depend on it"""
     out: Path
     """directory of the results"""
 
     @property
-    def played(self) -> BaseRules:
-        """The rules of the game that is played."""
+    def chosen_rules(self) -> BaseRules:
+        """The rules of the chosen game."""
         return self.rules
 
     @property
-    def options(self) -> dict[str, Any]:
-        """What all functions take alike."""
+    def keywords(self) -> dict[str, Any]:
+        """Keyword arguments that `evaluate_all`, `compare` and `tournament` have in common."""
         names = ("deals", "domain", "first", "seed", "chunk")
         progress = partial(tqdm, unit="chunk", disable=None)
-        return {name: getattr(self, name) for name in names} | {"rules": self.played, "progress": progress}
+        return {name: getattr(self, name) for name in names} | {"rules": self.chosen_rules, "progress": progress}
 
 
 @dataclass(kw_only=True)
-class _Together(_Measure):
+class _MultiplayerOptions(_Options):
+    """Options of games for several players."""
+
     rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=lambda: Rules(num_players=2))
     game: Literal["quincunx", "spiral"] = "quincunx"
-    """which game; options of the spiral game begin with ``--spiral``, the other options of rules are of Quincunx"""
+    """the game; options of the spiral game begin with ``--spiral``, the other options of rules belong to Quincunx"""
     spiral: SpiralRules = field(default_factory=SpiralRules)
 
     @property
-    def played(self) -> BaseRules:
-        """The rules of the game that is played."""
+    def chosen_rules(self) -> BaseRules:
+        """The rules of the chosen game."""
         return self.rules if self.game == "quincunx" else self.spiral
 
 
@@ -90,37 +94,37 @@ def _cores() -> int:
 
 
 @dataclass(kw_only=True)
-class Evaluate(_Measure):
-    """What policies score at the solitaire."""
+class Evaluate(_Options):
+    """Evaluate policies at the solitaire; resumable."""
 
     rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=Rules)
     lost_value: float = 0.0
-    """what a lost round counts"""
+    """value of a lost round"""
     workers: int = field(default_factory=_cores)
-    """processes"""
+    """number of processes"""
     ray: str | None = None
-    """address of a Ray cluster that plays instead of these processes: host:port, or auto"""
+    """address of a Ray cluster that replaces these processes: host:port, or auto"""
     out: Path = Path("runs/evaluate")
     """directory of the results"""
 
     def run(self, command: str) -> None:
-        """Play, print and write."""
+        """Play the games, print the table, write the results."""
         results = evaluate_all(
             self.policies,
-            **self.options,
+            **self.keywords,
             lost_value=self.lost_value,
             out=self.out,
             workers=self.workers,
             ray=self.ray,
         )
         figures = {name: result.to_json() for name, result in results.items()}
-        remark = f"lost rounds counted {self.lost_value:g}; intervals over deals"
-        _write(self, command, table(results), remark, {"evaluations": figures}, partial(plot, results))
+        note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
+        _write(self, command, table(results), note, {"evaluations": figures}, partial(plot, results))
 
 
 @dataclass(kw_only=True)
-class Compare(_Together):
-    """Policies against each other on paired deals, each deal from every seating: two of them, the first in one seat
+class Compare(_MultiplayerOptions):
+    """Compare policies on paired deals, each deal played from every seating: two policies, the first in one seat
     against the second in all others, or one for each seat.
     """
 
@@ -128,49 +132,49 @@ class Compare(_Together):
     """directory of the results"""
 
     def run(self, command: str) -> None:
-        """Play, print and write."""
+        """Play the games, print the table, write the results."""
         policies = [policy.partition("=")[::2] for policy in self.policies]
         result = compare(
-            [path or name for name, path in policies], names=[name for name, _ in policies], **self.options
+            [path or name for name, path in policies], names=[name for name, _ in policies], **self.keywords
         )
-        remark = "each deal from every seating; intervals by Student's t, over deals"
-        _write(self, command, result.table(), remark, result.to_json())
+        note = "each deal from every seating; intervals by Student's t, over deals"
+        _write(self, command, result.table(), note, result.to_json())
 
 
 @dataclass(kw_only=True)
-class Tournament(_Together):
-    """All against all on paired deals, with Bradley-Terry ratings; resumable."""
+class Tournament(_MultiplayerOptions):
+    """Round robin on paired deals, with Bradley-Terry ratings; resumable."""
 
     workers: int = field(default_factory=_cores)
-    """processes"""
+    """number of processes"""
     ray: str | None = None
-    """address of a Ray cluster that plays instead of these processes: host:port, or auto"""
+    """address of a Ray cluster that replaces these processes: host:port, or auto"""
     out: Path = Path("runs/tournament")
     """directory of the results"""
 
     def run(self, command: str) -> None:
-        """Play, print and write."""
-        result = tournament(self.policies, **self.options, out=self.out, workers=self.workers, ray=self.ray)
-        others = "the other" if self.played.num_players == 2 else "all other seats"
-        remark = (
+        """Play the games, print the table, write the results."""
+        result = tournament(self.policies, **self.keywords, out=self.out, workers=self.workers, ray=self.ray)
+        others = "the other" if self.chosen_rules.num_players == 2 else "all other seats"
+        note = (
             "each pair and deal from every seating; Bradley-Terry ratings in Elo points, mean 0, half a win each way "
-            "added to every pair, intervals by resampling deals; wins of the policy of a row in one seat against that "
-            f"of the column in {others}"
+            "added to every pair, intervals by resampling deals; share of wins of the policy in the row, in one "
+            f"seat, against the policy in the column in {others}"
         )
-        _write(self, command, result.table(), remark, result.to_json(), result.plot)
+        _write(self, command, result.table(), note, result.to_json(), result.plot)
 
 
 @dataclass
 class Leaderboard:
-    """A page of all results in these directories."""
+    """Write a page with the results in several directories."""
 
     folders: tyro.conf.Positional[tuple[Path, ...]]
-    """directories that the other commands wrote"""
+    """directories of results of the other commands"""
     page: Path = Path("docs/leaderboard.md")
-    """the page to write"""
+    """file to write"""
 
     def run(self, command: str) -> None:
-        """Put the results together."""
+        """Write the page."""
         missing = [str(folder) for folder in self.folders if not (folder / "result.md").exists()]
         if missing:
             raise ValueError(f"there are no results in {', '.join(missing)}")
@@ -179,24 +183,24 @@ class Leaderboard:
 
 
 def _write(
-    arguments: _Measure,
+    options: _Options,
     command: str,
     tables: str,
-    remark: str,
+    note: str,
     figures: Mapping[str, Any],
     draw: Callable[[Path], Any] | None = None,
 ) -> None:
-    """Print the tables, and write everything to the directory of the results."""
-    last = arguments.first + arguments.deals - 1
+    """Print the tables, and write all files to the directory of results."""
+    last = options.first + options.deals - 1
     text = (
-        f"## {_title(arguments.played)}\n\n{tables}\n\n"
-        f"*`{command}`: `{arguments.domain}` deals {arguments.first} to {last}, {remark}.*\n"
+        f"## {_title(options.chosen_rules)}\n\n{tables}\n\n"
+        f"*`{command}`: `{options.domain}` deals {options.first} to {last}, {note}.*\n"
     )
     print(text)
-    _write_text(arguments.out / "result.md", text)
-    _write_text(arguments.out / "result.json", json.dumps({"command": command, **figures}, indent=2) + "\n")
+    _write_text(options.out / "result.md", text)
+    _write_text(options.out / "result.json", json.dumps({"command": command, **figures}, indent=2) + "\n")
     if draw is not None:
-        write_atomically(arguments.out / "result.png", draw)
+        write_atomically(options.out / "result.png", draw)
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -204,18 +208,18 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _title(rules: BaseRules) -> str:
-    """The game, and the options that are not the default's."""
-    options = [
+    """The game, and options that differ from their defaults."""
+    changed = [
         f"{option.name} {getattr(rules, option.name)}".removesuffix(" True")
         for option in dataclasses.fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
         if option.name != "num_players" and getattr(rules, option.name) != option.default
     ]
     game = "Solitaire" if rules.num_players == 1 else f"{rules.num_players} players"
-    return ", ".join([game if isinstance(rules, Rules) else "Spiral game", *options])
+    return ", ".join([game if isinstance(rules, Rules) else "Spiral game", *changed])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do what the command line, or ``arguments`` instead of it, says."""
+    """Run the command line, or ``arguments`` in place of it."""
     arguments = sys.argv[1:] if arguments is None else arguments
     command: Any = tyro.extras.subcommand_cli_from_dict(
         {each.__name__.lower(): each for each in (Evaluate, Compare, Tournament, Leaderboard)},
@@ -225,10 +229,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     try:
         command.run(f"{PROGRAM} {shlex.join(arguments)}")
-    except (ValueError, IllegalAction, ConnectionError) as error:
+    except (ValueError, IllegalAction, ConnectionError, ImportError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        sys.exit("interrupted; evaluations and tournaments go on where they stopped when the command is given again")
+        sys.exit("interrupted; the same command resumes an evaluation or a tournament")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Several players: policies against each other on paired deals."""
+"""Comparison of policies in games for several players, on paired deals."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ from quincunx_env.statistics import Estimate
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """N policies on D paired deals, each played from S seatings of P seats.
+    """Results of N policies on D paired deals, each played from S seatings of P seats.
 
-    What is said of a policy is first averaged over the seatings of a deal; intervals are over deals, by Student's t.
+    Figures of a policy are averaged over the seatings of each deal first; intervals are Student's t over deals.
 
     Attributes:
-        names: of the N policies.
-        seatings: int64 [S, P], which policy plays each seat.
-        totals: int64 [D, S, P], points of each seat at the end; a match counts as one game.
-        config: which game and deals.
+        names: names of the N policies.
+        seatings: int64 [S, P], number of the policy that plays each seat.
+        totals: int64 [D, S, P], final points of each seat; a match counts as one game.
+        config: game and deals.
     """
 
     names: tuple[str, ...]
@@ -46,35 +46,35 @@ class Comparison:
 
     @property
     def deals(self) -> int:
-        """D, the size of the sample."""
+        """Number of deals D, the sample size."""
         return len(self.totals)
 
     @property
     def games(self) -> int:
-        """D x S."""
+        """Number of games, D x S."""
         return len(self.totals) * len(self.seatings)
 
     @property
     def even(self) -> Floats:
-        """float64 [N]: the share of wins that falls to policies of equal strength, a policy's share of the seats."""
+        """float64 [N]: expected share of wins of equally strong policies, which is a policy's share of the seats."""
         even: Floats = self._seats[:, 0].mean(axis=1)
         return even
 
     @cached_property
     def points(self) -> Floats:
-        """float64 [D, N]: points of a policy in a game, the mean over its seats and the seatings of a deal."""
+        """float64 [D, N]: points of a policy in a game, averaged over its seats and the seatings of a deal."""
         return self._means(self.totals, self._seats)
 
     @cached_property
     def margins(self) -> Floats:
-        """float64 [D, N]: points of a policy less the mean of all others' in the same game."""
+        """float64 [D, N]: points of a policy minus the mean of all other seats in the same game."""
         margins: Floats = self.points - self._means(self.totals, ~self._seats)
         return margins
 
     @cached_property
     def wins(self) -> Floats:
-        """float64 [D, N]: share of the win: 1/W for each of the W seats with most points, all of a policy's seats
-        together.
+        """float64 [D, N]: share of the win, 1/W for each of the W seats with most points, summed over the seats of a
+        policy.
         """
         best = self.totals == self.totals.max(axis=2, keepdims=True)
         shares = best / best.sum(axis=2, keepdims=True)
@@ -83,8 +83,8 @@ class Comparison:
 
     @cached_property
     def beats(self) -> Floats:
-        """float64 [D, N, N]: share of the seats of policy m that a seat of policy n has more points than in the same
-        game, a tie counting half; 1/2 on the diagonal. For two players the share of the win.
+        """float64 [D, N, N]: how often a seat of policy n has more points than one of policy m in the same game, ties
+        counting half; 1/2 on the diagonal. For two players the share of the win.
         """
         ahead = np.sign(self.totals[:, :, :, None] - self.totals[:, :, None, :]) / 2 + 0.5
         players = range(len(self.names))
@@ -99,19 +99,19 @@ class Comparison:
 
     @staticmethod
     def _means(by_seat: npt.NDArray[Any], seats: Bools) -> Floats:
-        """[D, S, P] -> [D, N]. Every seating gives a policy equally many seats, so that one mean says all."""
+        """[D, S, P] -> [D, N]. A policy has equally many seats in every seating, so that a single mean is exact."""
         return np.stack([by_seat[:, chosen].mean(axis=1) for chosen in seats], axis=1)
 
     def margin(self, policy: int = 0) -> Estimate:
-        """Mean of a policy's `margins`."""
+        """Mean over deals of a policy's `margins`."""
         return Estimate.of_mean(self.margins[:, policy])
 
     def win_rate(self, policy: int = 0) -> Estimate:
-        """Mean of a policy's `wins`."""
+        """Mean over deals of a policy's `wins`."""
         return Estimate.of_mean(self.wins[:, policy])
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the single deals."""
+        """All figures except those of single deals, as JSON values."""
         return {
             "policies": [
                 {
@@ -130,7 +130,7 @@ class Comparison:
         }
 
     def table(self) -> str:
-        """A Markdown table, a row for each policy; ``even`` is what policies of equal strength would win."""
+        """A Markdown table with a row for each policy; the column ``even`` is `Comparison.even`."""
         lines = [
             "| policy | points | margin | 95 % interval | wins | 95 % interval | even | deals | games |",
             "|---" * 9 + "|",
@@ -157,24 +157,26 @@ def compare(
     names: Sequence[str] | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> Comparison:
-    """Play policies against each other on paired deals: each deal from every seating, so that luck of cards and seats
-    falls to all alike.
+    """Play policies against each other on paired deals.
+
+    Each deal is played from every seating, which cancels the luck of cards and seats (duplicate games, as in duplicate
+    bridge).
 
     Args:
         policies: two of them: the first in one seat against the second in all others, from every seat. Or one for each
-            seat: the rotations where all differ, otherwise (A, A, B, B) every distinct seating, a policy that stands
-            there several times counting as one. Policies are objects or names, see `quincunx_env.arena.resolve`.
-        deals: how many, at least 2.
-        rules: of several players; two from corners if None.
-        domain: which numbered deals.
+            seat: the rotations where all differ, otherwise (A, A, B, B) every distinct seating, where a policy that
+            occurs several times counts as one. Agents, or names as `quincunx_env.arena.resolve` takes them.
+        deals: number of deals, at least 2.
+        rules: rules for several players; two players from corners if None.
+        domain: domain of the numbered deals.
         first: number of the first deal.
         seed: policy number i draws from a generator seeded ``[seed, number of the chunk, i]``.
-        chunk: deals played side by side.
-        names: of the policies, for tables.
+        chunk: number of deals played side by side.
+        names: names of the policies in tables.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
 
     Raises:
-        ValueError: for rules of the solitaire, a number of policies that cannot be seated, or an unknown policy.
+        ValueError: for rules of the solitaire, a wrong number of policies, or an unknown policy.
         IllegalAction: if a policy chooses an illegal action.
     """
     rules = rules or Rules(num_players=2)
@@ -182,23 +184,23 @@ def compare(
         raise ValueError("compare needs rules for several players, got the solitaire; use evaluate")
     names = list(map(display_name, policies)) if names is None else list(names)
     if len(names) != len(policies):
-        raise ValueError(f"there are {len(policies)} policies and {len(names)} names")
+        raise ValueError(f"got {len(policies)} policies and {len(names)} names")
     found = [resolve(policy) for policy in policies]
     lineup = _line_up(found, rules.num_players)
     seats = seatings(lineup)
     players = [lineup.index(number) for number in range(max(lineup) + 1)]
     playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
-    played = concatenate(play_matches(playing, seats, config, number) for number in progress(config.chunks))
-    return Comparison(tuple(names[at] for at in players), seats, played.totals, config)
+    results = concatenate(play_matches(playing, seats, config, number) for number in progress(config.chunks))
+    return Comparison(tuple(names[at] for at in players), seats, results.totals, config)
 
 
 def _line_up(policies: Sequence[Agent], num_players: int) -> list[int]:
-    """The player of each seat of the first seating, numbered in the order in which they appear."""
+    """Number of the policy of each seat in the first seating; policies are numbered in order of appearance."""
     if len(policies) == 2:
         return one_against_others(2, num_players)
     if len(policies) != num_players:
         raise ValueError(f"compare takes 2 policies or one for each of the {num_players} seats, got {len(policies)}")
     distinct = list(dict.fromkeys(map(id, policies)))
     if len(distinct) == 1:
-        raise ValueError(f"{num_players} times the same policy is no comparison; two of it are")
+        raise ValueError(f"{num_players} times the same policy is no comparison; pass it twice")
     return [distinct.index(id(policy)) for policy in policies]

@@ -1,4 +1,4 @@
-"""The solitaire: what one policy scores."""
+"""Evaluation of policies at the solitaire."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Outcomes of one policy on numbered solitaire deals.
+    """Results of a policy on numbered deals of the solitaire.
 
     Attributes:
-        scores: int64 [deals], the points really scored, by deal number.
-        lost: bool [deals].
-        lost_value: what a lost round counts in the mean.
+        scores: int64 [deals], points scored, also in lost rounds.
+        lost: bool [deals], whether the hand ran out.
+        lost_value: value of a lost round in the mean.
     """
 
     scores: npt.NDArray[np.int64]
@@ -39,7 +39,7 @@ class Evaluation:
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
-        """float64 [deals]: the scores, `lost_value` for lost rounds."""
+        """float64 [deals]: the scores, with `lost_value` for lost rounds."""
         return np.where(self.lost, self.lost_value, self.scores)
 
     @property
@@ -59,13 +59,13 @@ class Evaluation:
 
     @property
     def classes(self) -> dict[str, float]:
-        """Share of each of the `RATINGS`."""
+        """Share of the deals in each class of `RATINGS`."""
         classes = ratings(self.scores, self.lost)
         shares = np.bincount(classes, minlength=len(RATINGS)) / len(classes)
         return dict(zip(RATINGS, shares.tolist(), strict=True))
 
     def to_json(self) -> dict[str, Any]:
-        """Mean, interval, share of lost rounds and of each class, number of deals."""
+        """Mean, interval, shares of lost rounds and of each class, and number of deals, as JSON values."""
         return {
             "mean": self.mean,
             "ci95": list(self.ci95),
@@ -87,17 +87,17 @@ def evaluate(
     chunk: int = 1000,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> Evaluation:
-    """Play the solitaire on numbered deals.
+    """Evaluate a policy at the solitaire on numbered deals.
 
     Args:
-        policy: what to measure, or its name, see `quincunx_env.arena.resolve`.
-        deals: how many, at least 2.
-        rules: solitaire rules; the default game if None.
-        domain: which numbered deals.
+        policy: the policy, or its name as `quincunx_env.arena.resolve` takes it.
+        deals: number of deals, at least 2.
+        rules: rules of the solitaire; the default ones if None.
+        domain: domain of the numbered deals.
         first: number of the first deal.
-        seed: of the generator that the policy gets, a new one for each ``chunk`` deals.
-        lost_value: what a lost round counts.
-        chunk: deals played side by side.
+        seed: seed of the policy's generators, one for each ``chunk`` deals.
+        lost_value: value of a lost round.
+        chunk: number of deals played side by side.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
 
     Raises:
@@ -107,8 +107,8 @@ def evaluate(
     rules, policy = _solitaire(rules), resolve(policy)
     alone = np.zeros((1, 1), np.int64)
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
-    played = concatenate(play_matches([policy], alone, config, number) for number in progress(config.chunks))
-    return _evaluation(played, lost_value)
+    results = concatenate(play_matches([policy], alone, config, number) for number in progress(config.chunks))
+    return _evaluation(results, lost_value)
 
 
 def evaluate_all(
@@ -126,77 +126,78 @@ def evaluate_all(
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ray: str | None = None,
 ) -> dict[str, Evaluation]:
-    """What `evaluate` says of each of these policies, on several cores or machines and resumable.
+    """`evaluate` several policies, in parallel and resumable.
 
     Args:
-        policies: by name, or in a row; as in `quincunx_env.arena.tournament`.
-        deals: how many, at least 2.
-        rules: solitaire rules; the default game if None.
-        domain: which numbered deals.
+        policies: by name, or a sequence; as in `quincunx_env.arena.tournament`.
+        deals: number of deals, at least 2.
+        rules: rules of the solitaire; the default ones if None.
+        domain: domain of the numbered deals.
         first: number of the first deal.
-        seed: of the generators.
-        lost_value: what a lost round counts.
-        chunk: deals played side by side.
-        out: directory that keeps the games, as in `quincunx_env.arena.tournament`.
-        workers: processes; 1 plays in this one.
-        progress: wraps the iteration over what is left to play.
+        seed: seed of the policies' generators.
+        lost_value: value of a lost round.
+        chunk: number of deals played side by side.
+        out: directory of the results, as in `quincunx_env.arena.tournament`.
+        workers: number of processes; 1 plays in this one.
+        progress: wraps the iteration over the remaining chunks.
         ray: address of a Ray cluster, as in `quincunx_env.arena.tournament`.
 
     Raises:
         ValueError: for rules of several players, no or an unknown policy, two of the same name, an ``out`` that holds
-            games of another policy of the same name, or if Ray is asked for and not installed.
+            games of another policy of the same name, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
     policies, config = by_display_name(policies), MatchConfig(_solitaire(rules), domain, first, deals, seed, chunk)
     lineups = [(name,) for name in policies]
-    played = run_lineups(policies, lineups, config, out, workers, progress, ray)
-    return {name: _evaluation(played[name,], lost_value) for name in policies}
+    results = run_lineups(policies, lineups, config, out, workers, progress, ray)
+    return {name: _evaluation(results[name,], lost_value) for name in policies}
 
 
 def _solitaire(rules: Rules | None) -> Rules:
     rules = rules or Rules()
     if rules.num_players != 1:
-        raise ValueError(f"evaluate plays the solitaire, got rules for {rules.num_players} players; use compare")
+        raise ValueError(f"evaluate needs the solitaire, got rules for {rules.num_players} players; use compare")
     return rules
 
 
-def _evaluation(played: MatchResults, lost_value: float) -> Evaluation:
-    return Evaluation(played.totals[:, 0, 0], played.lost[:, 0], lost_value)
+def _evaluation(results: MatchResults, lost_value: float) -> Evaluation:
+    return Evaluation(results.totals[:, 0, 0], results.lost[:, 0], lost_value)
 
 
 def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:
-    """The mean of a slow policy on few deals, with quick policies as control variates.
+    """Estimate the mean of a slow policy from few deals, with fast policies as control variates.
 
-    The quick ones have played the same deals and many more. So far as the scores on a deal go together, the mean of the
-    slow policy is corrected for how lucky its deals were: the regression estimator of Lavenberg and Welch, *A
-    Perspective on the Use of Control Variables* (1981), with Student's interval.
+    The fast policies have played the same deals and many more. The mean of the slow policy is corrected for the luck of
+    its deals to the extent that scores on a deal correlate: the regression estimator of Lavenberg and Welch, *A
+    Perspective on the Use of Control Variables* (1981), with Student's t interval.
 
     Args:
-        evaluation: n deals.
-        controls: the same deals first, then more; at most n - 3 of them.
+        evaluation: of the slow policy on n deals.
+        controls: of the fast policies on the same deals first, then more; at most n - 3 policies.
 
     Raises:
         ValueError: if a control has not played more deals.
+        ImportError: without SciPy.
     """
     n = len(evaluation.values)
     if any(len(control.values) <= n for control in controls):
         raise ValueError(f"each control needs the same {n} deals and more")
-    apart = np.stack([control.values[:n] - control.values.mean() for control in controls], axis=1)
-    columns = np.concatenate([np.ones((n, 1)), apart], axis=1)
+    deviations = np.stack([control.values[:n] - control.values.mean() for control in controls], axis=1)
+    columns = np.concatenate([np.ones((n, 1)), deviations], axis=1)
     fit, *_ = np.linalg.lstsq(columns, evaluation.values, rcond=None)
-    free = n - columns.shape[1]
-    residual = float(((evaluation.values - columns @ fit) ** 2).sum()) / free
+    degrees_of_freedom = n - columns.shape[1]
+    residual = float(((evaluation.values - columns @ fit) ** 2).sum()) / degrees_of_freedom
     error = math.sqrt(residual * float(np.linalg.inv(columns.T @ columns)[0, 0]))
-    # The means of the controls are themselves known from their deals alone.
+    # The means of the controls are themselves estimates from finitely many deals.
     error = math.hypot(
         error, *(b * c.values.std() / len(c.values) ** 0.5 for b, c in zip(fit[1:], controls, strict=True))
     )
-    return Estimate.of_standard_error(float(fit[0]), error, free)
+    return Estimate.of_standard_error(float(fit[0]), error, degrees_of_freedom)
 
 
 def table(evaluations: Mapping[str, Evaluation]) -> str:
-    """Evaluations side by side, as a Markdown table."""
+    """A Markdown table with a row for each evaluation, by name."""
     lines = [
         f"| agent | deals | mean | 95 % interval | {' | '.join(RATINGS)} |",
         "|---" * (4 + len(RATINGS)) + "|",
@@ -211,11 +212,11 @@ def table(evaluations: Mapping[str, Evaluation]) -> str:
 
 
 def plot(evaluations: Mapping[str, Evaluation], path: Path | None = None) -> "Figure":
-    """How the scores of finished rounds are distributed; the legend says how many were lost.
+    """Plot the distributions of the scores of finished rounds, with the shares of lost rounds in the legend.
 
     Args:
-        evaluations: by the names in the legend.
-        path: where to save the picture; its ending says in which format.
+        evaluations: by name in the legend.
+        path: file to save the figure to; its suffix determines the format.
     """
     from matplotlib.figure import Figure
 

@@ -1,12 +1,12 @@
-"""Several training runs of each agent: what may be said of the way in which they were trained.
+"""Aggregate figures of several training runs of each agent, with intervals over runs and deals.
 
 The figures are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021).
-Their package rliable is not used: in its version 1.2.0 the bootstrap draws from NumPy's global generator and cannot be
-repeated. The resampling here is SciPy's.
+Their package rliable is not used: in its version 1.2.0 the bootstrap draws from NumPy's global generator and is not
+reproducible. The resampling here is SciPy's.
 
-The score of a run in a game is its mean over deals, as theirs is the mean over episodes. The single deals must not take
-the place of their tasks: resampling the runs of each deal apart from those of the others would treat the deals that one
-run has played as if as many runs had been trained, and make intervals many times too narrow.
+The score of a run in a game is its mean over deals, as theirs is the mean over episodes. Single deals cannot take the
+place of their tasks: stratifying the runs by deal would treat the deals played by one run as if as many runs had been
+trained, and make intervals many times too narrow.
 """
 
 import itertools
@@ -19,21 +19,20 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.arena.matches import Floats
-from quincunx_env.statistics import Estimate
+from quincunx_env.statistics import Estimate, scipy_stats
 
 
 @dataclass(frozen=True)
 class Report:
-    """What several training runs of each agent achieved.
+    """Aggregate figures of several training runs of each agent.
 
     Attributes:
         mean: by agent: mean over runs and games.
-        iqm: by agent: interquartile mean, that of the middle half of all runs' scores, which one failed run does not
-            spoil.
+        iqm: by agent: interquartile mean, mean of the middle half of the scores of all runs, robust to a failed run.
         improvement: by two agents: probability that a run of the first scores more than one of the second, ties
             counting half, the mean over games.
-        runs: by agent: how many.
-        deals: of each game.
+        runs: by agent: number of runs.
+        deals: number of deals of each game.
     """
 
     mean: dict[str, Estimate]
@@ -43,7 +42,7 @@ class Report:
     deals: int
 
     def to_json(self) -> dict[str, Any]:
-        """All figures."""
+        """All figures as JSON values."""
         return {
             "agents": {
                 name: {"mean": mean._asdict(), "iqm": self.iqm[name]._asdict(), "runs": self.runs[name]}
@@ -78,20 +77,22 @@ def _cells(estimate: Estimate, spec: str) -> str:
 
 
 def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: int = 0) -> Report:
-    """Mean, interquartile mean and probability of improvement, with intervals from a stratified bootstrap.
+    """Compute mean, interquartile mean and probability of improvement, with intervals from a stratified bootstrap.
 
     Runs are resampled whole, separately for each game; deals are resampled too, the same for all agents and runs, so
-    that the intervals speak of other runs on other deals. (Runs cross deals: Owen's "pigeonhole bootstrap", 2007.)
+    that the intervals hold for other runs on other deals. (Runs and deals are crossed: Owen's "pigeonhole bootstrap",
+    2007.)
     Because percentiles are too narrow for few runs, they are taken at a level expanded by Hesterberg's formula (2015).
 
     Args:
-        scores: of each agent, [runs, deals], such as `Evaluation.values` or columns of `Comparison.margins`; for
-            several games [runs, games, deals], brought to comparable scales. All agents played the same deals.
-        resamples: how many times.
-        seed: of the resampling.
+        scores: by agent, [runs, deals], such as `Evaluation.values` or columns of `Comparison.margins`; for several
+            games [runs, games, deals], on comparable scales. All agents have played the same deals.
+        resamples: number of bootstrap resamples.
+        seed: seed of the bootstrap.
 
     Raises:
-        ValueError: for arrays of other shapes, or less than two runs or deals.
+        ValueError: for arrays of other shapes, or fewer than two runs or deals.
+        ImportError: without SciPy.
     """
     arrays = {name: _scores(name, each) for name, each in scores.items()}
     shapes = {array.shape[1:] for array in arrays.values()}
@@ -99,14 +100,13 @@ def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: 
         raise ValueError(f"all agents need the same games and deals, got {sorted(shapes)}")
 
     def estimates(statistic: Callable[[Floats], Floats]) -> dict[str, Estimate]:
-        """Of scores of all runs in all games, [B, runs x games]."""
+        """By agent, the estimate of a statistic of the scores of all runs in all games, [B, runs x games] -> [B]."""
         return {
             name: _bootstrap(lambda runs: statistic(runs.reshape(len(runs), -1)), [array], resamples, seed)
             for name, array in arrays.items()
         }
 
-    from scipy import stats
-
+    stats = scipy_stats()
     better: dict[tuple[str, str], Estimate] = {}
     for one, other in itertools.combinations(arrays, 2):
         value, low, high = _bootstrap(improvement, [arrays[one], arrays[other]], resamples, seed)
@@ -121,34 +121,33 @@ def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: 
 
 
 def improvement(one: Floats, other: Floats) -> Floats:
-    """Probability of improvement, [B], from the scores of runs, [B, runs, games] each: the Mann-Whitney statistic of
-    each game, divided by the number of pairs of runs; the mean over games.
+    """Probability of improvement, [B], from the scores of the runs of two agents, [B, runs, games] each: the
+    Mann-Whitney statistic of each game divided by the number of pairs of runs, averaged over games.
     """
     better: Floats = np.sign(one[:, :, None] - other[:, None]).mean(axis=(1, 2, 3)) / 2 + 0.5
     return better
 
 
 def _scores(name: str, scores: npt.ArrayLike) -> Floats:
-    """[runs, games, deals]."""
+    """Scores as float64 [runs, games, deals]."""
     array = np.asarray(scores, np.float64)
     if array.ndim == 2:
         array = array[:, None, :]
     if array.ndim != 3 or len(array) < 2 or array.shape[2] < 2:
         raise ValueError(
-            f"{name}: scores are [runs, deals] or [runs, games, deals] of at least 2 runs and 2 deals, "
+            f"{name}: scores are [runs, deals] or [runs, games, deals] with at least 2 runs and 2 deals, "
             f"got {list(np.shape(scores))}"
         )
     return array
 
 
 def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples: int, seed: int) -> Estimate:
-    """A statistic of run scores, [B, runs, games] of each array for B draws, with its interval."""
-    from scipy import stats
-
+    """Estimate a statistic with its interval; it maps scores [B, runs, games] of each array, for B draws, to [B]."""
+    stats = scipy_stats()
     games, deals = arrays[0].shape[1:]
 
     def of_drawn(*drawn: npt.NDArray[np.int64], axis: int = -1) -> Floats:
-        """The statistic for draws of deals [..., D] and of the runs of each game of each array [..., runs]."""
+        """The statistic for resampled indices of deals [..., D] and of runs, for each array and game [..., runs]."""
         chosen, *runs = (each.reshape(-1, each.shape[axis]) for each in drawn)
         weights = np.stack([np.bincount(each, minlength=deals) for each in chosen], axis=1) / deals
         picks, samples = iter(runs), []
@@ -161,7 +160,7 @@ def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples
     indices = [np.arange(deals), *(np.arange(len(array)) for array in arrays for _ in range(games))]
     n = min(map(len, arrays))
     # Hesterberg, "What Teachers Should Know About the Bootstrap" (2015): the level at which normal quantiles, with the
-    # bootstrap's standard error, give the t interval of a mean of n.
+    # bootstrap's standard error, give the t interval of the mean of n observations.
     level = 1 - 2 * float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
     result = stats.bootstrap(
         indices,

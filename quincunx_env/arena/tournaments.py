@@ -1,4 +1,4 @@
-"""All against all on paired deals, and ratings from it."""
+"""Round-robin tournaments on paired deals, with Bradley-Terry ratings."""
 
 import itertools
 import math
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ELO = 400 / math.log(10)
-"""Elo points in one unit of the natural logarithm of odds: 400 points ahead are odds of ten to one."""
+"""Elo points per unit of log odds (natural logarithm): a difference of 400 points means odds of ten to one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tournament:
-    """N policies, each against each other on the same D deals.
+    """Results of N policies, each against each other on the same D deals.
 
     Attributes:
-        names: of the policies.
+        names: names of the policies.
         comparisons: by the names of two policies: the first in one seat against the second in all others. For two
-            players there is one for each pair, for more players one for each order of a pair.
+            players one for each pair, for more players one for each ordered pair.
     """
 
     names: tuple[str, ...]
@@ -42,13 +42,13 @@ class Tournament:
 
     @property
     def deals(self) -> int:
-        """D, the size of the sample."""
+        """Number of deals D, the sample size."""
         return next(iter(self.comparisons.values())).deals
 
     @cached_property
     def beats(self) -> Floats:
-        """float64 [N, N, D]: share of the opponents' seats of policy m that a seat of policy n has more points than,
-        a tie counting half, averaged over the games of a deal in which the two meet; not a number on the diagonal.
+        """float64 [N, N, D]: how often a seat of policy n has more points than one of policy m in the games of a deal
+        between the two, ties counting half; NaN on the diagonal.
         """
         beats = np.full((len(self.names), len(self.names), self.deals), np.nan)
         for n, m in itertools.permutations(range(len(self.names)), 2):
@@ -60,12 +60,14 @@ class Tournament:
 
     @cached_property
     def win_rates(self) -> Floats:
-        """float64 [N, N]: share of the wins of policy n in one seat against policy m in all others."""
+        """float64 [N, N]: share of wins of policy n in one seat against policy m in all others; NaN on the diagonal."""
         return self._matrix(lambda comparison: comparison.wins.mean(axis=0))
 
     @cached_property
     def margins(self) -> Floats:
-        """float64 [N, N]: mean margin of policy n in one seat against policy m in all others, in points."""
+        """float64 [N, N]: mean margin in points of policy n in one seat against policy m in all others; NaN on the
+        diagonal.
+        """
         return self._matrix(lambda comparison: comparison.margins.mean(axis=0))
 
     def _matrix(self, figures: Callable[[Comparison], Floats]) -> Floats:
@@ -80,11 +82,11 @@ class Tournament:
 
     @cached_property
     def ratings(self) -> list[Estimate]:
-        """Bradley-Terry ratings of the N policies; see ``rate``."""
+        """Bradley-Terry ratings of the N policies, in Elo points; see `rate`."""
         return rate(self.beats)
 
     def to_json(self) -> dict[str, Any]:
-        """Ratings, and what `Comparison.to_json` says of every pair."""
+        """Ratings, and `Comparison.to_json` of every pair, as JSON values."""
         return {
             "ratings": {name: each._asdict() for name, each in zip(self.names, self.ratings, strict=True)},
             "rating": "Bradley-Terry in Elo points, mean 0; 95 %, percentiles over resampled deals",
@@ -92,7 +94,7 @@ class Tournament:
         }
 
     def table(self) -> str:
-        """Markdown: the ratings, best first, with the win rates of each against each."""
+        """A Markdown table of ratings, best first, with the win rates against each policy."""
         ratings = self.ratings
         order = sorted(range(len(self.names)), key=lambda n: -ratings[n].value)
         against = " | ".join(f"against {self.names[m]}" for m in order)
@@ -104,10 +106,10 @@ class Tournament:
         return "\n".join(lines)
 
     def plot(self, path: Path | None = None) -> "Figure":
-        """Ratings with their intervals, and the matrix of win rates.
+        """Plot ratings with their intervals, and the matrix of win rates.
 
         Args:
-            path: where to save the picture; its ending says in which format.
+            path: file to save the figure to; its suffix determines the format.
         """
         from matplotlib.colors import TwoSlopeNorm
         from matplotlib.figure import Figure
@@ -134,14 +136,14 @@ class Tournament:
 
 
 def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
-    """Bradley-Terry ratings in Elo points, their mean 0.
+    """Estimate Bradley-Terry ratings in Elo points, with mean 0.
 
-    The intervals are percentiles over resampled deals, the same deals for all pairs.
+    The intervals are bootstrap percentiles over deals; each resample uses the same deals for all pairs.
 
     Args:
-        beats: float64 [N, N, D], how often policy n beat m in each deal, as in `Tournament.beats`.
-        resamples: how many times the deals are drawn anew.
-        seed: of these draws.
+        beats: float64 [N, N, D], how often policy n beats m in each deal, as in `Tournament.beats`.
+        resamples: number of bootstrap resamples.
+        seed: seed of the bootstrap.
     """
     wins, (players, _, deals) = np.nan_to_num(beats), beats.shape
     draws = np.random.default_rng(seed).multinomial(deals, np.full(deals, 1 / deals), size=resamples)
@@ -152,18 +154,25 @@ def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
 
 
 def bradley_terry(wins: Floats) -> Floats:
-    """Strengths of the model of Bradley and Terry (1952), in which n beats m with odds exp(strength n - strength m).
+    """Fit the model of Bradley and Terry (1952), in which n beats m with odds exp(strength n - strength m).
 
-    Half a win each way is added to every pair, so that the strength of one who won or lost all games stays finite. The
-    likelihood is maximised by iterated Luce spectral ranking (Maystre and Grossglauser, 2015), by the package choix.
+    Half a win each way is added to every pair, so that strengths stay finite for a policy that won or lost all games.
+    The likelihood is maximised by iterated Luce spectral ranking (Maystre and Grossglauser, 2015), by the package
+    choix.
 
     Args:
-        wins: float64 [N, N], how often n beat m, ties as halves.
+        wins: float64 [N, N], how often n beats m, ties counting half.
 
     Returns:
-        float64 [N], mean 0.
+        float64 [N], strengths with mean 0.
+
+    Raises:
+        ImportError: without choix.
     """
-    import choix
+    try:
+        import choix
+    except ModuleNotFoundError as error:
+        raise ImportError('ratings need choix: pip install "quincunx_env[arena]"') from error
 
     strengths = choix.ilsr_pairwise_dense(wins + 0.5 * (1 - np.eye(len(wins))))
     return np.asarray(strengths - strengths.mean())
@@ -183,31 +192,31 @@ def tournament(
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ray: str | None = None,
 ) -> Tournament:
-    """Play all policies against each other on paired deals.
+    """Play a round robin of policies on paired deals.
 
-    Each pair, in alphabetical order, plays what `compare` plays with the same arguments, to the same result: neither
-    the other policies nor the processes, machines or interruptions make a difference.
+    Each pair, in alphabetical order, plays the same games as `compare` with the same arguments; other policies,
+    processes, machines and interruptions make no difference to the results.
 
     Args:
-        policies: at least two, by name, or in a row: objects, or what `resolve` takes, or ``"name=module:attribute"``.
-            To other processes they go pickled: use strings or functions of a module.
-        deals: how many, at least 2.
-        rules: of several players; two from corners if None.
-        domain: which numbered deals.
+        policies: at least two: a mapping by name, or a sequence of agents, names that `resolve` takes, and
+            ``"name=module:attribute"``. Other processes get them pickled: use strings or functions of a module.
+        deals: number of deals, at least 2.
+        rules: rules for several players; two players from corners if None.
+        domain: domain of the numbered deals.
         first: number of the first deal.
-        seed: of the generators, as in `compare`.
-        chunk: deals played side by side.
-        out: directory that keeps the games. Begun anew, a tournament plays only what is missing there: the rest of an
-            interrupted one, or more deals, or what further policies add. That a policy has changed under the same name
-            is noticed only if it is defined elsewhere.
-        workers: processes; 1 plays in this one.
-        progress: wraps the iteration over the chunks of all pairs that are left, as ``tqdm`` does.
+        seed: seed of the policies' generators, as in `compare`.
+        chunk: number of deals played side by side.
+        out: directory of the results. Only games that are missing there are played: the rest of an interrupted
+            tournament, more deals, or those of further policies. A policy that has changed under the same name is
+            detected only if it is defined elsewhere.
+        workers: number of processes; 1 plays in this one.
+        progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of
-            ``workers`` processes here. Strings must mean the same policies there.
+            ``workers`` processes here. Names must resolve to the same policies there.
 
     Raises:
-        ValueError: for rules of the solitaire, less than two policies, an unknown policy or two of the same name, an
-            ``out`` that holds games of another policy of the same name, or if Ray is asked for and not installed.
+        ValueError: for rules of the solitaire, fewer than two policies, an unknown policy or two of the same name, an
+            ``out`` that holds games of another policy of the same name, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
@@ -219,6 +228,6 @@ def tournament(
     arrange = itertools.combinations if rules.num_players == 2 else itertools.permutations
     pairs = list(arrange(sorted(policies), 2))
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
-    played = run_lineups(policies, pairs, config, out, workers, progress, ray)
+    results = run_lineups(policies, pairs, config, out, workers, progress, ray)
     seats = seatings(one_against_others(2, rules.num_players))
-    return Tournament(tuple(policies), {pair: Comparison(pair, seats, played[pair].totals, config) for pair in pairs})
+    return Tournament(tuple(policies), {pair: Comparison(pair, seats, results[pair].totals, config) for pair in pairs})

@@ -1,6 +1,5 @@
 """The arena's evaluation of the solitaire, its comparisons of several players, and the baseline agents."""
 
-import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from quincunx_env.arena import (
 from quincunx_env.arena.matches import MatchConfig, seatings
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
-from quincunx_env.policies import by_display_name, resolve
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
@@ -276,12 +274,6 @@ def test_three_different_policies() -> None:
     assert figures["policies"][1]["margin"]["value"] == result.margins[:, 1].mean()
 
 
-def test_an_interval_of_a_mean_is_students() -> None:
-    """Hand-calculated: the t quantile for 3 degrees of freedom is 3.182."""
-    pytest.importorskip("scipy")
-    assert Estimate.of_mean(np.array([1, 2, 3, 6])) == pytest.approx((3, 3 - 3.43743, 3 + 3.43743), abs=1e-4)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("players", "deals"), [(2, 50), (3, 50), (2, 10)])
 @pytest.mark.parametrize("agent", ["uniform", "greedy with random ties"])
@@ -310,36 +302,6 @@ def test_intervals_of_comparisons_cover_the_truth(agent: str, players: int, deal
         covered[name] = np.mean([estimate.low <= truth <= estimate.high for estimate in estimates])
     print(f"{agent}, {players} players, {deals} deals: {covered}")
     assert all(abs(share - 0.95) <= 0.03 for share in covered.values())
-
-
-# --- Policies by name ------------------------------------------------------------------------------------------------
-
-
-def test_policies_by_name() -> None:
-    assert resolve("greedy") is greedy
-    assert resolve("quincunx_agents.uniform:uniform") is uniform
-    assert resolve(first_legal) is first_legal
-    last = Last()
-    assert by_display_name(["greedy", "mine=quincunx_agents.greedy:greedy", uniform, last]) == {
-        "greedy": "greedy",
-        "mine": "quincunx_agents.greedy:greedy",
-        "uniform": uniform,
-        "Last": last,
-    }
-
-
-def test_unknown_policies_are_refused() -> None:
-    for name, message in (
-        ("no-such", "unknown policy 'no-such'; registered policies: greedy, .*uniform.*; .*module:attribute"),
-        ("no.such.module:policy", "cannot be imported: ModuleNotFoundError: No module named 'no'"),
-        ("quincunx_agents.greedy:gready", "no attribute 'gready'"),
-        ("quincunx_env.quincunx.rules:OPEN_SPAN", "name a function or an instance"),
-        ("quincunx_env.quincunx.rules:Rules", "name a function or an instance"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            resolve(name)
-    with pytest.raises(ValueError, match=re.escape("two policies are called 'greedy'")):
-        by_display_name(["greedy", greedy])
 
 
 def test_comparisons_that_cannot_be_seated_are_refused() -> None:

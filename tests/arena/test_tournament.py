@@ -325,7 +325,7 @@ def test_the_command_line_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch, tm
     for arguments, message in (
         ("evaluate nobody", "error: unknown policy 'nobody'"),
         ("evaluate", "error: there is nothing to play"),
-        ("evaluate greedy --num-players 2", "error: evaluate plays the solitaire"),
+        ("evaluate greedy --num-players 2", "error: evaluate needs the solitaire"),
         ("leaderboard nowhere", "error: there are no results in nowhere"),
     ):
         with pytest.raises(SystemExit) as caught:

@@ -122,10 +122,10 @@ def test_play_finds_its_opponent_and_its_adviser(installed: Installed) -> None:
     """A real terminal: it shows the opponent's name, and a key asks the adviser for a hint."""
     program = """
 from quincunx_env import Rules
-from quincunx_env.play.session import Session, adviser_of, seated
+from quincunx_env.play.session import Session, adviser_name, seat_players
 
 rules = Rules(num_players=2)
-session = Session(rules, seated(rules), adviser=adviser_of(rules))
+session = Session(rules, seat_players(rules), adviser=adviser_name(rules))
 print(*session.names, session.advise() is not None)
 """
     assert installed.run("-c", program).split() == ["human", "heuristic-v0", "True"]

@@ -1,0 +1,141 @@
+"""Policies by name: entry points of this package and of others, and strings ``module:attribute``."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib import invalidate_caches
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from quincunx_agents.greedy import greedy
+from quincunx_agents.uniform import uniform
+
+from quincunx_env import Rules, spiral
+from quincunx_env.arena import compare, evaluate
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.play import session
+from quincunx_env.play.session import HUMAN, Session, adviser_name, default_agent, seat_players
+from quincunx_env.policies import by_display_name, display_name, registered_policies, resolve
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Puts a distribution with policies on the path, as an installer would; imported modules are dropped afterwards."""
+
+    made: list[str] = []
+
+    def install(name: str, policies: dict[str, str], **modules: str) -> None:
+        folder = tmp_path / name
+        metadata = folder / f"{name}-1.0.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        entries = "".join(f"{policy} = {target}\n" for policy, target in policies.items())
+        (metadata / "entry_points.txt").write_text(f"[quincunx_env.policies]\n{entries}")
+        for module, source in modules.items():
+            (folder / f"{module}.py").write_text(dedent(source))
+            made.append(module)
+        monkeypatch.syspath_prepend(str(folder))
+        invalidate_caches()
+
+    yield install
+    for module in made:
+        sys.modules.pop(module, None)
+
+
+FIRST = """
+def first(observation, mask, rng):
+    return mask.argmax(axis=1)
+"""
+
+
+def test_a_policy_of_another_package_is_found_everywhere(install: Install) -> None:
+    install("other_package", {"other-first": "other_module:first"}, other_module=FIRST)
+    assert "other-first" in registered_policies()
+    assert "other_module" not in sys.modules, "listing policies imports none"
+    policy = resolve("other-first")
+    assert policy is resolve("other_module:first")
+    assert (evaluate("other-first", 4).scores == evaluate(policy, 4).scores).all()
+    assert compare(["other-first", "uniform"], 2).names == ("other-first", "uniform")
+    rules = Rules(num_players=2)
+    played = Session(rules, seat_players(rules, opponents=["other-first"]), adviser=adviser_name(rules, "other-first"))
+    assert played.names == ("human", "other-first")
+    assert played.advise() in {play.action for play in played.candidates()}
+
+
+def test_a_policy_that_cannot_be_imported_is_named_and_affects_no_other(install: Install) -> None:
+    install("broken_package", {"broken": "broken_module:policy"}, broken_module="import no_such_library\n")
+    assert {"broken", "greedy", "uniform"} <= registered_policies().keys()
+    message = (
+        "policy 'broken', offered by broken_package 1.0 (broken_module:policy), cannot be imported: "
+        "ModuleNotFoundError: No module named 'no_such_library'"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        resolve("broken")
+    assert resolve("greedy") is greedy
+
+
+def test_a_name_offered_twice_is_refused_and_affects_no_other(install: Install) -> None:
+    install("one_package", {"twice": "one_module:first", "alike": "one_module:first"}, one_module=FIRST)
+    install("two_package", {"twice": "two_module:first", "alike": "one_module:first"}, two_module=FIRST)
+    with pytest.raises(
+        ValueError, match=r"two packages offer a policy named 'twice': .*(one|two)_module.* and .*_module"
+    ):
+        resolve("twice")
+    assert resolve("alike") is resolve("one_module:first")
+    assert resolve("two_module:first") is not resolve("one_module:first")
+    assert resolve("uniform") is uniform
+    assert "twice" in registered_policies()
+
+
+def test_unknown_policies_are_refused() -> None:
+    for name, message in (
+        ("no-such", "unknown policy 'no-such'; registered policies: greedy, .*uniform.*; .*'module:attribute'"),
+        ("no.such.module:policy", "cannot be imported: ModuleNotFoundError: No module named 'no'"),
+        ("quincunx_agents.greedy:gready", "no attribute 'gready'"),
+        ("quincunx_env.quincunx.rules:OPEN_SPAN", "name a function or an instance"),
+        ("quincunx_env.quincunx.rules:Rules", "name a function or an instance"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            resolve(name)
+
+
+def test_display_names() -> None:
+    policies = ["greedy", "mine=quincunx_agents.greedy:greedy", uniform]
+    assert resolve(greedy) is greedy
+    assert (display_name("greedy"), display_name(uniform)) == ("greedy", "uniform")
+    mine = {"greedy": "greedy", "mine": "quincunx_agents.greedy:greedy", "uniform": uniform}
+    assert by_display_name(policies) == by_display_name(mine) == mine
+    with pytest.raises(ValueError, match="two policies are called 'greedy'"):
+        by_display_name(["greedy", greedy])
+
+
+# --- The agent that plays by default ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rules", "name"), [(Rules(), "heuristic-v0"), (spiral.Rules(), "spiral-heuristic-v0")])
+def test_the_default_agent(rules: BaseRules, name: str) -> None:
+    assert default_agent(rules) == (name, "")
+    assert adviser_name(rules) == name
+
+
+def test_another_agent_takes_the_place_of_one_that_is_missing(
+    monkeypatch: pytest.MonkeyPatch, install: Install
+) -> None:
+    install("broken_package", {"broken": "broken_module:policy"}, broken_module="1 / 0\n")
+    rules = Rules(num_players=3)
+    monkeypatch.setitem(session.DEFAULT_AGENTS, "quincunx", ("broken", "greedy"))
+    name, problem = default_agent(rules)
+    assert name == "greedy"
+    assert problem.startswith("broken is not available: policy 'broken', offered by broken_package 1.0")
+    assert problem.endswith("ZeroDivisionError: division by zero; greedy takes its place")
+    assert "\n" not in problem
+    assert seat_players(rules) == [None, "greedy", "greedy"]
+    monkeypatch.setitem(session.DEFAULT_AGENTS, "quincunx", ("no-such", "broken"))
+    name, problem = default_agent(rules)
+    assert name == HUMAN
+    assert problem.startswith("no-such is not available: unknown policy 'no-such'")
+    assert seat_players(rules) == [None] * 3
+    assert adviser_name(rules) is None

@@ -1,0 +1,38 @@
+"""Estimates and their intervals, against SciPy and by hand."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from quincunx_env.arena import Evaluation
+from quincunx_env.oracle import oracle_scores, regret
+from quincunx_env.statistics import Estimate
+
+stats = pytest.importorskip("scipy.stats")
+
+
+def test_an_interval_by_hand() -> None:
+    """The quantile of Student's t for 3 degrees of freedom is 3.182."""
+    assert Estimate.of_mean(np.array([1, 2, 3, 6])) == pytest.approx((3, 3 - 3.43743, 3 + 3.43743), abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 1000])
+def test_every_mean_has_students_t_interval(count: int) -> None:
+    """`Estimate.of_mean`, `Evaluation.ci95` and `regret`, for few deals and for many."""
+    values = np.random.default_rng(count).integers(-20, 250, count).astype(float)
+    low, high = stats.t.interval(0.95, df=count - 1, loc=values.mean(), scale=stats.sem(values))
+    assert Estimate.of_mean(values) == pytest.approx((values.mean(), low, high))
+    assert Evaluation(values, np.zeros(count, np.bool_)).ci95 == pytest.approx((low, high))
+    assert regret(oracle_scores(0, count) - values) == pytest.approx((values.mean(), low, high))
+
+
+def test_a_single_value_has_no_interval() -> None:
+    with pytest.raises(ValueError, match="at least 2 values, got 1"):
+        Estimate.of_mean(np.array([1.0]))
+
+
+def test_without_scipy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(ImportError, match=r'^confidence intervals need SciPy: pip install "quincunx_env\[arena\]"$'):
+        Estimate.of_mean(np.array([1.0, 2.0]))
