@@ -1,11 +1,12 @@
-"""What all batch engines have in common: deals, seeds, resets, legality, state; B games as arrays.
+"""Base class of the batch engines: deals, seeds, resets, legality and state of many games as NumPy arrays.
 
 Axes: B games, P seats, K cards, R rounds, A actions.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,94 +25,100 @@ AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
 ONE = np.uint64(1)
 
 
+class StateArray(NamedTuple):
+    """An array of the state of a batch, [B, *shape]; see `state_array`."""
+
+    dtype: type[np.generic]
+    fill: int
+    shape: Callable[[Any], tuple[int, ...]]
+
+
+def state_array(
+    dtype: type[np.generic] = np.int64, fill: int = 0, shape: Callable[[Any], tuple[int, ...]] = lambda rules: ()
+) -> Any:
+    """Declare an attribute of a batch class as a part of its state.
+
+    Allocation, forks, pickles, `BaseBatch.get_state` and `BaseBatch.set_state` follow from these declarations; a
+    subclass may declare an attribute anew, with another shape.
+
+    Args:
+        dtype: of the array.
+        fill: value of every entry of a new batch.
+        shape: from the rules to the shape without the axis of games.
+    """
+    return StateArray(dtype, fill, shape)
+
+
+@cache
+def state_arrays(cls: type["BaseBatch[Any, Any]"]) -> dict[str, StateArray]:
+    """The state of a batch class by name of the array, inherited ones first."""
+    declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+    return {name: value for name, value in declared.items() if isinstance(value, StateArray)}
+
+
 class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     """``num_games`` games in progress.
 
-    A new batch holds finished games: `reset` deals them. Finished games stay as they are until they are reset, and
+    A new batch holds finished games; `reset` deals them. Finished games stay as they are until they are reset, and
     take no part in steps.
 
     Args:
-        rules: which game; the same for all.
+        rules: options of the game, the same for all games.
         num_games: B.
-        domain: what the seeded deals are for; environments leave this alone.
-
-    Attributes:
-        board: int8 [B, cells], card id or `EMPTY`; there may be an extra cell that stands for what is off the grid.
-        hands: uint64 [B, P], bit k is set if the seat holds card k.
-        ply: int64 [B], cards played in this round.
-        scores: int64 [B, P], points in this round.
-        totals: int64 [B, P], points in the whole game so far, this round included.
-        mover: int64 [B], the seat to move.
-        round: int64 [B], number of the round, from 0.
-        over: bool [B], whether the game has ended.
-        decks: int8 [B, R, cards dealt], the cards of each round in the order in which they are dealt.
-        seed, game: int64 [B], which seeded deal this is; -1 where the deal was handed in.
+        domain: purpose of the seeded deals, see `quincunx_env.core.deal.DOMAINS`; environments use the default.
     """
 
     VERSION: ClassVar[int] = 1
-    """Rises when the arrays of `get_state` change their meaning."""
-    STATE: ClassVar[tuple[str, ...]] = (
-        *("board", "hands", "ply", "scores", "totals", "mover", "round", "over", "decks", "seed", "game"),
-        *("_row_seed", "_row_resets"),
-    )
-    """Names of the arrays that make up the state, [B, ...] each; a game adds its own."""
+    """Version of the state; rises when the arrays of `get_state` change their meaning."""
 
-    board: npt.NDArray[np.int8]
-    hands: Words
-    ply: Ints
-    scores: Ints
-    totals: Ints
-    mover: Ints
-    round: Ints
-    over: Bools
-    decks: npt.NDArray[np.int8]
-    seed: Ints
-    game: Ints
-    _row_seed: Ints
-    _row_resets: Ints
+    board: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_cells,))
+    """int8 [B, cells]: card id or `EMPTY`; there may be an extra cell that stands for every place off the grid."""
+    hands: Words = state_array(np.uint64, 0, lambda rules: (rules.num_players,))
+    """uint64 [B, P]: bit k is set if the seat holds card k."""
+    ply: Ints = state_array()
+    """int64 [B]: cards played in this round."""
+    scores: Ints = state_array(shape=lambda rules: (rules.num_players,))
+    """int64 [B, P]: points in this round."""
+    totals: Ints = state_array(shape=lambda rules: (rules.num_players,))
+    """int64 [B, P]: points in the whole game so far, this round included."""
+    mover: Ints = state_array()
+    """int64 [B]: the seat to move."""
+    round: Ints = state_array()
+    """int64 [B]: number of the round, from 0."""
+    over: Bools = state_array(np.bool_, True)
+    """bool [B]: whether the game has ended."""
+    decks: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_rounds, rules.num_dealt))
+    """int8 [B, R, cards dealt]: the cards of each round in the order in which they are dealt."""
+    seed: Ints = state_array(fill=-1)
+    """int64 [B]: seed of the deal, -1 where the deal was handed in."""
+    game: Ints = state_array(fill=-1)
+    """int64 [B]: number of the game among those of its seed, -1 where the deal was handed in."""
+    _row_seed: Ints = state_array(fill=-1)
+    _row_resets: Ints = state_array(fill=-1)
 
     def __init__(self, rules: AnyRules, num_games: int, domain: Domain = "play") -> None:
         if num_games < 1:
             raise ValueError(f"num_games must be at least 1, got {num_games}")
         self.rules = rules
         self.domain = domain
-        players = rules.num_players
-        shapes: dict[str, tuple[tuple[int, ...], Any, int]] = {
-            "board": ((rules.num_cells,), np.int8, EMPTY),
-            "hands": ((players,), np.uint64, 0),
-            "scores": ((players,), np.int64, 0),
-            "totals": ((players,), np.int64, 0),
-            "over": ((), np.bool_, True),
-            "decks": ((rules.num_rounds, rules.num_dealt), np.int8, EMPTY),
-            "seed": ((), np.int64, -1),
-            "game": ((), np.int64, -1),
-            "_row_seed": ((), np.int64, -1),
-            "_row_resets": ((), np.int64, -1),
-        }
-        shapes |= self._shapes()
-        for name in self.STATE:
-            shape, dtype, fill = shapes.get(name, ((), np.int64, 0))
-            setattr(self, name, np.full((num_games, *shape), fill, dtype))
-        self._bind()
+        for name, (dtype, fill, shape) in state_arrays(type(self)).items():
+            setattr(self, name, np.full((num_games, *shape(rules)), fill, dtype))
+        self._complete()
 
-    def _bind(self) -> None:
-        """Everything that follows from the rules and the number of games."""
+    def _complete(self) -> None:
+        """Set what follows from the rules and the state arrays."""
         self.num_games = len(self.board)
         self._all = np.arange(self.num_games)
-        self._derive()
+        self._load_tables()
 
-    # --- What a game says --------------------------------------------------------------------------------------------
+    # --- Abstract interface ------------------------------------------------------------------------------------------
 
-    def _shapes(self) -> dict[str, tuple[tuple[int, ...], Any, int]]:
-        """Shape (without B), dtype and first value of its own arrays that are not int64 [B] of zeros."""
-        return {}
-
-    def _derive(self) -> None:
-        """Look up what follows from the rules alone, such as tables."""
+    def _load_tables(self) -> None:
+        """Set tables that follow from the rules."""
 
     @abstractmethod
     def _begin_round(self, rows: Ints) -> None:
-        """Begin the current round of these rows."""
+        """Deal the current round of these rows."""
 
     @abstractmethod
     def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
@@ -123,10 +130,10 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def mask(self, out: Bools | None = None) -> Bools:
-        """Bool [B, A]: legal actions; all False in finished games.
+        """Mask of legal actions, bool [B, A], True = legal; all False in finished games.
 
         Args:
-            out: an array that an earlier call returned, to be overwritten; a new one by default.
+            out: an array returned by an earlier call, to be overwritten; a new one by default.
         """
 
     @abstractmethod
@@ -135,7 +142,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def to_game(self, row: int) -> AnyGame:
-        """A plain copy of one game, in the same state."""
+        """One game in plain Python, in the same state; a copy."""
 
     # --- Deals -------------------------------------------------------------------------------------------------------
 
@@ -149,12 +156,12 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
         Args:
             seed: row i is seeded ``seed + i`` and starts with its game number 0; a sequence gives each of ``rows`` its
-                own. Without a seed each row goes on to its next game, from a random seed if it never had one.
-            rows: which rows, as numbers or as a mask; all by default.
-            deals: for each of ``rows`` the deal of each round (a single round takes a bare deal too).
+                own. Without a seed each row deals its next game, from a random seed if it has none.
+            rows: row numbers or a mask; all rows by default.
+            deals: for each of ``rows`` the deal of each round (a single round also takes a bare deal).
 
         Raises:
-            ValueError: for a seed or a deal that cannot be used; nothing has changed then.
+            ValueError: for an invalid seed or deal; the batch is unchanged.
         """
         rows = self._all if rows is None else row_numbers(rows)
         seeds = self._seeds(seed, rows)
@@ -172,7 +179,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self._begin_round(rows)
 
     def _seeds(self, seed: int | Sequence[int] | Ints | None, rows: Ints) -> Ints:
-        """The seed of each of these rows."""
+        """The seeds of these rows, int64 [n]; rows without one draw it at random."""
         if seed is None:
             seeds = self._row_seed[rows]
             unseeded = seeds < 0
@@ -212,23 +219,23 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     @property
     def resets(self) -> Ints:
-        """int64 [B]: how often each row has been dealt since it was seeded, less one; -1 before the first deal."""
+        """int64 [B]: deals of each row since it was seeded, less one; -1 before the first deal."""
         return self._row_resets
 
-    # --- Play --------------------------------------------------------------------------------------------------------
+    # --- Steps -------------------------------------------------------------------------------------------------------
 
     def step(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Ints:
         """Play one action in each game.
 
         Args:
-            actions: integers [B] (or one for each of ``rows``). Those of finished games are ignored.
-            rows: int64, the games to play in, each once; all by default.
+            actions: integers [len(rows)]. Those of finished games are ignored.
+            rows: int64, distinct row numbers; all rows by default.
 
         Returns:
-            int64 [len(rows), P]: what each seat gained or lost.
+            int64 [len(rows), P]: points gained or lost by each seat.
 
         Raises:
-            IllegalAction: if an action is illegal; nothing has changed in any game then.
+            IllegalAction: if an action is illegal; all games are unchanged.
         """
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
@@ -249,7 +256,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         return self._play(rows, actions)
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
-        """End the games of these rows (numbers, or a mask), as an illegal action may; the points stay as they are."""
+        """End the games of these rows (numbers or a mask) at once. Points stay as they are; a solitaire is lost."""
         self.over[row_numbers(rows)] = True
 
     def _as_actions(self, actions: npt.ArrayLike, count: int) -> Ints:
@@ -259,11 +266,11 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         return array.astype(np.int64, copy=False)
 
     def _at(self, rows: Ints) -> slice | Ints:
-        """The same rows to index a state array with: all of them are a slice, which costs nothing."""
+        """These rows as an index of state arrays: all rows as a slice, which copies nothing."""
         return slice(None) if rows is self._all else rows
 
     def _mover_hand(self, rows: Ints) -> Ints:
-        """Where the hands of the seats to move lie in the flattened `hands`."""
+        """Indices of the hands of the seats to move in the flattened `hands`."""
         return rows * self.rules.num_players + self.mover[self._at(rows)]
 
     def _take_from_hand(self, rows: Ints, cards: Ints) -> None:
@@ -284,58 +291,61 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     # --- State -------------------------------------------------------------------------------------------------------
 
     def fork(self, rows: npt.ArrayLike) -> Self:
-        """An independent batch of these rows (numbers, or a mask), each as often as it is named, with the same cards to
-        come.
+        """Copy games into a new batch, with the same hidden cards.
+
+        Args:
+            rows: row numbers, which may repeat, or a mask.
         """
         rows = row_numbers(rows)
-        twin = type(self).__new__(type(self))
-        twin.rules, twin.domain = self.rules, self.domain
-        for name in self.STATE:
-            setattr(twin, name, getattr(self, name)[rows])
-        twin._bind()
-        return twin
+        copy = type(self).__new__(type(self))
+        copy.rules, copy.domain = self.rules, self.domain
+        for name in state_arrays(type(self)):
+            setattr(copy, name, getattr(self, name)[rows])
+        copy._complete()
+        return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        # What follows from the rules may be large.
-        return {name: getattr(self, name) for name in ("rules", "domain", *self.STATE)}
+        # Tables are left out: they follow from the rules and may be large.
+        return {name: getattr(self, name) for name in ("rules", "domain", *state_arrays(type(self)))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
-        self._bind()
+        self._complete()
 
     def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that make up the state, [B, ...] each, and ``version``, which tags them.
+        """The state as arrays by name, [B, ...] each, and ``version``, the `VERSION` of their format.
 
         Args:
             copy: False returns the arrays themselves, which change with the next step.
         """
-        state = {name: getattr(self, name) for name in self.STATE}
+        state = {name: getattr(self, name) for name in state_arrays(type(self))}
         if copy:
             state = {name: array.copy() for name, array in state.items()}
         return {"version": np.array(self.VERSION)} | state
 
     def set_state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on from a state that `get_state` returned; it is copied. Other entries of ``state`` are ignored.
+        """Copy a state returned by `get_state` into this batch; other entries of ``state`` are ignored.
 
         Raises:
-            ValueError: if an array is missing or does not fit, or the version is another; nothing has changed then.
+            ValueError: if an array is missing or has another shape or dtype, or the version differs; the batch is
+                unchanged.
         """
-        own = self.get_state(copy=False)
-        for name, array in own.items():
+        current = self.get_state(copy=False)
+        for name, array in current.items():
             given = np.asarray(state.get(name))
             if given.shape != array.shape or given.dtype != array.dtype:
                 raise ValueError(f"state array {name!r} must be {array.dtype} of shape {array.shape}")
         if state["version"] != self.VERSION:
             raise ValueError(f"the state is of version {state['version']}, this package reads {self.VERSION}")
-        for name, array in own.items():
+        for name, array in current.items():
             array[...] = state[name]
 
     def set_position(self, **state: npt.ArrayLike) -> None:
-        """Bring every game to the same stage of a game, its hidden cards given for each.
+        """Set all games to positions with the same public state; hidden cards may differ.
 
         Args:
-            state: arrays of the state by name, [B, ...] or the same for all games; everything that `reset` does not
-                settle.
+            state: state arrays by name, [B, ...] or without the axis of games if equal for all; every array whose
+                value differs from that after `reset`.
         """
         for name, value in state.items():
             getattr(self, name)[:] = value
@@ -344,12 +354,12 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
 
 def row_numbers(rows: npt.ArrayLike) -> Ints:
-    """Rows given as numbers or as a mask, as int64 [n]."""
+    """Row numbers, int64 [n], of rows given as numbers or as a mask."""
     array = np.atleast_1d(np.asarray(rows))
     return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
 
 
 def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:
-    """The low ``count`` bits of words: uint64 [..., W] -> uint8 [..., count] of 0 and 1."""
+    """Unpack the low ``count`` bits of words: uint64 [..., W] -> uint8 [..., count] of 0 and 1."""
     octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=count, bitorder="little")

@@ -9,12 +9,12 @@ Axes: B games, P seats, C cells, K cards, W words of 64 cells (1, or 2 for the 8
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, row_numbers, unpack
+from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, row_numbers, state_array, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
@@ -30,51 +30,42 @@ _COLUMNS = len(CARDS) + 1
 """Length of a table's axis of neighbours: every card, and `EMPTY` first."""
 
 
+def _num_words(rules: Rules) -> int:
+    """W: words of 64 bits that hold a set of cells."""
+    return -(-rules.num_cells // _WORD)
+
+
 class Batch(BaseBatch[Rules, Game]):
-    """``num_games`` games in progress; `BaseBatch` has what is not told here.
+    """``num_games`` games in progress. See `BaseBatch` for inherited attributes.
 
     Actions are joint: ``card * C + cell`` or, while an announcement is due, ``K * C + announcement + 64``. The gains of
     a step include the penalties at the end of a round.
-
-    Attributes:
-        board: int8 [B, C + 1], card id or `EMPTY`; the extra cell stands for what is off the grid.
-        order: int8 [B, C + 1], the ply on which the card of a cell came, 0 for face-up cards, -1 where there is none.
-        legal: uint64 [B, W], bit of each cell in which a card may be played.
-        drawn: int64 [B], cards drawn from the pile in this round.
-        pending: int64 [B, 2], Simpleton: chosen card and cell while their points are to be announced, otherwise -1.
-        lost: bool [B], solitaire: whether the hand ran out before the grid was full.
     """
 
-    STATE = (
-        *BaseBatch.STATE,
-        *("order", "legal", "drawn", "pending", "lost", "_pile", "_taken", "_touched", "_rows_used", "_columns_used"),
-    )
+    board: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_cells + 1,))
+    """int8 [B, C + 1]: card id or `EMPTY`; the extra cell stands for every place off the grid."""
+    order: npt.NDArray[np.int8] = state_array(np.int8, -1, lambda rules: (rules.num_cells + 1,))
+    """int8 [B, C + 1]: ply on which the card of a cell was played, 0 for face-up cards, -1 where there is none."""
+    legal: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),))
+    """uint64 [B, W]: bits of the cells in which a card may be played."""
+    drawn: Ints = state_array()
+    """int64 [B]: cards drawn from the pile in this round."""
+    pending: Ints = state_array(np.int64, -1, lambda rules: (2,))
+    """int64 [B, 2]: Simpleton, chosen card and cell while their points are to be announced; otherwise -1."""
+    lost: Bools = state_array(np.bool_, False)
+    """bool [B]: solitaire, whether the hand ran out before the grid was full."""
+    _pile: Words = state_array(np.uint64, 0, lambda rules: (rules.pile_size + 1,))
+    """uint64 [B, pile_size + 1]: prefix sets of the pile; entry n holds the bits of its first n cards."""
+    _taken: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),))
+    """uint64 [B, W]: bits of the cells that hold a card, where cards must touch."""
+    _touched: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),))
+    """uint64 [B, W]: bits of the cells that share an edge with a card, where cards must touch."""
+    _rows_used: Ints = state_array()
+    """int64 [B]: bits of the rows that hold a card, in the open start."""
+    _columns_used: Ints = state_array()
+    """int64 [B]: the same for columns."""
 
-    order: npt.NDArray[np.int8]
-    legal: Words
-    drawn: Ints
-    pending: Ints
-    lost: Bools
-    _pile: Words
-    _taken: Words
-    _touched: Words
-    _rows_used: Ints
-    _columns_used: Ints
-
-    def _shapes(self) -> dict[str, tuple[tuple[int, ...], Any, int]]:
-        cells, words = self.rules.num_cells, -(-self.rules.num_cells // _WORD)
-        return {
-            "board": ((cells + 1,), np.int8, EMPTY),
-            "order": ((cells + 1,), np.int8, -1),
-            "legal": ((words,), np.uint64, 0),
-            "pending": ((2,), np.int64, -1),
-            "lost": ((), np.bool_, False),
-            "_pile": ((self.rules.pile_size + 1,), np.uint64, 0),
-            "_taken": ((words,), np.uint64, 0),
-            "_touched": ((words,), np.uint64, 0),
-        }
-
-    def _derive(self) -> None:
+    def _load_tables(self) -> None:
         self._tables = _tables(self.rules)
 
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
@@ -410,7 +401,7 @@ def _tables(rules: Rules) -> _Tables:
     def bits(cells: Iterable[int]) -> list[int]:
         """A set of cells as words."""
         number = sum(1 << cell for cell in set(cells) - {grid.off})
-        return [number >> _WORD * word & 2**_WORD - 1 for word in range(-(-grid.num_cells // _WORD))]
+        return [number >> _WORD * word & 2**_WORD - 1 for word in range(_num_words(rules))]
 
     def window(used: int, axis: int) -> list[int]:
         """Cells whose row (axis 0) or column (axis 1) keeps those in use within the span."""

@@ -1,7 +1,7 @@
 """One game of Quincunx in plain Python, in the order of the rules (RULES.md Part 1).
 
-`Game` is the rule book as code and serves everything that plays one game at a time. Many games at once are played by
-`quincunx_env.quincunx.batch`; the two are tested against each other, move by move.
+`Game` is used wherever a single game is played. `quincunx_env.quincunx.batch.Batch` plays many games at once; tests
+compare the two after every action.
 """
 
 from array import array
@@ -23,37 +23,36 @@ from quincunx_env.quincunx.scoring import Score
 
 
 class Pending(NamedTuple):
-    """Simpleton: what the player to move has chosen and now announces the points of."""
+    """Simpleton: the play whose points are to be announced."""
 
     card: int
     cell: int
 
 
 class Game(BaseGame[Rules, Deal]):
-    """A game in progress: one round, or a match of several; `BaseGame` has what is not told here.
+    """A game in progress: one round, or a match of several. See `BaseGame` for inherited attributes.
 
     Attributes:
-        board: card id or `EMPTY` by cell, and one extra `EMPTY` for what is off the grid.
-        order: the ply on which the card of a cell came, 0 for face-up cards, -1 where there is none.
+        board: card id or `EMPTY` by cell, and one extra `EMPTY` that stands for every place off the grid.
+        order: ply on which the card of a cell was played, 0 for face-up cards, -1 where there is none.
         legal: by cell: 1 if a card may be played there.
         drawn: cards drawn from the pile in this round.
-        pending: Simpleton, while its points are to be announced: the chosen play; otherwise None.
+        pending: Simpleton: the chosen play while its points are to be announced; otherwise None.
         lost: solitaire: whether the hand ran out before the grid was full.
     """
 
     __slots__ = ("_pile", "_span", "_tables", "_within", "drawn", "legal", "lost", "order", "pending")
-    COPIED = ("board", "order", "legal", "scores", "totals")
-    DERIVED = ("_tables",)
 
     board: "array[int]"
 
-    def _derive(self) -> None:
-        self._tables = scoring.tables(self.rules)
+    def _begin(self, rules: Rules, deals: tuple[Deal, ...]) -> None:
+        self._tables = scoring.tables(rules)
+        super()._begin(rules, deals)
 
     @classmethod
     def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
-        """See `BaseGame.from_seed`."""
-        return cls._dealt(
+        """Game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
+        return cls._from_checked(
             rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
         )
 
@@ -67,15 +66,25 @@ class Game(BaseGame[Rules, Deal]):
         hands: Sequence[Sequence[int]],
         **state: Any,
     ) -> "Game":
-        """A game in the middle: ``plays`` are the (card, cell) of this round so far, ``hands`` the cards now held, and
-        ``state`` holds ``drawn``, ``scores``, ``totals``, ``mover``, ``pending``, ``over`` and ``lost``.
+        """A game in progress, from its position.
+
+        Args:
+            rules: options of the game.
+            deals: a deal for each round.
+            round: number of the round, from 0.
+            plays: (card, cell) of each play of this round so far.
+            hands: cards held by each seat.
+            state: the attributes ``drawn``, ``scores``, ``totals``, ``mover``, ``pending``, ``over`` and ``lost``.
+
+        Raises:
+            ValueError: if the deals do not fit the rules.
         """
         game = cls(rules, deals)
         game._begin_round(round)
         for ply, (card, cell) in enumerate(plays, 1):
             game._lay(card, cell, ply)
         game.ply = len(plays)
-        game.hands = game._held(hands)
+        game.hands = game._as_hands(hands)
         for name, value in state.items():
             setattr(game, name, value)
         return game
@@ -92,7 +101,7 @@ class Game(BaseGame[Rules, Deal]):
         self._within = bytes([1]) * rules.num_cells
         for cell, card in zip(rules.face_up_cells, deal.face_up, strict=True):
             self._lay(card, cell, 0)
-        self.hands = self._held(deal.hands)
+        self.hands = self._as_hands(deal.hands)
         self._pile = deal.pile
         self.drawn = 0
         self.ply = 0
@@ -103,10 +112,10 @@ class Game(BaseGame[Rules, Deal]):
         self.lost = False
 
     def _lay(self, card: int, cell: int, ply: int) -> None:
-        """Put a card on the grid and keep the legal cells up to date.
+        """Put a card on the grid and update the legal cells.
 
-        Where cards must touch, a cell becomes legal when a neighbour is filled and, in the open start, stops being so
-        for good when the cards in play have spread too far from it.
+        Where cards must touch, a cell becomes legal when an adjacent cell is filled. In the open start it becomes
+        illegal for good when the bounding box of all cards can no longer include it.
         """
         board, legal = self.board, self.legal
         board[cell] = card
@@ -143,10 +152,10 @@ class Game(BaseGame[Rules, Deal]):
         With Simpleton the play only becomes `pending`; it is scored when its points have been announced.
 
         Returns:
-            What each seat gained or lost by it, penalties at the end of a round included.
+            Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
-            IllegalAction: if the rules do not allow it; nothing has changed then.
+            IllegalAction: if the play is illegal; the game is unchanged.
         """
         rules = self.rules
         if (
@@ -169,7 +178,14 @@ class Game(BaseGame[Rules, Deal]):
         return gains
 
     def _finish_play(self, card: int, cell: int, draws: int, gains: list[int]) -> None:
-        """Everything after the points of a play are settled."""
+        """Finish a play whose points are known: lay the card, draw, pass the turn, end the round.
+
+        Args:
+            card: the card played, already taken from the hand.
+            cell: its cell.
+            draws: cards earned.
+            gains: points of each seat for the play; the penalties at the end of a round are subtracted in place.
+        """
         self.ply += 1
         self._lay(card, cell, self.ply)
         # R3: draws that the pile cannot serve are lost.
@@ -190,7 +206,7 @@ class Game(BaseGame[Rules, Deal]):
             self.lost = self.over = True
 
     def _explain_illegal(self, card: int, cell: int) -> str:
-        """What is wrong with a play, and what would be right."""
+        """Error message for an illegal play: the reason, and the legal plays."""
         if self.over:
             return "the game is over: reset to play again"
         rules = self.rules
@@ -230,14 +246,14 @@ class Game(BaseGame[Rules, Deal]):
         return points, word >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
 
     def score(self, card: int, cell: int) -> Score:
-        """The parts of `value`: what a play would score, and from which cells."""
+        """The parts of `value`: the points of a play by kind, and the cells that they come from."""
         return scoring.score(self.rules, self.board, cell, card)
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
     @property
     def penalties(self) -> list[int]:
-        """What the cards in each hand cost if the round ended now."""
+        """Penalty points of the cards in each hand if the round ended now."""
         return [scoring.penalty(self.hand(seat)) for seat in range(self.rules.num_players)]
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
@@ -246,10 +262,10 @@ class Game(BaseGame[Rules, Deal]):
         """Announce the points of the pending play, which is then scored.
 
         Returns:
-            What each seat gained or lost by it, penalties at the end of a round included.
+            Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
-            IllegalAction: if no announcement is due or it is out of range; nothing has changed then.
+            IllegalAction: if no announcement is due or it is out of range; the game is unchanged.
         """
         if self.pending is None:
             raise IllegalAction(
@@ -270,13 +286,16 @@ class Game(BaseGame[Rules, Deal]):
         self._finish_play(card, cell, draws, gains)
         return gains
 
-    # --- Beyond the rules --------------------------------------------------------------------------------------------
+    # --- Joint actions, copies ---------------------------------------------------------------------------------------
 
     def step(self, action: int) -> list[int]:
-        """`play` or `announce` by joint action (see `Rules.num_actions`); returns the same gains.
+        """Take a joint action (see `Rules.num_actions`), which stands for a `play` or an `announce`.
+
+        Returns:
+            Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
-            IllegalAction: if it is illegal; nothing has changed then.
+            IllegalAction: if the action is illegal; the game is unchanged.
         """
         rules = self.rules
         if not 0 <= action < rules.num_actions:
@@ -286,14 +305,30 @@ class Game(BaseGame[Rules, Deal]):
         return self.announce(action - rules.num_plays_encoded + ANNOUNCE_MIN)
 
     def forfeit(self) -> None:
-        """See `BaseGame.forfeit`; a solitaire is lost."""
+        """End the game at once. Points stay as they are; a solitaire is lost."""
         super().forfeit()
         self.lost = self.rules.num_players == 1
 
     @property
     def pile(self) -> tuple[int, ...]:
-        """What is left of the draw pile, top card first. No player may see this."""
+        """The rest of the draw pile, top card first; hidden from all seats."""
         return self._pile[self.drawn :]
+
+    def copy(self) -> Self:
+        """An independent game in the same state, with the same hidden cards."""
+        copy = super().copy()
+        copy.order, copy.legal = self.order[:], self.legal[:]
+        copy.drawn, copy.pending, copy.lost = self.drawn, self.pending, self.lost
+        copy._pile, copy._span, copy._within, copy._tables = self._pile, self._span, self._within, self._tables
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The tables are left out: they follow from the rules and are large.
+        return super().__getstate__() | {name: getattr(self, name) for name in Game.__slots__ if name != "_tables"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._tables = scoring.tables(self.rules)
 
 
 @cache

@@ -33,7 +33,7 @@ _COLUMNS = len(CARDS) + 1
 class Batch(BaseBatch[Rules, Game]):
     """``num_games`` games in progress; `BaseBatch` has what is not told here. A round is a deal, an action a card."""
 
-    def _derive(self) -> None:
+    def _load_tables(self) -> None:
         self._tables = _tables()
 
     # --- 2.1 Set-up --------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """One spiral game in plain Python, in the order of the rules (RULES.md Part 2).
 
-Many games at once are played by `quincunx_env.spiral.batch`; the two are tested against each other, move by move.
+`quincunx_env.spiral.batch.Batch` plays many games at once; tests compare the two after every action.
 """
 
 from array import array
@@ -18,17 +18,16 @@ from quincunx_env.spiral.scoring import Score
 
 
 class Game(BaseGame[Rules, Deal]):
-    """A game in progress: one deal, or several; `BaseGame` has what is not told here. A round is a deal."""
+    """A game in progress: one deal, or several. A round is a deal. See `BaseGame` for the attributes."""
 
     __slots__ = ()
-    COPIED = ("board", "scores", "totals")
 
     board: "array[int]"
 
     @classmethod
     def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
-        """See `BaseGame.from_seed`."""
-        return cls._dealt(
+        """Game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
+        return cls._from_checked(
             rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
         )
 
@@ -41,8 +40,17 @@ class Game(BaseGame[Rules, Deal]):
         plays: Sequence[int],
         **state: Any,
     ) -> "Game":
-        """A game in the middle: ``plays`` are the cards played in this deal so far, and ``state`` holds ``scores``,
-        ``totals``, ``mover`` and ``over``.
+        """A game in progress, from its position.
+
+        Args:
+            rules: options of the game.
+            deals: a deal for each round.
+            round: number of the round, from 0.
+            plays: cards played in this deal so far.
+            state: the attributes ``scores``, ``totals``, ``mover`` and ``over``.
+
+        Raises:
+            ValueError: if the deals do not fit the rules.
         """
         game = cls(rules, deals)
         game._begin_round(round)
@@ -62,7 +70,7 @@ class Game(BaseGame[Rules, Deal]):
         self.round = round
         self.board = array("b", [EMPTY]) * NUM_CELLS
         self.board[SPIRAL[0]] = deal.starter
-        self.hands = self._held(deal.hands)
+        self.hands = self._as_hands(deal.hands)
         self.ply = 0
         self.scores = [0, 0]
         self.mover = self.first
@@ -77,7 +85,7 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def cell(self) -> int | None:
-        """Where the next card goes; None when the game is over."""
+        """The cell of the next play; None when the game is over."""
         return None if self.over else SPIRAL[self.ply + 1]
 
     def legal_cards(self) -> tuple[int, ...]:
@@ -88,10 +96,10 @@ class Game(BaseGame[Rules, Deal]):
         """Play a card from the hand of the seat to move.
 
         Returns:
-            What each seat gained by it.
+            Points gained by each seat.
 
         Raises:
-            IllegalAction: if the rules do not allow it; nothing has changed then.
+            IllegalAction: if the play is illegal; the game is unchanged.
         """
         if self.over or not 0 <= action < self.rules.num_actions or not self.hands[self.mover][action]:
             raise IllegalAction(self._explain_illegal(action))
@@ -104,14 +112,14 @@ class Game(BaseGame[Rules, Deal]):
         self.mover = 1 - self.mover
         full = self.ply == PLAYS
         if full and self.rules.scoring == "end":
-            gains = self._hands()
+            gains = self._final_scores()
         self._gain(gains)
         if full:
             self._end_round()
         return gains
 
     def _explain_illegal(self, card: int) -> str:
-        """What is wrong with a play, and what would be right."""
+        """Error message for an illegal play: the reason, and the legal cards."""
         if self.over:
             return "the game is over: reset to play again"
         if not 0 <= card < self.rules.num_actions:
@@ -124,7 +132,7 @@ class Game(BaseGame[Rules, Deal]):
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
     def score(self, card: int) -> Score:
-        """What a card makes in the next cell of the spiral, with its parts.
+        """Points of a card in the next cell of the spiral, by parts.
 
         Raises:
             IllegalAction: when the game is over.
@@ -135,8 +143,8 @@ class Game(BaseGame[Rules, Deal]):
 
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
-    def _hands(self) -> list[int]:
-        """What each seat scores for the full square: the dealer its columns, the non-dealer its rows."""
+    def _final_scores(self) -> list[int]:
+        """Points of each seat for the full square: the dealer scores the columns, the non-dealer the rows."""
         lines = [COLUMNS if seat == self.dealer else ROWS for seat in range(2)]
         return [
             sum(
