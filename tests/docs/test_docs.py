@@ -15,6 +15,7 @@ from tests.pictures import TOLERANCE, difference
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")})
 MACHINE = re.compile(r"/(?:home|Users|root|tmp|work|mnt|opt)/|[A-Z]:\\")
 
 
@@ -77,6 +78,15 @@ def test_links_of_the_readme_exist() -> None:
     assert files
     for file in files:
         assert (ROOT / file).exists(), f"README.md links to {file}, which does not exist"
+
+
+PATH = re.compile(r"`((?:agents|docs|quincunx_env|tests|train)/[\w./-]+)`")
+
+
+@pytest.mark.parametrize("page", [path for path in PAGES if path.name != "CHANGELOG.md"], ids=lambda path: path.name)
+def test_paths_on_pages_exist(page: Path) -> None:
+    for path in PATH.findall(page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists(), f"{page.name} names {path}, which does not exist"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
