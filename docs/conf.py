@@ -44,13 +44,13 @@ copybutton_prompt_is_regexp = True
 default_role = "py:obj"
 nitpicky = True
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 autodoc_mock_imports = ["ray"]  # not installed with the site: it pins another Gymnasium
 nitpick_ignore_regex = [
     # other projects
-    ("py:.*", r"(numpy|npt|np|collections|pathlib|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib)\..*"),
+    ("py:.*", r"(collections|importlib|inspect|pathlib)\..*"),
+    ("py:.*", r"(numpy|npt|np|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib)\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
     ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias
     ("py:class", r"[^.]*"),  # shapes where napoleon expects a type: Returns: int64 [n, P]: ...

@@ -82,7 +82,7 @@ class Tournament:
 
     @cached_property
     def ratings(self) -> list[Estimate]:
-        """Bradley-Terry ratings of the N policies, in Elo points; see `rate`."""
+        """Bradley-Terry ratings of the N policies, in Elo points; see ``rate``."""
         return rate(self.beats)
 
     def to_json(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ ONE = np.uint64(1)
 
 
 class StateArray(NamedTuple):
-    """An array of the state of a batch, [B, *shape]; see `state_array`."""
+    """An array of the state of a batch, ``[B, *shape]``; see `state_array`."""
 
     dtype: type[np.generic]
     fill: int

@@ -23,7 +23,7 @@ from quincunx_env.render import Frame, Renderer
 class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Games of a batch, one seat of each of which is played through the environment.
 
-    Subclasses implement `_apply_actions`, `_on_deal` and `_final_values`, and may override `_observing_seats`.
+    Subclasses implement ``_apply_actions``, ``_on_deal`` and ``_final_values``, and may override ``_observing_seats``.
 
     ## Action Mask
     ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal. ``action_masks()`` returns a bool array, all False

@@ -63,7 +63,7 @@ Fitted by least squares to the final scores that beams of width 250 reached from
 
 
 class _ValueWeights(NamedTuple):
-    """One column of `STATE_VALUE_WEIGHTS`, arranged for the cards of one game."""
+    """One column of ``STATE_VALUE_WEIGHTS``, arranged for the cards of one game."""
 
     points: float
     cards: Floats
@@ -304,7 +304,7 @@ def beam_search(game: Game, width: int = 20_000) -> LineOfPlay | None:
     """Search a solitaire whose pile is known for the line of play with the highest final score.
 
     Ply by ply, all kept states are expanded by all legal plays, and the ``width`` distinct successors of highest
-    heuristic value (`STATE_VALUE_WEIGHTS`) are kept.
+    heuristic value (``STATE_VALUE_WEIGHTS``) are kept.
 
     Args:
         game: the solitaire, at any point before its end; it is not changed.

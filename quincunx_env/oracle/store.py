@@ -40,7 +40,7 @@ class OracleEntry(NamedTuple):
     deal: int
     """Number of the deal."""
     score: int
-    """Final score of the line; `LOST_SCORE` if no line is known that finishes the round."""
+    """Final score of the line; ``LOST_SCORE`` if no line is known that finishes the round."""
     width: int
     """The widest beam that has searched this deal."""
     plays: tuple[tuple[int, int], ...]

@@ -44,7 +44,7 @@ class Rect(NamedTuple):
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Rectangles of all elements of a picture, made by `layout_scene`.
+    """Rectangles of all elements of a picture, made by ``layout_scene``.
 
     Overlapping cards are listed from bottom to top.
     """
