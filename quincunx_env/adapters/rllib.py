@@ -1,15 +1,16 @@
-"""The games for Ray RLlib, on its new API stack: the solitaire as a vector environment, the others for several agents.
+"""Environments and modules for Ray RLlib's new API stack.
 
-Observations are dictionaries as RLlib's own action-masking module expects them: ``observations``, the flat vector, and
-``action_mask``, both float32. Importing this module registers `SolitaireRLlibVectorEnv` as ``quincunx-solitaire`` and
-`CardGameMultiAgentEnv` as ``quincunx-players``; the latter needs ``disable_env_checking``, because RLlib's check plays at random.
+The solitaire is a vector environment, the games for several players are multi-agent environments. Observations are
+dictionaries as in RLlib's action-masking example module: ``observations``, the flat vector, and ``action_mask``, both
+float32. Importing this module registers `SolitaireRLlibVectorEnv` as ``quincunx-solitaire`` and `CardGameMultiAgentEnv`
+as ``quincunx-players``; the latter needs ``disable_env_checking``, because RLlib's check takes random actions.
 
     config = PPOConfig()
     config.environment("quincunx-solitaire", env_config={"flush": True})
     config.env_runners(gym_env_vectorize_mode="vector_entry_point", num_envs_per_env_runner=128)
     config.rl_module(rl_module_spec=RLModuleSpec(ActionMaskingTorchRLModule))
 
-``train/rllib.py`` trains both with a network of this project.
+``train/rllib.py`` trains both with the policy network of this project.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,18 +39,19 @@ from quincunx_env.envs.aec import CardGameAEC
 from quincunx_env.envs.common import Info, check_option
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 
-APART = 10**7
-"""Distance of seeds. RLlib seeds env runner number w with s + w, and those that evaluate with 1,000,000 more."""
+SEED_STRIDE = 10**7
+"""Distance between the seeds of rows and env runners. RLlib seeds env runner w with s + w, and evaluation runners with
+1,000,000 more, so that their deals would overlap."""
 
-FINAL = ("score", "seed", "game")
-"""What the last infos of an agent hold."""
+FINAL_INFO = ("score", "seed", "game")
+"""Entries of the last info of an agent."""
 
 Masked = dict[str, npt.NDArray[np.float32]]
-"""``observations`` and ``action_mask``."""
+"""An observation with its mask: ``observations`` and ``action_mask``."""
 
 
 def masked_space(observer: Observer) -> spaces.Dict:
-    """Space of an observation with its mask."""
+    """Return the space of an observation with its mask."""
     flat = observer.flat_space()
     low, high = flat.low.astype(np.float32), flat.high.astype(np.float32)
     mask = spaces.Box(0.0, 1.0, (observer.num_actions,), np.float32)
@@ -59,23 +61,22 @@ def masked_space(observer: Observer) -> spaces.Dict:
 class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
     """Quincunx solitaire, many games at once, for ``gym_env_vectorize_mode="vector_entry_point"``.
 
-    `quincunx_env.envs.vector.GamesVectorEnv` tells of masks, ends and resets. Row i seeded s plays the deals of
-    `quincunx_env.envs.solitaire.SolitaireEnv` seeded s + i * `APART`, so that no two env runners share a deal.
+    `quincunx_env.envs.vector.GamesVectorEnv` documents masks and infos. Row i seeded s plays the deals of
+    `quincunx_env.envs.solitaire.SolitaireEnv` seeded s + i * `SEED_STRIDE`, so that no two env runners share a deal.
 
     Args:
-        config: ``num_envs``, which RLlib adds, and the options of `SolitaireVectorEnv`; the preview is on unless
-            ``preview`` is False.
+        config: ``num_envs``, which RLlib adds, and options of `SolitaireVectorEnv`; ``preview`` is True by default.
 
     Raises:
-        ValueError: for options that RLlib cannot use.
+        ValueError: for options that RLlib does not support.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         options = {"preview": True} | dict(config or {})
         if AutoresetMode(options.get("autoreset_mode", AutoresetMode.NEXT_STEP)) != AutoresetMode.NEXT_STEP:
             raise ValueError(
-                "RLlib takes the step after the end of an episode for its reset and would lose a step of every round "
-                "without a word: leave out autoreset_mode, which is NEXT_STEP then"
+                "RLlib treats the step after the end of an episode as its reset and would silently lose a step of "
+                "every round: leave out autoreset_mode, which then is NEXT_STEP"
             )
         check_option("observation", options.pop("observation", "flat"), "flat")
         check_option("actions", options.get("actions", "joint"), "joint")
@@ -84,9 +85,9 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """See `GamesVectorEnv.reset`; a single seed is spread as the class says."""
+        """Deal new games, see `GamesVectorEnv.reset`; a single seed s seeds row i with s + i * `SEED_STRIDE`."""
         if isinstance(seed, int):
-            seed = [seed + row * APART for row in range(self.num_envs)]
+            seed = [seed + row * SEED_STRIDE for row in range(self.num_envs)]
         return super().reset(seed=seed, options=options)
 
     def _observe(self) -> Any:
@@ -94,31 +95,36 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
         return {"observations": super()._observe().astype(np.float32), "action_mask": mask.astype(np.float32)}  # type: ignore[union-attr]
 
     def _with_mask(self, info: Info) -> Info:
-        return info  # it is in the observation
+        return info  # the mask is in the observation
 
 
 class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
-    """A game for several players as RLlib's environment for several agents: they take turns.
+    """A game for several players as an RLlib multi-agent environment, in which agents take turns.
 
     ## Agents
-    ``player_0``, ``player_1`` ..., as in `quincunx_env.envs.aec.CardGameAEC`, whose actions and rewards these are. The
-    agent to move observes, nobody else; at the end all do, with a mask that is all 1, because no action follows.
+    ``player_0``, ``player_1`` ..., as in `quincunx_env.envs.aec.CardGameAEC`, which also defines actions and rewards.
+
+    ## Observation Space
+    Only the agent to move gets an observation; at the end of the game all agents do, with a mask of ones, because no
+    action follows.
 
     ## Rewards
-    An agent gets what its play and those of the others since then brought it together with its next observation. What
-    others do before its first play arrives with its first reward.
+    With its next observation an agent gets the sum of its rewards since its previous action. Rewards from before its
+    first action are part of its first reward.
 
-    ## End
-    All agents terminate together. The last infos hold what `FINAL` names, as in `CardGameAEC`.
+    ## Starting State
+    An environment seeded s in env runner w plays the games seeded s + w * `SEED_STRIDE`. RLlib seeds environment i of
+    runner w with s + w + i, which would give neighbouring runners the same deals.
 
-    ## Reset
-    An environment seeded s in env runner w plays the games seeded s + w * `APART`: RLlib seeds them s + w + i, which
-    would give neighbours the same deals.
+    ## Episode End
+    All agents terminate together.
+
+    ## Information
+    The last infos hold the entries `FINAL_INFO`, as in `CardGameAEC`.
 
     Args:
-        config: ``game``, ``"quincunx"`` (default) or ``"spiral"``, and the options of
-            `quincunx_env.quincunx_v0.raw_env` or `quincunx_env.spiral_v0.raw_env`; the preview is on unless ``preview``
-            is False.
+        config: ``game``, ``"quincunx"`` (default) or ``"spiral"``, and options of `quincunx_env.quincunx_v0.raw_env` or
+            `quincunx_env.spiral_v0.raw_env`; ``preview`` is True by default.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
@@ -132,49 +138,49 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         self.action_spaces = {agent: self.aec.action_space(agent) for agent in self.agents}
         self.render_mode = self.aec.render_mode
         self.metadata = dict(self.aec.metadata)
-        self._first_seed = (getattr(config, "worker_index", None) or 0) * APART
-        self._owed: dict[str, float] = {}
-        self._played: set[str] = set()
+        self._seed_offset = (getattr(config, "worker_index", None) or 0) * SEED_STRIDE
+        self._pending_rewards: dict[str, float] = {}
+        self._have_acted: set[str] = set()
         super().__init__()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Masked], dict[str, Info]]:
-        """Deal; ``options`` are those of `CardGameAEC.reset`."""
+        """Deal a game, see `CardGameAEC.reset`."""
         super().reset(seed=seed)
-        self.aec.reset(None if seed is None else seed + self._first_seed, options)
+        self.aec.reset(None if seed is None else seed + self._seed_offset, options)
         self.agents = self.possible_agents[:]
-        self._owed = dict.fromkeys(self.agents, 0.0)
-        self._played = set()
+        self._pending_rewards = dict.fromkeys(self.agents, 0.0)
+        self._have_acted = set()
         mover = self.aec.agent_selection
         return {mover: self._observe(mover)}, {mover: {}}
 
     def step(
         self, action_dict: dict[str, Any]
     ) -> tuple[dict[str, Masked], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]]:
-        """Play for the agent to move.
+        """Take the action of the agent to move.
 
         Raises:
             IllegalAction: as `CardGameAEC.step` does.
-            ValueError: if other agents than the one to move are to act.
+            ValueError: if there is no action of the agent to move, or one of another agent.
         """
         aec = self.aec
         if set(action_dict) != {aec.agent_selection}:
-            raise ValueError(f"{aec.agent_selection} is to move, got actions of {', '.join(action_dict) or 'nobody'}")
+            raise ValueError(f"{aec.agent_selection} is to move, got actions of {', '.join(action_dict) or 'no agent'}")
         aec.step(action_dict[aec.agent_selection])
-        self._played |= set(action_dict)
+        self._have_acted |= set(action_dict)
         for agent, reward in aec.rewards.items():
-            self._owed[agent] += reward
+            self._pending_rewards[agent] += reward
         over: bool = aec.game.over
-        seeing = self.possible_agents if over else [aec.agent_selection]
-        # A reward belongs to a play: before the first one there is none to give it to.
-        rewards = {agent: self._owed.pop(agent) for agent in seeing if agent in self._played}
-        self._owed |= dict.fromkeys(rewards, 0.0)
-        infos = {agent: {name: aec.infos[agent][name] for name in FINAL if over} for agent in seeing}
+        observing = self.possible_agents if over else [aec.agent_selection]
+        # RLlib attributes a reward to the agent's previous action: before its first action it cannot be returned.
+        rewards = {agent: self._pending_rewards.pop(agent) for agent in observing if agent in self._have_acted}
+        self._pending_rewards |= dict.fromkeys(rewards, 0.0)
+        infos = {agent: {name: aec.infos[agent][name] for name in FINAL_INFO if over} for agent in observing}
         ended = dict.fromkeys([*self.possible_agents, "__all__"] if over else ["__all__"], over)
         if over:
             self.agents = []
-        return {agent: self._observe(agent) for agent in seeing}, rewards, ended, {"__all__": False}, infos
+        return {agent: self._observe(agent) for agent in observing}, rewards, ended, {"__all__": False}, infos
 
     def _observe(self, agent: str) -> Masked:
         observer, game = self.aec.observer, self.aec.game
@@ -183,38 +189,38 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         return {"observations": flat.astype(np.float32), "action_mask": mask}
 
     def render(self) -> Any:
-        """See `CardGameAEC.render`."""
+        """Return what `CardGameAEC.render` does."""
         return self.aec.render()
 
     def close(self) -> None:
-        """See `CardGameAEC.close`."""
+        """Close the window, if there is one."""
         self.aec.close()
 
 
 class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # Ray comes without types
-    """A network that says logits and value at once, for PPO; actions that the mask forbids have no probability.
+    """An RLModule for PPO around a network with a policy head and a value head; illegal actions have probability 0.
 
-    A subclass says which, in `make_network`. It reads observations float32 [B, size] and returns logits [B, actions]
-    and values [B, 1].
+    Subclasses return the network in `make_network`. It maps observations float32 [B, size] to logits [B, actions] and
+    values [B, 1].
     """
 
     network: torch.nn.Module
 
     def make_network(self) -> torch.nn.Module:
-        """The network, from ``observation_space``, ``action_space`` and ``model_config``."""
+        """Return the network, from ``observation_space``, ``action_space`` and ``model_config``."""
         raise NotImplementedError
 
     def setup(self) -> None:
-        """Called by RLlib."""
+        """Make the network; called by RLlib."""
         self.network = self.make_network()
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         observation = batch[Columns.OBS]
         logits, value = self.network(observation["observations"])
-        forbidden = observation["action_mask"] == 0
+        illegal = observation["action_mask"] == 0
         return {
-            Columns.ACTION_DIST_INPUTS: logits.masked_fill(forbidden, FLOAT_MIN),
-            Columns.EMBEDDINGS: value[:, 0],  # `compute_values` gets it back while learning
+            Columns.ACTION_DIST_INPUTS: logits.masked_fill(illegal, FLOAT_MIN),
+            Columns.EMBEDDINGS: value[:, 0],  # RLlib passes it to `compute_values` in training
         }
 
     def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -224,30 +230,30 @@ class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  #
     _forward_exploration = _forward_inference
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Any:
-        """Called by RLlib: float32 [B]."""
+        """Return the values of the observations, float32 [B]; called by RLlib."""
         return self.network(batch[Columns.OBS]["observations"])[1][:, 0] if embeddings is None else embeddings
 
 
 class MaskedDQNModule(DefaultDQNTorchRLModule):  # type: ignore[misc]  # Ray comes without types
-    """A network that says logits and value at once, for DQN; actions that the mask forbids are worth -inf.
+    """An RLModule for dueling DQN (Wang et al. 2016) around the same networks; illegal actions have the Q-value -inf.
 
-    RLlib draws no such action at random, plays none, and no target rests on one. As in every dueling network, an action
-    is worth the value and what its logit exceeds the mean of all allowed ones by.
+    RLlib therefore neither explores nor exploits illegal actions, and no target uses one. The Q-value of a legal action
+    is the state value plus its logit minus the mean of all legal logits.
 
-    A subclass says which network, in `make_network`; see `MaskedPPOModule`.
+    Subclasses return the network in `make_network`, as for `MaskedPPOModule`.
     """
 
     network: torch.nn.Module
 
     def make_network(self) -> torch.nn.Module:
-        """See `MaskedPPOModule`."""
+        """Return the network, as in `MaskedPPOModule.make_network`."""
         raise NotImplementedError
 
     def setup(self) -> None:
-        """Called by RLlib, which adds to ``model_config`` what is read here.
+        """Make the network and the exploration schedule; called by RLlib, which completes ``model_config``.
 
         Raises:
-            ValueError: for a configuration that asks for another form of DQN.
+            ValueError: if the configuration is not dueling, or is distributional.
         """
         self.num_atoms: int = self.model_config["num_atoms"]
         if self.num_atoms != 1 or not self.model_config["dueling"]:
@@ -257,35 +263,35 @@ class MaskedDQNModule(DefaultDQNTorchRLModule):  # type: ignore[misc]  # Ray com
         self.network = self.make_network()
 
     def get_initial_state(self) -> dict[str, Any]:
-        """There is none to remember."""
+        """Return no state, since the network is not recurrent."""
         return {}
 
     def make_target_networks(self) -> None:
-        """Called by RLlib where the module learns."""
+        """Copy the network as the target network; called by RLlib's learners."""
         self._target_network = make_target_network(self.network)
 
     def get_target_network_pairs(self) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
-        """The network and the copy that follows it."""
+        """Return the network with its target network."""
         return [(self.network, self._target_network)]
 
     def get_non_inference_attributes(self) -> list[str]:
-        """What env runners do without."""
+        """Return the attributes that env runners do not need."""
         return ["_target_network"]
 
     def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """What all actions are worth, float32 [B, actions], by RLlib's name for it."""
-        return self._worth(self.network, batch)
+        """Return the Q-values of all actions, float32 [B, actions], under RLlib's key."""
+        return self._q_values(self.network, batch)
 
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """The same, as the copy sees it."""
-        return self._worth(self._target_network, batch)
+        """Return the Q-values of the target network, float32 [B, actions], under RLlib's key."""
+        return self._q_values(self._target_network, batch)
 
-    def _worth(self, network: torch.nn.Module, batch: dict[str, Any]) -> dict[str, Any]:
+    def _q_values(self, network: torch.nn.Module, batch: dict[str, Any]) -> dict[str, Any]:
         observation = batch[Columns.OBS]
         logits, value = network(observation["observations"])
-        allowed = observation["action_mask"] != 0
-        mean = (logits * allowed).sum(dim=1, keepdim=True) / allowed.sum(dim=1, keepdim=True)
-        return {QF_PREDS: (value + logits - mean).masked_fill(~allowed, -torch.inf)}
+        legal = observation["action_mask"] != 0
+        mean = (logits * legal).sum(dim=1, keepdim=True) / legal.sum(dim=1, keepdim=True)
+        return {QF_PREDS: (value + logits - mean).masked_fill(~legal, -torch.inf)}
 
 
 register_env("quincunx-solitaire", SolitaireRLlibVectorEnv)

@@ -20,7 +20,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
-from quincunx_env.adapters.rllib import APART, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
+from quincunx_env.adapters.rllib import SEED_STRIDE, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
 from quincunx_env.envs.rewards import margin, outcome
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
@@ -144,7 +144,7 @@ def test_no_two_runners_or_rows_share_a_deal() -> None:
         for row in range(3):
             game = CardGameMultiAgentEnv(EnvContext({}, worker_index=runner))
             game.reset(seed=SEED + runner + row)
-            assert game.aec.game.deals == Game.from_seed(RULES, SEED + runner * (APART + 1) + row).deals
+            assert game.aec.game.deals == Game.from_seed(RULES, SEED + runner * (SEED_STRIDE + 1) + row).deals
     assert len(set(seeds)) == 9
 
 
