@@ -52,6 +52,7 @@ def takes_options(*options: Parameter) -> Callable[[AnyFunction], AnyFunction]:
             return function(*args, **kwargs)
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
+        del checked.__wrapped__  # Sphinx would look for the defaults of `options` in the source of ``function``
         return cast(AnyFunction, checked)
 
     return decorate
