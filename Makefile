@@ -45,7 +45,7 @@ docs: $(READY)  ## write the generated pages, run the notebooks, build the site:
 docs-links: $(READY)  ## check the links to other sites; needs the network
 	$(RUN) sphinx -q -b linkcheck -D nb_execution_mode=off -c docs . build/links
 
-benchmark: $(TRAIN_READY)  ## steps per second of every environment and engine
+benchmark: $(TRAIN_READY)  ## steps per second of every interface
 	$(RUN) train.benchmark $(ARGS)
 
 $(READY): pyproject.toml constraints.txt

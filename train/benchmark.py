@@ -1,11 +1,12 @@
-"""How fast is each door? Steps per second of legal random play.
+"""Measure environment steps per second of every interface, with legal random actions.
 
-    python -m train.benchmark                 # every door
+    python -m train.benchmark                 # every interface
     python -m train.benchmark --samples 3     # quicker
 
-The actions are chosen beforehand and played again while the clock runs, so that only the door itself is timed: dealing,
-playing, observations, masks and automatic resets. The doors take turns within one process; the tables show for each the
-median over all turns of CPU time per step, and the median of its ratio to the first door of its table in the same turn.
+The actions are recorded beforehand and replayed while time is measured, so that only the interface itself counts:
+dealing, stepping, observations, masks and automatic resets. The interfaces alternate within one process; the tables
+show for each the median over all samples of CPU time per step, and the median of its ratio to the first interface of
+its table in the same sample.
 """
 
 import importlib.metadata
@@ -38,24 +39,31 @@ class Arguments:
     """How long to measure."""
 
     samples: int = 9
-    """turns of each door"""
-    plays: int = 200_000
-    """plays of a batched door in a turn; a door for one game plays a tenth"""
+    """samples of each interface"""
+    steps: int = 200_000
+    """environment steps of a batched interface in a sample; an interface for one game takes a tenth"""
 
 
 @dataclass
-class Door:
-    """A way to play, ready to be timed: ``run`` plays ``plays`` recorded plays from the first deal on."""
+class Interface:
+    """An interface ready to be timed: ``run`` replays ``steps`` recorded actions from the first deal on."""
 
     name: str
     run: Callable[[], None]
-    plays: int
+    steps: int
 
 
 def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tuple[Actions, int]:
-    """Random legal actions for games seeded 0, 1, ...; returns them step by step, and how many there are.
+    """Record random legal actions of games seeded 0, 1, ...
 
-    With ``next_step`` a game that has ended takes one more, ignored, action before the next is dealt.
+    Args:
+        rules: of the games.
+        num_games: side by side.
+        steps: at least so many environment steps, all games together.
+        next_step: whether a game that has ended takes one more, ignored, action before the next is dealt.
+
+    Returns:
+        The actions, int64 [num_games] for each step, and the number of environment steps.
     """
     batch, rng = spec_of(rules).Batch(rules, num_games), np.random.default_rng(0)
     batch.reset(seed=0)
@@ -74,9 +82,9 @@ def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tup
     return actions, count
 
 
-def plain_game(rules: BaseRules, name: str, plays: int) -> Door:
-    """A game in plain Python alone: no observation, no mask."""
-    actions, count = record(rules, 1, plays, next_step=False)
+def scalar_engine(rules: BaseRules, name: str, steps: int) -> Interface:
+    """Time the scalar engine alone: no observation, no mask."""
+    actions, count = record(rules, 1, steps, next_step=False)
     script = [int(action[0]) for action in actions]
     game_of = spec_of(rules).Game.from_seed
 
@@ -89,12 +97,12 @@ def plain_game(rules: BaseRules, name: str, plays: int) -> Door:
                 number += 1
                 game = game_of(rules, 0, number)
 
-    return Door(name, run, count)
+    return Interface(name, run, count)
 
 
-def single(plays: int, label: str, **options: Any) -> Door:
-    """The Gymnasium environment for one game."""
-    actions, count = record(RULES, 1, plays, next_step=False)
+def single(steps: int, label: str, **options: Any) -> Interface:
+    """Time the Gymnasium environment for one game."""
+    actions, count = record(RULES, 1, steps, next_step=False)
     script = [int(action[0]) for action in actions]
     env = gymnasium.make(SOLITAIRE, **options).unwrapped
 
@@ -104,12 +112,12 @@ def single(plays: int, label: str, **options: Any) -> Door:
             if env.step(action)[2]:
                 env.reset()
 
-    return Door(f"Gymnasium, one game, {label}", run, count)
+    return Interface(f"Gymnasium, one game, {label}", run, count)
 
 
-def vector(num_games: int, plays: int, label: str, **options: Any) -> Door:
-    """The native Gymnasium VectorEnv."""
-    actions, count = record(RULES, num_games, plays, next_step=True)
+def vector(num_games: int, steps: int, label: str, **options: Any) -> Interface:
+    """Time the native Gymnasium VectorEnv."""
+    actions, count = record(RULES, num_games, steps, next_step=True)
     envs = gymnasium.make_vec(SOLITAIRE, num_envs=num_games, **options)
 
     def run() -> None:
@@ -117,12 +125,12 @@ def vector(num_games: int, plays: int, label: str, **options: Any) -> Door:
         for action in actions:
             envs.step(action)
 
-    return Door(f"make_vec, {num_games} games, {label}", run, count)
+    return Interface(f"make_vec, {num_games} games, {label}", run, count)
 
 
-def sb3(num_games: int, plays: int) -> Door:
-    """The stable-baselines3 adapter, masks fetched as MaskablePPO does."""
-    actions, count = record(RULES, num_games, plays, next_step=False)
+def sb3(num_games: int, steps: int) -> Interface:
+    """Time the stable-baselines3 adapter, fetching masks as MaskablePPO does."""
+    actions, count = record(RULES, num_games, steps, next_step=False)
     envs = SolitaireVecEnv(num_games)
 
     def run() -> None:
@@ -132,13 +140,13 @@ def sb3(num_games: int, plays: int) -> Door:
             envs.env_method("action_masks")
             envs.step(action)
 
-    return Door(f"stable-baselines3 VecEnv, {num_games} games, pieces", run, count)
+    return Interface(f"stable-baselines3 VecEnv, {num_games} games, pieces", run, count)
 
 
-def engine(rules: BaseRules, name: str, plays: int, factored: bool = False) -> Door:
-    """A batch engine with 4096 games, observation (pieces), mask and automatic reset."""
+def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> Interface:
+    """Time a batch engine with 4096 games: step, automatic reset, observation (pieces) and mask."""
     observer = make_observer(rules)
-    actions, count = record(rules, 4096, plays, next_step=False)
+    actions, count = record(rules, 4096, steps, next_step=False)
     batch: Any = spec_of(rules).Batch(rules, 4096)
 
     def run() -> None:
@@ -154,11 +162,11 @@ def engine(rules: BaseRules, name: str, plays: int, factored: bool = False) -> D
             else:
                 batch.mask()
 
-    return Door(name, run, count)
+    return Interface(name, run, count)
 
 
-def aec(make: Callable[..., Any], name: str, steps: int) -> Door:
-    """A PettingZoo environment used as its documentation shows, the last legal action taken from each mask."""
+def aec(make: Callable[..., Any], name: str, steps: int) -> Interface:
+    """Time a PettingZoo environment in the loop of its documentation, taking the last legal action of each mask."""
 
     def run() -> None:
         env = make()
@@ -172,12 +180,12 @@ def aec(make: Callable[..., Any], name: str, steps: int) -> Door:
                 taken += 1
             env.reset()
 
-    return Door(name, run, steps)
+    return Interface(name, run, steps)
 
 
 def main(arguments: Arguments) -> None:
-    """Time every door in turn and print the tables."""
-    many, few = arguments.plays, arguments.plays // 10
+    """Time all interfaces alternately and print the tables."""
+    many, few = arguments.steps, arguments.steps // 10
     alone = [
         single(few, "pieces"),
         single(few, "flat", observation="flat"),
@@ -200,9 +208,9 @@ def main(arguments: Arguments) -> None:
         engine(spiral, "batch engine, spiral game", many),
         engine(make_rules("spiral", scoring="end"), "batch engine, spiral game scored at the end", many),
         engine(make_rules("spiral", fifteens=True), "batch engine, spiral game with fifteens", many),
-        plain_game(RULES, "plain game, solitaire", few),
-        plain_game(two, "plain game, two players from corners", few),
-        plain_game(spiral, "plain game, spiral game", few),
+        scalar_engine(RULES, "plain game, solitaire", few),
+        scalar_engine(two, "plain game, two players from corners", few),
+        scalar_engine(spiral, "plain game, spiral game", few),
     ]
     together = [
         aec(quincunx_v0.env, "quincunx_v0.env()", few),
@@ -211,25 +219,25 @@ def main(arguments: Arguments) -> None:
         aec(spiral_v0.raw_env, "spiral_v0.raw_env()", few),
     ]
     tables = {"the solitaire": alone, "engines": engines, "PettingZoo": together}
-    doors = [door for table in tables.values() for door in table]
-    times: dict[str, list[float]] = {door.name: [] for door in doors}
-    for turn in tqdm(range(arguments.samples + 1), unit="turn"):
-        for door in doors:
+    interfaces = [interface for table in tables.values() for interface in table]
+    times: dict[str, list[float]] = {interface.name: [] for interface in interfaces}
+    for sample in tqdm(range(arguments.samples + 1), unit="sample"):
+        for interface in interfaces:
             start = time.process_time()
-            door.run()
-            if turn:  # the first only warms up
-                times[door.name].append((time.process_time() - start) / door.plays)
-    print(surroundings())
+            interface.run()
+            if sample:  # the first only warms up
+                times[interface.name].append((time.process_time() - start) / interface.steps)
+    print(machine())
     for title, table in tables.items():
         print(f"\n| {title} | ns per step | steps per second | times as fast as the first |\n|---|---|---|---|")
-        for door in table:
-            own, other = np.array(times[door.name]), np.array(times[table[0].name])
+        for interface in table:
+            own, other = np.array(times[interface.name]), np.array(times[table[0].name])
             median = float(np.median(own))
-            print(f"| {door.name} | {median * 1e9:,.0f} | {1 / median:,.0f} | {np.median(other / own):.2f} |")
+            print(f"| {interface.name} | {median * 1e9:,.0f} | {1 / median:,.0f} | {np.median(other / own):.2f} |")
 
 
-def surroundings() -> str:
-    """Processor, versions and what was measured."""
+def machine() -> str:
+    """Return processor, versions and unit of the measurement as one line."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]

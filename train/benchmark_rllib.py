@@ -1,11 +1,11 @@
-"""How fast do Ray RLlib's env runners play? Plays of the solitaire per second, by the clock.
+"""Measure environment steps per second of Ray RLlib's env runners in the solitaire, by wall-clock time.
 
-    python -m train.benchmark_rllib                 # seven turns
+    python -m train.benchmark_rllib                 # seven samples
     python -m train.benchmark_rllib --samples 3     # quicker
 
-The doors take turns within one run; the table shows for each the median of its plays per second, and the median of its
-ratio to the first in the same turn. The first two play legal actions chosen beforehand; the others ask the network for
-every play. Env runners also hand their episodes over to this process, as they do while training.
+The interfaces alternate within one process; the table shows for each the median of its steps per second, and the median
+of its ratio to the first in the same sample. The first two replay recorded legal actions; in the others the network
+chooses every action. Env runners also send their episodes to this process, as in training.
 """
 
 import importlib.metadata
@@ -35,97 +35,97 @@ class Arguments:
     """How long to measure."""
 
     samples: int = 7
-    """turns of each door"""
+    """samples of each interface"""
     games: int = 256
     """side by side in an environment"""
     steps: int = 24
-    """of each game in a turn"""
+    """of each game in a sample"""
 
 
-Door = Callable[[], int]
-"""Plays, and returns how many plays those were."""
+Interface = Callable[[], int]
+"""Takes environment steps, and returns their number."""
 
 
-def recorded(envs: Any, steps: int) -> Door:
-    """Actions chosen beforehand."""
+def recorded(envs: Any, steps: int) -> Interface:
+    """Replay recorded actions."""
     rng = np.random.default_rng(0)
     envs.reset(seed=0)
     script = []
     for _ in range(steps):
         mask = envs.action_masks()
-        mask[envs.batch.over] = True  # waits for its reset, and takes any action
+        mask[envs.batch.over] = True  # awaits its reset and ignores the action
         script.append(uniform({}, mask, rng))
         envs.step(script[-1])
 
     def run() -> int:
         envs.reset(seed=0)
-        plays = 0
+        count = 0
         for actions in script:
-            plays += int((~envs.batch.over).sum())
+            count += int((~envs.batch.over).sum())
             envs.step(actions)
-        return plays
+        return count
 
     return run
 
 
-def asked(games: int, steps: int) -> Door:
-    """A loop of a few lines that asks the network."""
+def with_network(games: int, steps: int) -> Interface:
+    """Choose every action by the network, in a plain loop."""
     envs = SolitaireRLlibVectorEnv({"num_envs": games})
     network = PolicyNetwork(envs.observer)
 
     def run() -> int:
         observation, _ = envs.reset(seed=0)
-        plays = 0
+        count = 0
         for _ in range(steps):
-            plays += int((~envs.batch.over).sum())
+            count += int((~envs.batch.over).sum())
             with torch.no_grad():
                 logits, _ = network(torch.from_numpy(observation["observations"]))
             legal = torch.from_numpy(observation["action_mask"]) > 0
             chosen = torch.distributions.Categorical(logits=logits.masked_fill(~legal, -torch.inf)).sample()
             observation = envs.step(chosen.numpy())[0]
-        return plays
+        return count
 
     return run
 
 
-def env_runners(number: int, arguments: Arguments) -> Door:
-    """As many env runners as RLlib has while it trains."""
+def env_runners(number: int, arguments: Arguments) -> Interface:
+    """Sample with as many env runners, configured as in training."""
     training = Training(num_env_runners=number, num_envs_per_env_runner=arguments.games, rollout=arguments.steps)
     config = make_config(training, State())
     config.freeze()
     group = EnvRunnerGroup(config=config, num_env_runners=number, local_env_runner=False)
 
     def run() -> int:
-        wanted = number * arguments.games * arguments.steps
-        episodes = synchronous_parallel_sample(worker_set=group, max_env_steps=wanted, _uses_new_env_runners=True)
+        steps = number * arguments.games * arguments.steps
+        episodes = synchronous_parallel_sample(worker_set=group, max_env_steps=steps, _uses_new_env_runners=True)
         return sum(len(episode) for episode in episodes)
 
     return run
 
 
 def main(arguments: Arguments) -> None:
-    """Time every door in turn and print the table."""
+    """Time all interfaces alternately and print the table."""
     torch.set_num_threads(1)
     ray.init("local", num_cpus=3, include_dashboard=False, logging_level="error", log_to_driver=False)
     games, steps = arguments.games, arguments.steps
-    doors = {
+    interfaces = {
         "VectorEnv": recorded(SolitaireVectorEnv(games, observation="flat", preview=True), steps),
         "VectorEnv as RLlib takes it": recorded(SolitaireRLlibVectorEnv({"num_envs": games}), steps),
-        "the same, plays chosen by the network": asked(games, steps),
+        "the same, actions chosen by the network": with_network(games, steps),
         "1 env runner": env_runners(1, arguments),
         "2 env runners": env_runners(2, arguments),
     }
-    speeds: dict[str, list[float]] = {name: [] for name in doors}
-    for turn in tqdm(range(arguments.samples + 1), unit="turn"):
-        for name, run in doors.items():
+    speeds: dict[str, list[float]] = {name: [] for name in interfaces}
+    for sample in tqdm(range(arguments.samples + 1), unit="sample"):
+        for name, run in interfaces.items():
             start = time.perf_counter()
-            plays = run()
-            if turn:  # the first only warms up
-                speeds[name].append(plays / (time.perf_counter() - start))
+            count = run()
+            if sample:  # the first only warms up
+                speeds[name].append(count / (time.perf_counter() - start))
     ray.shutdown()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("ray", "torch", "numpy"))
-    print(f"{versions}; {games} games in an environment, medians of {arguments.samples} turns")
-    print("\n| door | plays per second | times as fast as the first |\n|---|---|---|")
+    print(f"{versions}; {games} games in an environment, medians of {arguments.samples} samples")
+    print("\n| interface | steps per second | times as fast as the first |\n|---|---|---|")
     first = np.array(next(iter(speeds.values())))
     for name, own in speeds.items():
         print(f"| {name} | {np.median(own):,.0f} | {np.median(np.array(own) / first):.3f} |")

@@ -1,13 +1,13 @@
-"""Write a network of `quincunx_agents.networks.value` as ONNX, so that other languages and runtimes can play by it.
+"""Export a value network (`quincunx_agents.networks.value`) as ONNX, for other languages and runtimes.
 
     python -m train.export players-v0                # writes players-v0.onnx
     python -m train.export runs/mine/mine.safetensors
 
-Inputs, for n positions of m plays each: ``told`` float32 [n, m, size], what is told of the position after each play
-(`quincunx_agents.afterstates.Afterstates.features`); ``points`` float32 [n, m], what the play scores; ``mask`` bool [n, m], True for a play that
-is legal. Outputs: ``worth`` float32 [n, m], minus infinity where the mask is
-False, and ``choice`` int64 [n], the play of most worth. The number of players is that of the forms the network has
-learned; where these differ, `--players` says which.
+Inputs, for n states with m legal actions each: ``features`` float32 [n, m, size], the afterstate of each action
+(`quincunx_agents.afterstates`); ``points`` float32 [n, m], the immediate score of each action; ``mask`` bool [n, m],
+True for a legal action. Outputs: ``action_values`` float32 [n, m], minus infinity where the mask is False, and
+``action`` int64 [n], their argmax. The network is exported for one number of players, that of its variants; where these
+differ, ``--players`` selects it.
 """
 
 import warnings
@@ -21,39 +21,39 @@ from quincunx_agents.networks import value
 from quincunx_agents.torch import ValueNetwork
 from torch import Tensor, nn
 
-from train.common.checkpoint import write_atomically
+from quincunx_env.core.atomic_write import write_atomically
 
 
 @dataclass
 class Arguments:
-    """What to write."""
+    """What to export."""
 
     network: tyro.conf.Positional[str]
-    """a shipped name, or a file of weights"""
+    """a shipped name, or a weights file"""
     players: int | None = None
-    """how many play, where the network knows games of different numbers"""
+    """number of players, where the network's variants differ in it"""
     output: Path | None = None
-    """the file to write; the network's name with .onnx here by default"""
+    """the file to write; by default the network's name with .onnx in the current folder"""
 
 
-class Choice(nn.Module):
-    """The network with the mask as an input."""
+class GreedyActionValues(nn.Module):
+    """The action values of a value network, and the greedy action."""
 
     def __init__(self, network: ValueNetwork, players: int) -> None:
         super().__init__()
         self.network = network
         self.register_buffer("margin_weights", torch.from_numpy(value.margin_weights(players).copy()))
 
-    def forward(self, told: Tensor, points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """See the module."""
-        said = self.network(told)
-        worth = points + said[..., :SEATS] @ self.margin_weights + said[..., SEATS]
-        worth = worth.masked_fill(~mask, -torch.inf)
-        return worth, worth.argmax(dim=1)
+    def forward(self, features: Tensor, points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return action values [n, m] and greedy actions [n]; inputs as the module's documentation lists them."""
+        outputs = self.network(features)
+        action_values = points + outputs[..., :SEATS] @ self.margin_weights + outputs[..., SEATS]
+        action_values = action_values.masked_fill(~mask, -torch.inf)
+        return action_values, action_values.argmax(dim=1)
 
 
-def network_of(found: value.ValueWeights) -> ValueNetwork:
-    """The torch module with these weights."""
+def torch_network(found: value.ValueWeights) -> ValueNetwork:
+    """Return the torch module with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
     layout = value.feature_module_of(value.VARIANTS[found.variants[0]]).LAYOUT
     network = ValueNetwork(layout, len(weights["set_encoders.0.0.bias"]), len(weights["trunk.0.bias"]))
@@ -65,7 +65,7 @@ def main(arguments: Arguments) -> Path:
     """Write the file; returns its path.
 
     Raises:
-        SystemExit: if it is not clear how many play.
+        SystemExit: if the number of players is ambiguous or wrong.
     """
     shipped = arguments.network in value.SHIPPED
     path = value.WEIGHTS / f"{arguments.network}.safetensors" if shipped else Path(arguments.network)
@@ -73,17 +73,17 @@ def main(arguments: Arguments) -> Path:
     numbers = {value.VARIANTS[variant].num_players for variant in found.variants}
     players = arguments.players or min(numbers)
     if players not in numbers or (arguments.players is None and len(numbers) > 1):
-        raise SystemExit(f"--players: the network has learned games of {sorted(numbers)}; say which")
-    network = network_of(found)
+        raise SystemExit(f"--players: the network has learned games of {sorted(numbers)} players; choose one")
+    network = torch_network(found)
     example = (torch.zeros(2, 3, network.layout.size), torch.zeros(2, 3), torch.ones(2, 3) > 0)
     n, m = torch.export.Dim("n"), torch.export.Dim("m")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the inputs share their axes is meant
+        warnings.simplefilter("ignore")  # torch warns that the inputs share their axes, which is intended
         program = torch.onnx.export(
-            Choice(network, players).eval(),
+            GreedyActionValues(network, players).eval(),
             example,
-            input_names=["told", "points", "mask"],
-            output_names=["worth", "choice"],
+            input_names=["features", "points", "mask"],
+            output_names=["action_values", "action"],
             dynamic_shapes=({0: n, 1: m}, {0: n, 1: m}, {0: n, 1: m}),
             dynamo=True,
             verbose=False,

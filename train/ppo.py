@@ -1,129 +1,88 @@
-"""Train an agent for the solitaire: MaskablePPO (stable-baselines3, sb3-contrib) on many games at once.
+"""Train an agent for the solitaire with MaskablePPO (stable-baselines3, sb3-contrib) on many games at once.
 
     make train                                         # the default run, in a virtual environment of its own
-    python -m train.ppo --name mine --seed 1           # the same from an environment with the [train] extra
-    python -m train.ppo --resume                       # go on after an interruption
-    python -m train.ppo --policy mlp --no-preview      # a plain network on the plain observation
+    python -m train.ppo --name mine --seed 1           # the same in an environment with the [train] extra
+    python -m train.ppo --resume                       # continue after an interruption
+    python -m train.ppo --policy mlp --no-preview      # an MLP on observations without the preview
     python -m train.ppo --help                         # every flag
 
-A run lives in ``runs/<name>``: ``checkpoint.pt`` (everything needed to go on as if nothing had happened),
-``tensorboard/``, and at the end ``evaluation.json``, ``learning_curve.png``, ``model.zip``, which
-``MaskablePPO.load`` opens, and ``<name>.safetensors``, which ``quincunx_agents.load`` plays. While it learns, the agent is
-evaluated on ``validation`` deals; the final table is made on ``benchmark`` deals, which nothing has looked at before.
+A run writes to ``runs/<name>``: ``checkpoint.pt``, from which an interrupted run continues exactly, ``tensorboard/``,
+and at the end ``evaluation.json``, ``learning_curve.png``, ``model.zip`` for ``MaskablePPO.load``, and
+``<name>.safetensors`` for ``quincunx_agents.load``. Evaluations during training use ``validation`` deals, the final
+table ``benchmark`` deals, which nothing else uses.
 """
 
-import dataclasses
-import json
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import matplotlib
 import numpy as np
 import torch
 import tyro
-from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.policy import save_weights
 from quincunx_agents.torch import PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_agents.torch.networks import RETURN_SCALE
-from quincunx_agents.uniform import uniform
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from tqdm.auto import tqdm
 
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
-from quincunx_env.arena import Evaluation, Policy, evaluate, table
-from quincunx_env.core.deal import Domain
+from quincunx_env.arena import Agent, Evaluation, evaluate, table
+from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
-
-matplotlib.use("Agg")  # pictures go to files; no display is needed
-import matplotlib.pyplot as plt
+from train.common.evaluation import with_baselines, write_json
+from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of
+from train.common.plots import Curve, draw_learning_curves
 
 
 @dataclass
-class Arguments:
+class Arguments(PPOOptions, RunOptions):
     """Every option of a run."""
 
     name: str = "solitaire"
-    """the run's folder below ``runs``; an earlier run of that name is kept beside it"""
-    resume: bool = False
-    """go on from the last checkpoint of the run"""
-    seed: int = 0
-    """of the deals, the network's first weights and the exploration"""
+    """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: int = 1_500_000
-    """plays to learn from, all games together"""
+    """environment steps of all games together"""
 
-    edge_contact: bool = False
-    """a card must touch a card in play"""
-    excuse: bool = False
-    """add the Excuse to the deck"""
-    pawns: bool = False
-    """add the Pawns to the deck"""
-    flush: bool = False
-    """play with the flush bonus"""
+    rules: EmbeddedRules = field(default_factory=Rules)
     lost_value: float = 0.0
-    """what a lost round is worth"""
+    """score that counts for a lost round"""
     preview: bool = True
-    """observe the points and draws of every legal play"""
+    """observe the points and draws of every legal action"""
     policy: Literal["quincunx", "mlp"] = "quincunx"
     """quincunx: QuincunxMaskablePolicy, which needs the preview; mlp: stable-baselines3's MlpPolicy"""
-
     num_envs: int = 512
     """games side by side"""
-    rollout: int = 24
-    """plays of each game between two updates"""
-    batch_size: int = 2048
-    """plays in a gradient step"""
-    epochs: int = 4
-    """passes over a rollout"""
-    learning_rate: float = 2e-3
-    """at the start; it falls linearly to 0"""
-    gamma: float = 1.0
-    """discount; 1 because a round's score is a plain sum"""
-    gae_lambda: float = 0.95
-    """of generalised advantage estimation"""
-    clip_range: float = 0.2
-    """of PPO's objective"""
-    entropy: float = 0.01
-    """weight of the entropy bonus"""
 
     eval_every: int = 100_000
-    """steps between evaluations on validation deals"""
+    """steps between evaluations"""
     eval_deals: int = 1000
-    """how many of them"""
+    """validation deals of an evaluation"""
     checkpoint_every: int = 50_000
     """steps between checkpoints"""
     test_deals: int = 1000
     """benchmark deals of the final table"""
-    threads: int = 1
-    """of PyTorch; more help little, and hinder where other programs run. Results repeat exactly with the same number"""
-    progress: bool = True
-    """show a progress bar"""
-
-    @property
-    def rules(self) -> Rules:
-        """Which game is played."""
-        return Rules(edge_contact=self.edge_contact, excuse=self.excuse, pawns=self.pawns, flush=self.flush)
 
 
 MAY_CHANGE = ("resume", "total_steps", "eval_every", "eval_deals", "checkpoint_every", "test_deals", "progress")
-"""Arguments that a resumed run may set anew."""
+"""Arguments that may differ when a run is resumed."""
 
-Record = tuple[int, float, float, float, float]
-"""Steps, mean, its interval, share of lost rounds on the validation deals."""
+EvaluationRecord = tuple[int, float, float, float, float]
+"""Steps; mean, lower and upper end of its interval, share of lost rounds on the validation deals."""
 
 
 def main(arguments: Arguments) -> dict[str, Evaluation]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the evaluations of the final table."""
+    if arguments.rules.num_players > 1:
+        raise SystemExit(
+            "--num-players: this script trains the solitaire; several players: train.selfplay, train.rllib"
+        )
     folder = Path("runs") / arguments.name
     content = checkpoint.load(folder / "checkpoint.pt") if arguments.resume else None
     if content is None:
-        checkpoint.keep_earlier(folder)
-    else:
-        checkpoint.refuse_other_arguments(arguments, content["arguments"], MAY_CHANGE)
+        checkpoint.keep_earlier_run(folder)
 
     torch.set_num_threads(arguments.threads)
     env = SolitaireVecEnv(
@@ -131,16 +90,13 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
         observation="flat",
         preview=arguments.preview,
         lost_value=arguments.lost_value,
-        edge_contact=arguments.edge_contact,
-        excuse=arguments.excuse,
-        pawns=arguments.pawns,
-        flush=arguments.flush,
+        **options_of(arguments.rules),
     )
     model = make_model(arguments, env)
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
     recorder = Recorder(arguments, folder, SB3PolicyAgent(model.policy, env.envs.observer))
     if content is not None:
-        restore(model, env, recorder, content)
+        restore(arguments, model, env, recorder, content)
 
     if model.num_timesteps < arguments.total_steps:
         remaining = arguments.total_steps - model.num_timesteps
@@ -153,10 +109,10 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
 
 
 def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
-    """MaskablePPO with the chosen network."""
-    if arguments.policy == "quincunx" and not arguments.preview:
-        raise SystemExit("--policy quincunx reads the preview: leave out --no-preview, or use --policy mlp")
+    """Return MaskablePPO with the chosen network."""
     own = arguments.policy == "quincunx"
+    if own and not arguments.preview:
+        raise SystemExit("--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp")
     return MaskablePPO(
         QuincunxMaskablePolicy if own else "MlpPolicy",
         env,
@@ -170,27 +126,34 @@ def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
         gae_lambda=arguments.gae_lambda,
         clip_range=arguments.clip_range,
         ent_coef=arguments.entropy,
-        # The value is in points, its error in squared points: bring it to the size of the policy's loss.
+        # Values are in points: scale their squared error to the size of the policy loss.
         vf_coef=0.5 / RETURN_SCALE**2,
         seed=arguments.seed,
         device="cpu",
     )
 
 
-# --- While it learns -------------------------------------------------------------------------------------------------
+# --- During training -------------------------------------------------------------------------------------------------
 
 
 class Recorder(BaseCallback):
-    """Progress bar, evaluations and checkpoints. All happen between an update and the next rollout, when the model,
-    the games and the generators are in step, so that a run that goes on from a checkpoint is the run it was.
+    """Progress bar, evaluations and checkpoints.
+
+    Evaluations and checkpoints take place between an update and the next rollout, when the state of model, games and
+    generators is consistent, so that a resumed run equals one without interruption.
+
+    Args:
+        arguments: of the run.
+        folder: where checkpoints are written.
+        agent: plays by the model's policy.
     """
 
-    def __init__(self, arguments: Arguments, folder: Path, policy: SB3PolicyAgent) -> None:
+    def __init__(self, arguments: Arguments, folder: Path, agent: SB3PolicyAgent) -> None:
         super().__init__()
         self.arguments = arguments
         self.folder = folder
-        self.policy = policy
-        self.history: list[Record] = []
+        self.agent = agent
+        self.history: list[EvaluationRecord] = []
         self.saved_at = 0
         self.bar: Any = None
 
@@ -201,7 +164,7 @@ class Recorder(BaseCallback):
     def _on_rollout_start(self) -> None:
         due = self.history[-1][0] + self.arguments.eval_every if self.history else 0
         if self.num_timesteps >= due:
-            self.evaluate()
+            self.log_evaluation()
         if self.num_timesteps >= self.saved_at + self.arguments.checkpoint_every:
             self.save()
 
@@ -210,12 +173,12 @@ class Recorder(BaseCallback):
         return True
 
     def _on_training_end(self) -> None:
-        self.evaluate()
+        self.log_evaluation()
         self.bar.close()
 
-    def evaluate(self) -> None:
-        """Play the validation deals."""
-        result = play_deals(self.arguments, self.policy, self.arguments.eval_deals, "validation")
+    def log_evaluation(self) -> None:
+        """Evaluate on validation deals and log the figures."""
+        result = evaluate_on_validation(self.arguments, self.agent)
         lost = float(result.lost.mean())
         self.history.append((self.num_timesteps, result.mean, *result.ci95, lost))
         self.logger.record("validation/mean", result.mean)
@@ -232,56 +195,59 @@ class Recorder(BaseCallback):
         assert isinstance(env, SolitaireVecEnv)
         name, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002  stable-baselines3 shuffles with it
         content = {
-            "arguments": dataclasses.asdict(self.arguments),
             "steps": model.num_timesteps,
             "updates": model._n_updates,
             "policy": model.policy.state_dict(),
             "optimizer": model.policy.optimizer.state_dict(),
-            "games": {name: torch.from_numpy(array) for name, array in env.get_state().items()},
+            "environment": {name: torch.from_numpy(array) for name, array in env.get_state().items()},
             "torch": torch.get_rng_state(),
             "numpy": [name, torch.from_numpy(np.asarray(keys)), position, has_gauss, gauss],
             "history": [list(record) for record in self.history],
         }
-        checkpoint.save(self.folder / "checkpoint.pt", content)
+        checkpoint.save(self.folder / "checkpoint.pt", self.arguments, content)
 
 
-def restore(model: MaskablePPO, env: SolitaireVecEnv, recorder: Recorder, content: dict[str, Any]) -> None:
-    """Bring everything to where `Recorder.save` found it."""
-    try:
+def restore(
+    arguments: Arguments, model: MaskablePPO, env: SolitaireVecEnv, recorder: Recorder, content: dict[str, Any]
+) -> None:
+    """Restore what `Recorder.save` wrote."""
+    with checkpoint.restoring(arguments, content, MAY_CHANGE):
         model.policy.load_state_dict(content["policy"])
         model.policy.optimizer.load_state_dict(content["optimizer"])
-        observation = env.set_state({name: tensor.numpy() for name, tensor in content["games"].items()})
+        observation = env.set_state({name: tensor.numpy() for name, tensor in content["environment"].items()})
         name, keys, *rest = content["numpy"]
         model.num_timesteps = recorder.saved_at = content["steps"]
         model._n_updates = content["updates"]
         recorder.history = [tuple(record) for record in content["history"]]
-    except (KeyError, ValueError, RuntimeError) as error:
-        raise checkpoint.CheckpointError(f"this checkpoint does not fit this version: {error}") from error
+        np.random.set_state((name, keys.numpy(), *rest))  # noqa: NPY002
+        torch.set_rng_state(content["torch"])
     assert not isinstance(observation, tuple)
     model._last_obs = observation
     model._last_episode_starts = env.envs.batch.ply == 0
-    np.random.set_state((name, keys.numpy(), *rest))  # noqa: NPY002
-    torch.set_rng_state(content["torch"])
 
 
-# --- Before and after ------------------------------------------------------------------------------------------------
+# --- Evaluation ------------------------------------------------------------------------------------------------------
 
 
-def play_deals(arguments: Arguments, policy: Policy, deals: int, domain: Domain) -> Evaluation:
-    """Play numbered deals of the game that is being learned."""
-    return evaluate(policy, deals, rules=arguments.rules, domain=domain, lost_value=arguments.lost_value)
+def evaluate_on_validation(arguments: Arguments, agent: Agent | str) -> Evaluation:
+    """Evaluate an agent on the validation deals of the variant that is trained."""
+    rules, lost_value = arguments.rules, arguments.lost_value
+    return evaluate(agent, arguments.eval_deals, rules=rules, domain="validation", lost_value=lost_value)
 
 
 def report(arguments: Arguments, folder: Path, recorder: Recorder, model: MaskablePPO) -> dict[str, Evaluation]:
-    """The final table, as text and as JSON, the learning curve and the model."""
-    agents: dict[str, Policy] = {"uniform": uniform, "greedy": greedy, "trained": recorder.policy}
-    results = {
-        name: play_deals(arguments, policy, arguments.test_deals, "benchmark") for name, policy in agents.items()
-    }
-    text = json.dumps({name: result.to_json() for name, result in results.items()}, indent=2)
-    checkpoint.write_atomically(folder / "evaluation.json", lambda path: path.write_text(text + os.linesep))
-    checkpoint.write_atomically(folder / "model.zip", model.save)
-    checkpoint.write_atomically(folder / "learning_curve.png", lambda path: draw(arguments, recorder.history, path))
+    """Print the final table; write it as JSON, the learning curve with baselines, and the model."""
+    results = with_baselines(recorder.agent, arguments.rules, arguments.test_deals, arguments.lost_value)
+    write_json(folder / "evaluation.json", {name: result.to_json() for name, result in results.items()})
+    write_atomically(folder / "model.zip", model.save)
+    steps, mean, low, high, _ = zip(*recorder.history, strict=True)
+    draw_learning_curves(
+        folder / "learning_curve.png",
+        {"trained": Curve(steps, mean, low, high)},
+        ylabel=f"mean score of {arguments.eval_deals} validation deals",
+        title=arguments.name,
+        references={name: evaluate_on_validation(arguments, name).mean for name in ("greedy", "uniform")},
+    )
     written = "evaluation.json, learning_curve.png, model.zip, tensorboard/"
     if isinstance(network := model.policy.mlp_extractor, PolicyNetwork):
         save_weights(folder / f"{arguments.name}.safetensors", network.trained())
@@ -291,25 +257,6 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
     return results
 
 
-def draw(arguments: Arguments, history: list[Record], path: Path) -> None:
-    """The learning curve on the validation deals, with the baselines on the same deals."""
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    steps, mean, low, high, _ = zip(*history, strict=True)
-    axes.plot(steps, mean, color="tab:blue", label="trained")
-    axes.fill_between(steps, low, high, color="tab:blue", alpha=0.2, label="95 % interval")
-    for name, policy, style in (("greedy", greedy, "--"), ("uniform", uniform, ":")):
-        baseline = play_deals(arguments, policy, arguments.eval_deals, "validation").mean
-        axes.axhline(baseline, color="tab:gray", linestyle=style, label=name)
-    axes.set(xlabel="plays", ylabel=f"mean score of {arguments.eval_deals} validation deals", title=arguments.name)
-    axes.legend(loc="center right")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
-
-
 if __name__ == "__main__":
-    try:
+    with checkpoint.one_line_errors():
         main(tyro.cli(Arguments, description=__doc__))
-    except checkpoint.CheckpointError as error:
-        raise SystemExit(str(error)) from None
-    except KeyboardInterrupt:
-        raise SystemExit("\ninterrupted: --resume goes on from the last checkpoint") from None

@@ -1,34 +1,31 @@
-"""Train on Ray RLlib, on one machine or many: PPO for the solitaire, and self-play with a league of past selves.
+"""Train on Ray RLlib, on one machine or a cluster: PPO for the solitaire, self-play with a league for several players.
 
     make train-rllib                                        # the solitaire, in a virtual environment of its own
-    python -m train.rllib --num-players 2 --name duel           # two players
+    python -m train.rllib --num-players 2 --name duel       # two players
     python -m train.rllib --address auto --num-env-runners 16 --storage s3://bucket/runs    # on a running cluster
-    python -m train.rllib --resume                          # go on after an interruption
+    python -m train.rllib --resume                          # continue after an interruption
     python -m train.rllib --help                            # every flag
 
-Env runners play, wherever Ray puts them; the network learns in this process. An env runner that is lost with its node
-is started again where there is room, and training goes on meanwhile; if this process is lost, ``--resume`` goes on from
-the last whole checkpoint.
+Env runners collect experience wherever Ray places them; the learner runs in this process. Ray restarts env runners that
+are lost with a node, and training continues meanwhile. If this process is lost, ``--resume`` continues from the last
+complete checkpoint.
 
-With several players the league has a fixed number of places. At first all of them are taken by the beginner. When the
-learner wins often enough against every member, measured on ``validation`` deals, a copy of it takes the place of the
-member that it beats most.
+With several players the league has a fixed number of places, all taken by the initial network at first. When the
+learner's win rate against every member is high enough on ``validation`` deals, a copy of it replaces the member that it
+beats most often.
 
-A run lives in ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``), ``tensorboard/``, and at the end
-``evaluation.json``, measured on ``benchmark`` deals, and ``<name>.safetensors``, which ``quincunx_agents.load`` plays without
-Ray and without torch.
+A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``), ``tensorboard/``, and at the end
+``evaluation.json``, final figures on ``benchmark`` deals, and ``<name>.safetensors`` for ``quincunx_agents.load``,
+which needs neither Ray nor torch.
 """
 
-import dataclasses
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import pyarrow.fs
 import ray
 import torch
 import tyro
@@ -46,43 +43,32 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
-from quincunx_env.arena import Agent, compare, evaluate, table
-from quincunx_env.core.deal import Domain
+from quincunx_env.arena import table
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
-from train.common.league import MAIN, Matchmaking, place, taken_by, win_rates
+from train.common.evaluation import strength, with_baselines, write_json
+from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
+from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of
+from train.common.remote_checkpoint import RemoteCheckpoints
 
 
 @dataclass
-class Arguments:
+class Arguments(PPOOptions, RunOptions):
     """Every option of a run."""
 
     name: str = "rllib"
-    """the run's folder below ``runs``; an earlier run of that name is kept beside it"""
-    resume: bool = False
-    """go on from the last checkpoint of the run"""
-    seed: int = 0
-    """of the deals, the network's first weights and the exploration"""
+    """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: int = 1_500_000
-    """plays to learn from, all games together"""
+    """environment steps of all games together"""
+    grad_clip: float = 0.5
+    """maximal global norm of the gradient"""
 
-    num_players: Literal[1, 2, 3, 4] = 1
-    """1 is the solitaire; several play against each other"""
-    start: Literal["corners", "open"] = "corners"
-    """several players: which start"""
-    edge_contact: bool = False
-    """solitaire: a card must touch a card in play"""
-    excuse: bool = False
-    """add the Excuse to the deck"""
-    pawns: bool = False
-    """add the Pawns to the deck"""
-    flush: bool = False
-    """play with the flush bonus"""
+    rules: EmbeddedRules = field(default_factory=Rules)
 
     address: str = "local"
-    """of the Ray cluster to join, ``auto`` or host:port; ``local``: Ray is started for this run alone"""
+    """of the Ray cluster to join, ``auto`` or host:port; ``local``: start Ray for this run alone"""
     num_env_runners: int = 2
-    """processes that play, anywhere in the cluster; 0: this process does"""
+    """processes that collect experience, anywhere in the cluster; 0: this process does"""
     num_envs_per_env_runner: int = 256
     """games side by side in each"""
     storage: str = "runs"
@@ -93,25 +79,6 @@ class Arguments:
     keep: int = 2
     """checkpoints that are kept"""
 
-    rollout: int = 24
-    """plays of each game between two updates"""
-    batch_size: int = 2048
-    """plays in a gradient step"""
-    epochs: int = 4
-    """passes over a rollout"""
-    learning_rate: float = 2e-3
-    """at the start; it falls linearly to 0"""
-    gamma: float = 1.0
-    """discount; 1 because a round's score is a plain sum"""
-    gae_lambda: float = 0.95
-    """of generalised advantage estimation"""
-    clip_range: float = 0.2
-    """of PPO's objective"""
-    entropy: float = 0.01
-    """weight of the entropy bonus"""
-    grad_clip: float = 0.5
-    """longest gradient"""
-
     places: int = 4
     """members of the league"""
     self_share: float = 0.5
@@ -119,79 +86,69 @@ class Arguments:
     promote_every: int = 5
     """iterations after which the learner may join the league"""
     promote_at: float = 0.55
-    """what it must win against every member, where half is even"""
+    """win rate needed against every member, where 0.5 is even"""
     promote_deals: int = 100
     """validation deals against each"""
 
     against: str = "heuristic-v0"
-    """several players: agent to be measured against, a name of the arena"""
+    """several players: opponent in evaluations, a name of the arena"""
     eval_every: int = 10
     """iterations between evaluations"""
     eval_deals: int = 200
     """validation deals of an evaluation"""
     test_deals: int = 1000
     """benchmark deals of the final figures"""
-    threads: int = 1
-    """of PyTorch, in this process"""
-    progress: bool = True
-    """show a progress bar"""
-
-    @property
-    def rules(self) -> Rules:
-        """Which game is played."""
-        return Rules(**self.options)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Those of the game, as the environments take them."""
-        options = {"excuse": self.excuse, "pawns": self.pawns, "flush": self.flush}
-        if self.num_players == 1:
-            return options | {"edge_contact": self.edge_contact}
-        return options | {"num_players": self.num_players, "start": self.start}
 
     @property
     def learner(self) -> str:
-        """The module that learns."""
-        return DEFAULT_MODULE_ID if self.num_players == 1 else MAIN
+        """Id of the module that learns."""
+        return DEFAULT_MODULE_ID if self.rules.num_players == 1 else LEARNER
 
 
 MAY_CHANGE = (
     *("resume", "total_steps", "address", "num_env_runners", "storage", "checkpoint_every", "keep"),
     *("eval_every", "eval_deals", "test_deals", "against", "threads", "progress"),
 )
-"""Arguments that a resumed run may set anew."""
+"""Arguments that may differ when a run is resumed."""
+
+HEALTH_PROBE_TIMEOUT, RESTORE_TIMEOUT = 10, 60
+"""Seconds to wait for an env runner to answer, and to be restored. A lost node never answers, and waiting for it delays
+the others; not tuned."""
+
+UNLIMITED = 10**6
+"""Failures and restarts of env runners that are tolerated."""
 
 
 @dataclass
 class State:
-    """What changes in the course of a run, beside what RLlib keeps."""
+    """What changes in the course of a run, besides what RLlib keeps."""
 
     iteration: int = 0
     steps: int = 0
     members: list[str] = field(default_factory=list)
-    """What is in each place of the league."""
+    """Origin of the network in each place of the league."""
     history: list[dict[str, Any]] = field(default_factory=list)
-    """What was measured on the way."""
+    """Evaluations so far."""
 
 
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Train, measure, and write everything to ``runs/<name>``; returns the final figures."""
-    folder = Path("runs") / arguments.name
-    checkpoints = Checkpoints(arguments)
-    state = checkpoints.last() if arguments.resume else State(members=["beginner"] * arguments.places)
+    """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
+    folder, several = Path("runs") / arguments.name, arguments.rules.num_players > 1
+    checkpoints = RemoteCheckpoints(arguments.storage, arguments.name, arguments.keep)
+    state = last_state(arguments, checkpoints) if arguments.resume else State(members=["initial"] * arguments.places)
     if not arguments.resume:
-        checkpoint.keep_earlier(folder)
-        checkpoints.refuse_others()
+        checkpoint.keep_earlier_run(folder)
+        checkpoints.refuse_existing()
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(arguments.threads)
     if not ray.is_initialized():
-        # Ray's log and its dashboard are for those who ask for them, by its own environment variables.
+        # Ray's log and dashboard can be enabled by its own environment variables.
         ray.init(address=arguments.address, include_dashboard=False, logging_level="error", log_to_driver=False)
     algorithm = make_config(arguments, state).build_algo()
     if arguments.resume:
-        checkpoints.restore(algorithm, state)
-    elif arguments.num_players > 1:
-        seat_members(algorithm, range(arguments.places))
+        restore_checkpoint(checkpoints, algorithm, state)
+    elif several:
+        copy_learner(algorithm, range(arguments.places))
 
     writer = SummaryWriter(folder / "tensorboard", purge_step=state.steps)
     bar = tqdm(
@@ -200,22 +157,23 @@ def main(arguments: Arguments) -> dict[str, Any]:
     while state.steps < arguments.total_steps:
         result = algorithm.train()
         before, state.steps = state.steps, int(result[NUM_ENV_STEPS_SAMPLED_LIFETIME])
-        if state.steps == before:  # all env runners are lost, and none is back yet
+        if state.steps == before:  # all env runners are lost, and none has been restarted yet
             continue
         state.iteration += 1
         bar.update(state.steps - before)
         last = state.steps >= arguments.total_steps
         found = {"return": result["env_runners"].get("episode_return_mean", float("nan"))}
-        if arguments.num_players > 1 and state.iteration % arguments.promote_every == 0:
+        if several and state.iteration % arguments.promote_every == 0:
             found |= promote(arguments, algorithm, state)
         if last or state.iteration % arguments.eval_every == 0:
-            found |= measure(arguments, trained(arguments, algorithm), arguments.eval_deals, "validation")
+            agent = PolicyNetworkAgent(trained(arguments, algorithm))
+            found |= strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
             state.history.append({"iteration": state.iteration, "steps": state.steps, **found})
-            bar.set_postfix({name: f"{found[name]:.3g}" for name in ("mean", "won") if name in found})
+            bar.set_postfix({name: f"{found[name]:.3g}" for name in ("mean", "win_rate") if name in found})
         for name, value in found.items():
             writer.add_scalar(name, value, state.steps)
         if last or state.iteration % arguments.checkpoint_every == 0:
-            checkpoints.save(algorithm, state)
+            save_checkpoint(arguments, checkpoints, algorithm, state)
     bar.close()
     writer.close()
     network = trained(arguments, algorithm)
@@ -227,14 +185,14 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def make_config(arguments: Arguments, state: State) -> PPOConfig:
-    """RLlib's PPO, as near to that of stable-baselines3 in ``train/ppo.py`` as it can be."""
-    several, rows = arguments.num_players > 1, arguments.num_envs_per_env_runner
+    """Return RLlib's PPO, configured as closely as possible to that of stable-baselines3 in ``train/ppo.py``."""
+    several, rows = arguments.rules.num_players > 1, arguments.num_envs_per_env_runner
     module = RLModuleSpec(PPOPolicyNetworkModule, model_config={"rules": arguments.rules})
     config = PPOConfig()
     env = "quincunx-players" if several else "quincunx-solitaire"
-    # Once more: what the adapter registered is forgotten where Ray is started a second time in a process.
+    # Starting Ray again in a process drops what the adapter registered at import.
     register_env(env, CardGameMultiAgentEnv if several else SolitaireRLlibVectorEnv)
-    config.environment(env, env_config=arguments.options, disable_env_checking=True)
+    config.environment(env, env_config=options_of(arguments.rules), disable_env_checking=True)
     config.env_runners(
         num_env_runners=arguments.num_env_runners,
         num_envs_per_env_runner=rows,
@@ -252,7 +210,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
         entropy_coeff=arguments.entropy,
         grad_clip=arguments.grad_clip,
         grad_clip_by="global_norm",
-        # The value is in points, its error in squared points: bring it to the size of the policy's loss.
+        # Values are in points: scale their squared error to the size of the policy loss.
         vf_loss_coeff=0.5 / RETURN_SCALE**2,
         vf_clip_param=float("inf"),
         use_kl_loss=False,
@@ -260,26 +218,25 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     config.fault_tolerance(
         restart_failed_env_runners=True,
         ignore_env_runner_failures=True,
-        num_consecutive_env_runner_failures_tolerance=10**6,
-        max_num_env_runner_restarts=10**6,
-        # A node that is gone does not answer; waiting long for it would stop those that do.
-        env_runner_health_probe_timeout_s=10,
-        env_runner_restore_timeout_s=60,
+        num_consecutive_env_runner_failures_tolerance=UNLIMITED,
+        max_num_env_runner_restarts=UNLIMITED,
+        env_runner_health_probe_timeout_s=HEALTH_PROBE_TIMEOUT,
+        env_runner_restore_timeout_s=RESTORE_TIMEOUT,
     )
     if several:
-        modules = {MAIN: module} | {place(number): module for number in range(arguments.places)}
-        matchmaking = Matchmaking(arguments.num_players, arguments.places, arguments.self_share)
-        config.multi_agent(policies=set(modules), policy_mapping_fn=matchmaking, policies_to_train=[MAIN])
+        modules = {LEARNER: module} | {league_module(place): module for place in range(arguments.places)}
+        matchmaking = Matchmaking(arguments.rules.num_players, arguments.places, arguments.self_share)
+        config.multi_agent(policies=set(modules), policy_mapping_fn=matchmaking, policies_to_train=[LEARNER])
         module = MultiRLModuleSpec(rl_module_specs=modules)
     config.rl_module(rl_module_spec=module)
-    # Env runners do not keep their games: after a resumption they deal others.
+    # Env runners do not save their games: a resumed run deals others.
     seed = np.random.SeedSequence([arguments.seed, state.steps]).generate_state(1)[0]
-    config.debugging(seed=int(seed) // 2, log_level="ERROR")  # RLlib adds to it, and needs 32 bits
+    config.debugging(seed=int(seed) // 2, log_level="ERROR")  # RLlib adds to the seed, which must fit 32 bits
     return config
 
 
 def networks(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[PolicyWeights]:
-    """The networks of some modules, as the learner has them."""
+    """Return copies of the networks of some modules, as the learner has them."""
     found = algorithm.learner_group.get_weights(names)
     return [
         PolicyWeights(
@@ -290,7 +247,7 @@ def networks(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> li
 
 
 def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
-    """The network that learns."""
+    """Return a copy of the network that learns."""
     return networks(arguments, algorithm, [arguments.learner])[0]
 
 
@@ -298,25 +255,26 @@ def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
 
 
 def promote(arguments: Arguments, algorithm: Algorithm, state: State) -> dict[str, float]:
-    """Let the learner join the league if it is good enough; says what it wins against the strongest member."""
-    members = networks(arguments, algorithm, [place(number) for number in range(arguments.places)])
-    rates = win_rates(trained(arguments, algorithm), members, arguments.promote_deals)
-    number = taken_by(rates, arguments.promote_at)
-    if number is not None:
-        state.members[number] = f"iteration {state.iteration}"
-        seat_members(algorithm, [number])
+    """Add a snapshot of the learner to the league if it beats every member; returns its lowest win rate."""
+    modules = [league_module(place) for place in range(arguments.places)]
+    learner, *members = map(PolicyNetworkAgent, networks(arguments, algorithm, [LEARNER, *modules]))
+    rates = normalized_win_rates(learner, members, arguments.rules, arguments.promote_deals)
+    place = replaced_place(rates, arguments.promote_at)
+    if place is not None:
+        state.members[place] = f"iteration {state.iteration}"
+        copy_learner(algorithm, [place])
     return {"league": min(rates)}
 
 
-def seat_members(algorithm: Algorithm, places: Iterable[int]) -> None:
-    """Give these places of the league the learner's weights."""
-    weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
-    algorithm.learner_group.set_weights({place(number): weights for number in places})
-    hand_out(algorithm)
+def copy_learner(algorithm: Algorithm, places: Iterable[int]) -> None:
+    """Copy the learner's weights to these places of the league."""
+    weights = algorithm.learner_group.get_weights([LEARNER])[LEARNER]
+    algorithm.learner_group.set_weights({league_module(place): weights for place in places})
+    broadcast_weights(algorithm)
 
 
-def hand_out(algorithm: Algorithm) -> None:
-    """Send all weights to the env runners: RLlib itself sends them those that have just been learned."""
+def broadcast_weights(algorithm: Algorithm) -> None:
+    """Send the weights of all modules to the env runners; RLlib itself sends only those that are trained."""
     state = {COMPONENT_RL_MODULE: algorithm.learner_group.get_weights()}
     algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_state(state))
 
@@ -324,112 +282,51 @@ def hand_out(algorithm: Algorithm) -> None:
 # --- Checkpoints -----------------------------------------------------------------------------------------------------
 
 
-class Checkpoints:
-    """Those of a run, in a folder or behind a URI. One is whole when ``run.json`` is there, which is written last."""
-
-    def __init__(self, arguments: Arguments) -> None:
-        storage = arguments.storage
-        uri = storage if "://" in storage else Path(storage).resolve().as_uri()
-        self.filesystem, root = pyarrow.fs.FileSystem.from_uri(uri)
-        self.folder = f"{root}/{arguments.name}/checkpoints"
-        self.arguments = arguments
-
-    def _whole(self) -> list[str]:
-        """Their folders, the earliest first."""
-        inside = pyarrow.fs.FileSelector(self.folder, allow_not_found=True)
-        folders = sorted(found.path for found in self.filesystem.get_file_info(inside))
-        marks = self.filesystem.get_file_info([f"{path}/run.json" for path in folders])
-        return [path for path, mark in zip(folders, marks, strict=True) if mark.type == pyarrow.fs.FileType.File]
-
-    def refuse_others(self) -> None:
-        """Nobody's checkpoints are written over."""
-        if self._whole():
-            raise SystemExit(f"{self.folder} holds checkpoints: --resume goes on from them, another --name begins anew")
-
-    def save(self, algorithm: Algorithm, state: State) -> None:
-        """Write a checkpoint, and delete what is beyond those to be kept."""
-        path, files = f"{self.folder}/{state.iteration:08d}", self.filesystem
-        files.create_dir(path)
-        files.delete_dir_contents(path)  # of one that never became whole
-        algorithm.save_to_path(path, filesystem=files)
-        text = json.dumps({"arguments": dataclasses.asdict(self.arguments), "state": dataclasses.asdict(state)})
-        with files.open_output_stream(f"{path}/run.unfinished") as stream:
-            stream.write(text.encode())
-        files.move(f"{path}/run.unfinished", f"{path}/run.json")
-        for earlier in self._whole()[: -self.arguments.keep]:
-            files.delete_dir(earlier)
-
-    def last(self) -> State:
-        """The state in the last whole checkpoint.
-
-        Raises:
-            CheckpointError: if there is none that can be used.
-        """
-        whole = self._whole()
-        if not whole:
-            raise checkpoint.CheckpointError(f"there is no checkpoint in {self.folder}: start without --resume")
-        try:
-            with self.filesystem.open_input_stream(f"{whole[-1]}/run.json") as stream:
-                content = json.loads(stream.read())
-            saved, state = content["arguments"], State(**content["state"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise checkpoint.CheckpointError(f"{whole[-1]} does not fit this version or is damaged: {error}") from error
-        checkpoint.refuse_other_arguments(self.arguments, saved, MAY_CHANGE)
-        return state
-
-    def restore(self, algorithm: Algorithm, state: State) -> None:
-        """Bring RLlib to where `save` found it with this state; games begin anew."""
-        algorithm.restore_from_path(f"{self.folder}/{state.iteration:08d}", filesystem=self.filesystem)
-        hand_out(algorithm)
+def save_checkpoint(arguments: Arguments, checkpoints: RemoteCheckpoints, algorithm: Algorithm, state: State) -> None:
+    """Write a checkpoint."""
+    files = checkpoints.filesystem
+    checkpoints.save(state.iteration, arguments, state, lambda path: algorithm.save_to_path(path, filesystem=files))
 
 
-# --- Measuring -------------------------------------------------------------------------------------------------------
+def last_state(arguments: Arguments, checkpoints: RemoteCheckpoints) -> State:
+    """Return the state in the last complete checkpoint.
+
+    Raises:
+        CheckpointError: if there is none that can be used.
+    """
+    content = checkpoints.last()
+    with checkpoint.restoring(arguments, content, MAY_CHANGE):
+        return State(**content["state"])
 
 
-def measure(
-    arguments: Arguments, network: PolicyWeights, deals: int, domain: Domain, against: str | None = None
-) -> dict[str, float]:
-    """How strong the network is: alone in the solitaire, else in one seat against an agent."""
-    if arguments.num_players == 1:
-        score = evaluate(PolicyNetworkAgent(network), deals, rules=arguments.rules, domain=domain)
-        low, high = score.ci95
-        return {"mean": score.mean, "low": low, "high": high, "lost": float(score.lost.mean())}
-    agents: list[Agent | str] = [PolicyNetworkAgent(network), against or arguments.against]
-    games = compare(agents, deals, rules=arguments.rules, domain=domain, names=["trained", "other"])
-    won, margin = games.win_rate(), games.margin()
-    found = {"won": won.value, "low": won.low, "high": won.high, "even": float(games.even[0])}
-    return found | {"margin": margin.value, "margin_low": margin.low, "margin_high": margin.high}
+def restore_checkpoint(checkpoints: RemoteCheckpoints, algorithm: Algorithm, state: State) -> None:
+    """Restore RLlib's part of the checkpoint with this state; env runners deal new games."""
+    algorithm.restore_from_path(checkpoints.path(state.iteration), filesystem=checkpoints.filesystem)
+    broadcast_weights(algorithm)
+
+
+# --- Final figures ---------------------------------------------------------------------------------------------------
 
 
 def report(arguments: Arguments, folder: Path, network: PolicyWeights, state: State) -> dict[str, Any]:
-    """The final figures, as text and as JSON, and the weights."""
-    deals, rules = arguments.test_deals, arguments.rules
+    """Print the final figures, and write them as JSON, and the weights."""
+    agent, rules, deals = PolicyNetworkAgent(network), arguments.rules, arguments.test_deals
     results: dict[str, Any]
-    if arguments.num_players == 1:
-        agents: dict[str, Agent | str] = {
-            "uniform": "uniform",
-            "greedy": "greedy",
-            "trained": PolicyNetworkAgent(network),
-        }
-        evaluations = {name: evaluate(agent, deals, rules=rules) for name, agent in agents.items()}
+    if rules.num_players == 1:
+        evaluations = with_baselines(agent, rules, deals)
         results = {name: evaluation.to_json() for name, evaluation in evaluations.items()}
         print(table(evaluations))
     else:
-        others = dict.fromkeys(("greedy", arguments.against))
-        results = {name: measure(arguments, network, deals, "benchmark", name) for name in others}
+        opponents = dict.fromkeys(("greedy", arguments.against))
+        results = {name: strength(agent, name, rules, deals, "benchmark") for name in opponents}
         results["league"] = state.members
         print(json.dumps(results, indent=2))
-    text = json.dumps(results, indent=2) + os.linesep
-    checkpoint.write_atomically(folder / "evaluation.json", lambda path: path.write_text(text))
+    write_json(folder / "evaluation.json", results)
     save_weights(folder / f"{arguments.name}.safetensors", network)
     print(f"\nWritten to {folder}: {arguments.name}.safetensors, evaluation.json, tensorboard/")
     return results
 
 
 if __name__ == "__main__":
-    try:
+    with checkpoint.one_line_errors():
         main(tyro.cli(Arguments, description=__doc__))
-    except checkpoint.CheckpointError as error:
-        raise SystemExit(str(error)) from None
-    except KeyboardInterrupt:
-        raise SystemExit("\ninterrupted: --resume goes on from the last checkpoint") from None

@@ -1,16 +1,15 @@
-"""Find the weights of the heuristic: policy gradient on its own games.
+"""Find the weights of the heuristic by REINFORCE (Williams 1992) on its own games.
 
     python -m train.tune_heuristic                          # the solitaire
-    python -m train.tune_heuristic --num-players 2          # two players from corners, against itself
+    python -m train.tune_heuristic --num-players 2          # two players from corners, self-play
 
-A play is drawn with a probability proportional to the exponential of its worth in units of the weight of ``points``,
-and the weights follow the gradient of what is scored from then on: in the solitaire the value of the round, among
-several players the margin over the mean of the others. Deals are those of the ``play`` domain. At the end the weights
-are divided by that of ``points``, printed as a column of `quincunx_agents.quincunx.heuristic.WEIGHTS`.
+The policy is a softmax over the heuristic's action values in units of the weight of ``points``, and the weights follow
+the policy gradient of the return: in the solitaire the value of the round, with several players the margin over the
+mean of the others. Deals are those of the ``play`` domain. At the end the weights are divided by that of ``points`` and
+printed as a column of `quincunx_agents.quincunx.heuristic.WEIGHTS`.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -21,38 +20,52 @@ from tqdm.auto import trange
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
+from train.common.options import EmbeddedRules
 
 Floats = npt.NDArray[np.float64]
+
+FIRST_RATE, SECOND_RATE = 0.1, 0.01
+"""1 - beta_1 and 1 - beta_2 of Adam (Kingma & Ba 2015); beta_2 is lower than usual, the runs being short. Not tuned."""
+
+LEAST_POINTS_WEIGHT = 0.01
+"""Lower bound of the weight of ``points``, a temperature of 100 points; the other weights are divided by it."""
+
+DEALS_APART = 10**9
+"""Seeds between the first deals of runs with successive seeds: more than a run can use."""
 
 
 @dataclass
 class Arguments:
-    """Which game, and how long."""
+    """Every option of a run."""
 
-    num_players: int = 1
-    """1 is the solitaire"""
-    start: Literal["corners", "open"] = "corners"
-    """of several players"""
-    edge_contact: bool = False
-    """solitaire: a card must touch a card in play"""
-    excuse: bool = False
-    """add the Excuse to the deck"""
-    pawns: bool = False
-    """add the Pawns to the deck"""
+    rules: EmbeddedRules = field(default_factory=Rules)
     iterations: int = 120
-    """steps of the gradient"""
+    """gradient steps"""
     games: int = 200
-    """games for each of them"""
+    """games for each gradient step"""
     learning_rate: float = 0.15
-    """of Adam, in units of a feature's standard deviation; it falls linearly to 0"""
+    """of Adam at the start, in units of a feature's standard deviation; it falls linearly to 0"""
     temperature: float = 8.0
-    """points that make a play e times as likely, at the beginning"""
+    """of the softmax policy at the start, in points"""
     seed: int = 0
-    """of the deals and of the plays drawn"""
+    """of the deals and of the exploration"""
 
 
-def play(rules: Rules, weights: Floats, seed: int, games: int, rng: np.random.Generator) -> tuple[Floats, float]:
-    """Play games against oneself; returns the gradient of their value in the weights, and their mean value."""
+def policy_gradient(
+    rules: Rules, weights: Floats, seed: int, games: int, rng: np.random.Generator
+) -> tuple[Floats, float]:
+    """Estimate the policy gradient of the return from games against itself.
+
+    Args:
+        rules: of the games.
+        weights: float64 [features], of the heuristic.
+        seed: of the first deal.
+        games: how many.
+        rng: explores.
+
+    Returns:
+        The gradient, float64 [features], per action; and the mean return of the first seat.
+    """
     batch, observer = Batch(rules, games), Observer(rules, preview=True)
     batch.reset(seed=seed)
     steps = []
@@ -63,27 +76,29 @@ def play(rules: Rules, weights: Floats, seed: int, games: int, rng: np.random.Ge
         plays = action_features(rules, observer.observe_batch(now), mask)
         logits = plays.features @ weights + LOSS_VALUE * weights[0] * plays.loses
         first = np.searchsorted(plays.rows, np.arange(len(live)))
-        likely = np.exp(logits - np.maximum.reduceat(logits, first)[plays.rows])
-        likely /= np.add.reduceat(likely, first)[plays.rows]
+        probabilities = np.exp(logits - np.maximum.reduceat(logits, first)[plays.rows])
+        probabilities /= np.add.reduceat(probabilities, first)[plays.rows]
+        # Adding Gumbel noise and taking the maximum samples from the softmax.
         noisy = np.full(mask.shape, -np.inf)
         noisy[plays.rows, plays.actions] = logits + rng.gumbel(size=len(logits))
         actions = noisy.argmax(axis=1)
         chosen = plays.features[plays.actions == actions[plays.rows]]
-        surprise = chosen - np.add.reduceat(likely[:, None] * plays.features, first)
-        steps.append((live, now.mover, values(rules, now.scores)[np.arange(len(live)), now.mover], surprise))
+        score_function = chosen - np.add.reduceat(probabilities[:, None] * plays.features, first)
+        before = returns(rules, now.scores)[np.arange(len(live)), now.mover]
+        steps.append((live, now.mover, before, score_function))
         batch.step(actions, live)
-    final = values(rules, batch.scores)
+    final = returns(rules, batch.scores)
     final[batch.lost] = 0
     gradient, count = np.zeros(len(weights)), 0
-    for live, mover, before, surprise in steps:
+    for live, mover, before, score_function in steps:
         gain = final[live, mover] - before
-        gradient += (gain - gain.mean()) @ surprise
+        gradient += (gain - gain.mean()) @ score_function
         count += len(live)
     return gradient / count, float(final[:, 0].mean())
 
 
-def values(rules: Rules, scores: npt.NDArray[np.int64]) -> Floats:
-    """Points less the mean of the others', float64 [n, P]; the solitaire's points themselves."""
+def returns(rules: Rules, scores: npt.NDArray[np.int64]) -> Floats:
+    """Return points less the mean of the others', float64 [n, P]; in the solitaire the points themselves."""
     if rules.num_players == 1:
         return scores.astype(np.float64)
     others = (scores.sum(axis=1, keepdims=True) - scores) / (rules.num_players - 1)
@@ -93,18 +108,13 @@ def values(rules: Rules, scores: npt.NDArray[np.int64]) -> Floats:
 
 def main(arguments: Arguments) -> None:
     """Find the weights and print them."""
-    rules = Rules(
-        num_players=arguments.num_players,
-        start=arguments.start,
-        edge_contact=arguments.edge_contact,
-        excuse=arguments.excuse,
-        pawns=arguments.pawns,
-    )
+    rules = arguments.rules
     rng = np.random.default_rng(arguments.seed)
     batch = Batch(rules, arguments.games)
-    batch.reset(seed=10**9 * (arguments.seed + 1))
+    first_seed = DEALS_APART * (arguments.seed + 1)
+    batch.reset(seed=first_seed)
     features = action_features(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask()).features
-    # Features are made alike in size; of those that never vary in the first position the scale is 1.
+    # Features are scaled by their standard deviation in the initial states; by 1 where they do not vary there.
     scale = features.std(axis=0).astype(np.float64)
     scale = np.where(scale > 0, scale, 1.0)
     weights = np.zeros(len(FEATURE_NAMES))
@@ -113,16 +123,17 @@ def main(arguments: Arguments) -> None:
     progress = trange(arguments.iterations)
     recent = []
     for iteration in progress:
-        seed = 10**9 * (arguments.seed + 1) + iteration * arguments.games
-        gradient, value = play(rules, weights, seed, arguments.games, rng)
-        recent.append(value)
+        seed = first_seed + iteration * arguments.games
+        gradient, mean = policy_gradient(rules, weights, seed, arguments.games, rng)
+        recent.append(mean)
         gradient *= scale
-        first = 0.9 * first + 0.1 * gradient
-        second = 0.99 * second + 0.01 * gradient**2
-        corrected = (first / (1 - 0.9 ** (iteration + 1))) / np.sqrt(second / (1 - 0.99 ** (iteration + 1)) + 1e-12)
+        first = (1 - FIRST_RATE) * first + FIRST_RATE * gradient
+        second = (1 - SECOND_RATE) * second + SECOND_RATE * gradient**2
+        corrected = first / (1 - (1 - FIRST_RATE) ** (iteration + 1))
+        corrected /= np.sqrt(second / (1 - (1 - SECOND_RATE) ** (iteration + 1)) + 1e-12)
         rate = arguments.learning_rate * (1 - iteration / arguments.iterations)
         weights += rate * corrected / scale
-        weights[0] = max(weights[0], 0.01)
+        weights[0] = max(weights[0], LEAST_POINTS_WEIGHT)
         progress.set_postfix(value=f"{np.mean(recent[-10:]):.1f}", temperature=f"{1 / weights[0]:.1f}")
     for name, weight in zip(FEATURE_NAMES, weights / weights[0], strict=True):
         print(f'    "{name}": {weight:.2f},')

@@ -32,7 +32,7 @@ COMMAND = re.compile(
 SMALL = {
     "train.ppo": "--total-steps 128 --num-envs 8 --rollout 16 --batch-size 64 --eval-every 128 --eval-deals 4 "
     "--test-deals 4 --no-progress",
-    "train.benchmark": "--samples 1 --plays 100",
+    "train.benchmark": "--samples 1 --steps 100",
     "quincunx_env.play": "--help",  # tests/play runs the terminal
 }
 """Arguments appended to a program's command before it is run."""

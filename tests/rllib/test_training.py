@@ -1,4 +1,4 @@
-"""Runs of ``train/rllib.py``: what they leave behind, how they go on, who joins the league."""
+"""Runs of ``train/rllib.py``: results, resumption, the league."""
 
 import json
 import time
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import quincunx_agents
 import ray
+import tyro
 from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
 from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule
 from ray.rllib.algorithms.dqn import DQNConfig
@@ -22,8 +23,9 @@ from quincunx_env.arena import compare, evaluate, table
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import rllib as training
 from train.common import checkpoint
-from train.common.league import MAIN, Matchmaking, place, taken_by
-from train.rllib import Arguments, Checkpoints, State, main
+from train.common.opponents import LEARNER, Matchmaking, league_module, replaced_place
+from train.common.remote_checkpoint import RemoteCheckpoints
+from train.rllib import Arguments, State, main
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -40,7 +42,7 @@ TINY: dict[str, Any] = {
     "progress": False,
 }
 DUEL = TINY | {
-    "num_players": 2,
+    "rules": multiplayer_rules(2),
     "num_envs_per_env_runner": 4,
     "batch_size": 32,
     "places": 2,
@@ -103,19 +105,19 @@ def test_weights_and_steps_are_restored_and_an_unfinished_checkpoint_is_not_used
     arguments = Arguments(**TINY)
     state = State(members=[])
     algorithm = training.make_config(arguments, state).build_algo()
-    checkpoints = Checkpoints(arguments)
+    checkpoints = RemoteCheckpoints(arguments.storage, arguments.name, arguments.keep)
     algorithm.train()
     state.iteration, state.steps = 1, 96
-    checkpoints.save(algorithm, state)
+    training.save_checkpoint(arguments, checkpoints, algorithm, state)
     saved = training.trained(arguments, algorithm)
     algorithm.train()
     assert not same(training.trained(arguments, algorithm), saved)
     algorithm.save_to_path(Path(checkpoints.folder, "00000002"))  # as if killed before the mark
     algorithm.stop()
 
-    again = training.make_config(arguments, checkpoints.last()).build_algo()
-    assert checkpoints.last() == state
-    checkpoints.restore(again, state)
+    again = training.make_config(arguments, training.last_state(arguments, checkpoints)).build_algo()
+    assert training.last_state(arguments, checkpoints) == state
+    training.restore_checkpoint(checkpoints, again, state)
     assert same(training.trained(arguments, again), saved)
     played = again.env_runner_group.local_env_runner.module.get_state()
     assert all(np.array_equal(played[f"network.{name}"], array) for name, array in saved.tensors.items())
@@ -123,12 +125,12 @@ def test_weights_and_steps_are_restored_and_an_unfinished_checkpoint_is_not_used
     again.stop()
 
     with pytest.raises(SystemExit, match="holds checkpoints"):
-        checkpoints.refuse_others()
+        checkpoints.refuse_existing()
     Path(checkpoints.folder, "00000001", "run.json").write_text("{")
     with pytest.raises(checkpoint.CheckpointError, match="damaged"):
         checkpoints.last()
     with pytest.raises(checkpoint.CheckpointError, match="no checkpoint"):
-        Checkpoints(Arguments(name="nobody")).last()
+        RemoteCheckpoints("runs", "missing", 2).last()
 
 
 def test_training_goes_on_when_all_env_runners_are_lost() -> None:
@@ -151,7 +153,7 @@ def dqn_config(rows: int, **training: Any) -> DQNConfig:
     return config.debugging(seed=1, log_level="ERROR")
 
 
-def test_dqn_learns_from_replayed_plays() -> None:
+def test_dqn_learns_from_replayed_steps() -> None:
     config = dqn_config(8, num_steps_sampled_before_learning_starts=100, target_network_update_freq=100)
     algorithm = config.reporting(min_sample_timesteps_per_iteration=200).build_algo()
     module = algorithm.learner_group._learner.module[DEFAULT_MODULE_ID]
@@ -185,7 +187,7 @@ def test_what_dqn_learns() -> None:
         steps = algorithm.train()[NUM_ENV_STEPS_SAMPLED_LIFETIME]
     ended = evaluate(PolicyNetworkAgent(algorithm.get_module().network.trained()), 300, domain="validation")
     algorithm.stop()
-    print(f"\nafter {steps:,.0f} plays:")
+    print(f"\nafter {steps:,.0f} steps:")
     print(table({"untrained": begun, "trained": ended}))
     assert ended.ci95[0] > begun.ci95[1] + 20
 
@@ -193,43 +195,43 @@ def test_what_dqn_learns() -> None:
 # --- The league ------------------------------------------------------------------------------------------------------
 
 
-def test_every_seat_of_a_game_is_told_the_same() -> None:
+def test_matchmaking_is_consistent_over_the_seats_of_a_game() -> None:
     matchmaking = Matchmaking(players=3, places=2, self_share=0.4)
     lineups = []
     for number in range(600):
         episode = SimpleNamespace(id_=f"episode {number}")
         lineups.append(tuple(matchmaking(f"player_{seat}", episode) for seat in range(3)))
         assert lineups[-1] == tuple(matchmaking(f"player_{seat}", episode) for seat in range(3))
-    alone = [lineup for lineup in lineups if set(lineup) == {MAIN}]
+    alone = [lineup for lineup in lineups if set(lineup) == {LEARNER}]
     assert len(alone) / len(lineups) == pytest.approx(0.4, abs=0.1)
     rest = [lineup for lineup in lineups if lineup not in alone]
-    assert all(lineup.count(MAIN) == 1 and len(set(lineup)) == 2 for lineup in rest)
-    assert {lineup.index(MAIN) for lineup in rest} == {0, 1, 2}
-    assert {other for lineup in rest for other in lineup} == {MAIN, place(0), place(1)}
+    assert all(lineup.count(LEARNER) == 1 and len(set(lineup)) == 2 for lineup in rest)
+    assert {lineup.index(LEARNER) for lineup in rest} == {0, 1, 2}
+    assert {other for lineup in rest for other in lineup} == {LEARNER, league_module(0), league_module(1)}
 
 
 def test_the_member_that_is_beaten_most_makes_room() -> None:
-    assert taken_by([0.6, 0.9, 0.7], needed=0.55) == 1
-    assert taken_by([0.6, 0.9, 0.5], needed=0.55) is None
+    assert replaced_place([0.6, 0.9, 0.7], threshold=0.55) == 1
+    assert replaced_place([0.6, 0.9, 0.5], threshold=0.55) is None
 
 
 def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = Arguments(**DUEL)
-    state = State(members=["beginner"] * 2)
+    state = State(members=["initial"] * 2)
     algorithm = training.make_config(arguments, state).build_algo()
-    training.seat_members(algorithm, range(2))
-    names = [MAIN, place(0), place(1)]
+    training.copy_learner(algorithm, range(2))
+    names = [LEARNER, league_module(0), league_module(1)]
     learner, *members = training.networks(arguments, algorithm, names)
-    assert all(same(learner, member) for member in members), "all begin as the same beginner"
+    assert all(same(learner, member) for member in members), "all have the initial weights"
     algorithm.train()
 
-    monkeypatch.setattr(training, "win_rates", lambda *args: [0.5, 0.9])
+    monkeypatch.setattr(training, "normalized_win_rates", lambda *args: [0.5, 0.9])
     assert training.promote(arguments, algorithm, state) == {"league": 0.5}
-    assert state.members == ["beginner"] * 2, "it must win against everybody"
-    monkeypatch.setattr(training, "win_rates", lambda *args: [0.6, 0.9])
+    assert state.members == ["initial"] * 2, "it must beat every member"
+    monkeypatch.setattr(training, "normalized_win_rates", lambda *args: [0.6, 0.9])
     state.iteration = 2
     training.promote(arguments, algorithm, state)
-    assert state.members == ["beginner", "iteration 2"]
+    assert state.members == ["initial", "iteration 2"]
 
     promoted = training.trained(arguments, algorithm)
     found = training.networks(arguments, algorithm, names)
@@ -240,7 +242,7 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
     found = training.networks(arguments, algorithm, names)
     assert not same(found[0], promoted), "the learner goes on"
     assert same(found[2], promoted), "the snapshot stays what it is"
-    played = algorithm.env_runner_group.local_env_runner.module[place(1)].get_state()
+    played = algorithm.env_runner_group.local_env_runner.module[league_module(1)].get_state()
     assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.tensors.items())
     algorithm.stop()
 
@@ -248,19 +250,20 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
 def test_a_duel_is_trained_measured_and_resumed() -> None:
     results = main(Arguments(**DUEL | {"promote_at": 0.0}))
     assert set(results) == {"greedy", "heuristic-v0", "league"}
-    assert results["league"] != ["beginner"] * 2
+    assert results["league"] != ["initial"] * 2
     network = load_weights(Path("runs/tiny/tiny.safetensors"))
     assert network.rules == multiplayer_rules(2)
     games = compare(
         [PolicyNetworkAgent(network), "greedy"], TINY["test_deals"], rules=network.rules, names=["trained", "other"]
     )
-    assert games.win_rate().value == results["greedy"]["won"]
+    assert games.win_rate().value == results["greedy"]["win_rate"]
     assert 0 < games.even[0] < 1
     again = main(Arguments(**DUEL | {"promote_at": 0.0, "resume": True, "total_steps": 400}))
     assert len(states()) == 2
     assert again["league"] == states()[-1]["members"]
 
 
-def test_the_options_reach_the_game() -> None:
-    assert Arguments(edge_contact=True, flush=True).rules == Rules(edge_contact=True, flush=True)
-    assert Arguments(num_players=3, start="open", pawns=True).rules == multiplayer_rules(3, start="open", pawns=True)
+def test_options_of_the_rules_are_flags() -> None:
+    assert tyro.cli(Arguments, args=["--edge-contact", "--flush"]).rules == Rules(edge_contact=True, flush=True)
+    flags = ["--num-players", "3", "--start", "open", "--pawns"]
+    assert tyro.cli(Arguments, args=flags).rules == multiplayer_rules(3, start="open", pawns=True)

@@ -1,4 +1,4 @@
-"""The pool that a learner meets: how likely its members are drawn, and what is counted."""
+"""The opponent pool: sampling probabilities and results."""
 
 import pytest
 
@@ -13,17 +13,17 @@ from train.common.opponents import Member, Pool, Sampling
         ("prioritised", [1 / 30, 25 / 30, 4 / 30]),  # (1/6)^2, (5/6)^2, (2/6)^2, made to add up to 1
     ],
 )
-def test_members_are_drawn_by_what_they_are(sampling: Sampling, expected: list[float]) -> None:
-    """Of four games each the learner has won all, none, three; a game won and a game lost are added to them."""
+def test_sampling_probabilities(sampling: Sampling, expected: list[float]) -> None:
+    """Of four games each the learner has won all, none, three; one win and one loss are added to each."""
     pool = Pool(sampling, [Member("beaten", None, 4, 4), Member("strong", None, 0, 4), Member("latest", None, 3, 4)])
-    assert pool.chances().tolist() == pytest.approx(expected)
+    assert pool.probabilities().tolist() == pytest.approx(expected)
 
 
-def test_who_joins_counts_as_even() -> None:
+def test_a_new_member_counts_as_even() -> None:
     pool = Pool("prioritised", [Member("even", None, 5, 10)])
-    pool.join("new", None)
-    assert pool.chances().tolist() == [0.5, 0.5]
-    assert pool.won() == {"even": 0.5}, "nobody has met the other"
+    pool.add("new", None)
+    assert pool.probabilities().tolist() == [0.5, 0.5]
+    assert pool.win_rates() == {"even": 0.5}, "the other has no games"
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
@@ -31,5 +31,5 @@ def test_an_even_share_of_the_win_counts_half(players: int) -> None:
     pool = Pool("uniform", [Member("one", None), Member("other", None)])
     for share in (1 / players, 1.0, 0.0):
         pool.count(1, share, players)
-    assert pool.won() == {"other": 0.5}
+    assert pool.win_rates() == {"other": 0.5}
     assert pool.members[0].games == 0

@@ -1,7 +1,7 @@
 """The recipes learn, and each library sees the masks of the environment.
 
 Illegal actions raise `IllegalAction` here, so that every step that a recipe takes shows that its mask was heeded; that
-they do so behind the door of each library is tested, too.
+the adapter of each library passes them on is tested, too.
 """
 
 from collections.abc import Iterator
@@ -95,12 +95,12 @@ def test_stable_baselines3_learns_by_self_play(
 
     monkeypatch.setattr(module, "Pool", Watched)
     options = TINY | {"deals": 10, "baselines": ("greedy",), "against": ("greedy",), "sampling": "uniform"}
-    network, results = module.main(module.Arguments(num_players=3, snapshot_every=1500, **options))
-    assert network.cell_queries.weight.any(), "it is 0 before learning"
+    network, results = module.main(module.Arguments(rules=Rules(num_players=3), snapshot_every=1500, **options))
+    assert network.wanted.weight.any(), "it is 0 before learning"
     (pool,) = pools
-    assert [member.name for member in pool.members] == ["greedy", *(f"itself after {n} plays" for n in (2048, 3072))]
-    first, second = (member.player.logits.__self__ for member in pool.members[1:])
-    assert (first.cell_queries.weight != second.cell_queries.weight).any(), "it goes on learning"
+    assert [member.name for member in pool.members] == ["greedy", *(f"step {n}" for n in (2048, 3072))]
+    first, second = (member.opponent.logits.__self__ for member in pool.members[1:])
+    assert (first.wanted.weight != second.wanted.weight).any(), "it goes on learning"
     assert all(member.games > 0 for member in pool.members[:2])
     assert results["greedy"].games == 10 * 3
     assert f"{results['greedy'].win_rate().value:.1%}" in capsys.readouterr().out

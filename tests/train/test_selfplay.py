@@ -1,4 +1,4 @@
-"""Training by self-play: what is learned from, what the pool does, files, going on after a stop."""
+"""Training by self-play: TD(lambda) targets, the pool, files, resumption, export."""
 
 import json
 from dataclasses import replace
@@ -15,173 +15,135 @@ import torch
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
     VARIANTS,
+    WEIGHTS,
     evaluate_afterstates,
     feature_module_of,
     load_weights,
+    margin_weights,
     value_and_preference,
 )
-from quincunx_agents.torch import ValueNetwork as Network
+from quincunx_agents.torch import ValueNetwork
 
 from quincunx_env.registry import make_observer, spec_of
 from train import selfplay
 from train.common import checkpoint
 from train.common.opponents import Member, Pool
-from train.selfplay import Arguments, Clock, Decisions, Lessons, Opponents, learn, main, play, ppo
+from train.selfplay import Arguments, main
+from train.selfplay_rollout import Opponents, PhaseTimer, ValueTargets, play_games, sample_opponents
 
 TINY = Arguments(
-    name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4, replay=2,
-    set_width=8, width=16, snapshot_every=1, eval_every=4, eval_deals=2, test_deals=2, policy_weight=0.1,
-    policy_batch=8, pool_share=0.5, baselines=("greedy",), progress=False,
+    name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4,
+    replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4, eval_deals=2, test_deals=2,
+    pool_share=0.5, baselines=("greedy",), progress=False,
 )  # fmt: skip
 
 
-def network_for(form: str, seed: int = 0) -> Network:
+def network_for(variant: str, seed: int = 0) -> ValueNetwork:
     torch.manual_seed(seed)
-    return Network(feature_module_of(VARIANTS[form]).LAYOUT, 8, 16)
+    return ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUT, 8, 16)
 
 
-def lessons_of(form: str, games: int = 2, pool: Opponents | None = None, **options: Any) -> Any:
-    arguments = replace(TINY, **options)
-    weights, nobody = network_for(form).weights(), Pool[Any]("uniform")
-    return play(arguments, VARIANTS[form], games, weights, pool or nobody, 7, np.random.default_rng(0), Clock())
+def targets_of(variant: str, games: int = 2, pool: Opponents | None = None, **options: Any) -> ValueTargets:
+    arguments, pool = replace(TINY, **options), pool or Pool("uniform")
+    weights, rng = network_for(variant).weights(), np.random.default_rng(0)
+    return play_games(arguments, VARIANTS[variant], games, weights, pool, 7, rng, PhaseTimer())
 
 
-@pytest.mark.parametrize("form", VARIANTS)
-def test_the_network_of_the_training_is_the_same(form: str) -> None:
-    rules, network = VARIANTS[form], network_for(form)
-    observer, game = make_observer(rules, preview=True), feature_module_of(VARIANTS[form])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
+    rules, network = VARIANTS[variant], network_for(variant)
+    observer, module = make_observer(rules, preview=True), feature_module_of(VARIANTS[variant])
     batch = spec_of(rules).Batch(rules, 3)
     batch.reset(seed=0)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()))
-    plays = game.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
+    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
     with torch.no_grad():
-        expected = network(torch.from_numpy(plays.features(game.LAYOUT)).float()).numpy()
-    for at, described in plays.chunks:
+        expected = network(torch.from_numpy(afterstates.features(module.LAYOUT)).float()).numpy()
+    for at, described in afterstates.chunks:
         said = np.column_stack(value_and_preference(network.weights(), described))
         assert said == pytest.approx(expected[at], rel=1e-2, abs=0.05), "up to half precision"
 
 
-@pytest.mark.parametrize("form", VARIANTS)
-def test_with_all_of_the_truth_targets_are_what_was_scored(form: str) -> None:
-    """With lambda 1 what is still to come for each seat falls from play to play by what was scored."""
-    rules = VARIANTS[form]
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_with_lambda_1_targets_are_what_was_scored(variant: str) -> None:
+    """The targets of each seat fall from play to play by what was scored."""
+    rules = VARIANTS[variant]
     players = rules.num_players
-    lessons, _ = lessons_of(form, games=1, td_lambda=1.0, policy_weight=0.0)
-    assert (lessons.seats == players).all()
-    assert not lessons.target[:, players:].any()
-    assert lessons.target == pytest.approx(np.round(lessons.target), abs=1e-3), "points are whole"
-    # Lessons run from the last play to the first, seats are counted from each play's mover.
-    for later, earlier in zip(lessons.target, lessons.target[1:], strict=False):
+    targets = targets_of(variant, games=1, td_lambda=1.0)
+    assert (targets.seats == players).all()
+    assert not targets.targets[:, players:].any()
+    assert targets.targets == pytest.approx(np.round(targets.targets), abs=1e-3), "points are whole"
+    # They run from the last play to the first, seats are counted from each play's mover.
+    for later, earlier in zip(targets.targets, targets.targets[1:], strict=False):
         turned = np.roll(later[:players], 1) if players > 1 else later[:players]
         fallen = earlier[:players] - turned
         mover = 1 % players  # as seen from the earlier play, the later one's mover sits next
         assert not np.delete(fallen, mover).any(), "only the mover scores"
 
 
-def test_targets_mix_truth_and_thought() -> None:
-    """With lambda 0 a target is what the next play scored and what the network then thought."""
-    form = "2-corners"
-    lessons, _ = lessons_of(form, games=1, td_lambda=0.0, policy_weight=0.0)
-    whole, _ = lessons_of(form, games=1, td_lambda=1.0, policy_weight=0.0)
+def test_with_lambda_0_targets_bootstrap() -> None:
+    """A target is the score of the next play and the value that the network predicted there."""
+    variant = "2-corners"
+    targets = targets_of(variant, games=1, td_lambda=0.0)
+    returns = targets_of(variant, games=1, td_lambda=1.0)
     with torch.no_grad():
-        said = network_for(form)(torch.from_numpy(lessons.told).float()).numpy()
+        said = network_for(variant)(torch.from_numpy(targets.features).float()).numpy()
     for number in range(2, len(said)):
-        scored = whole.target[number, :2] - whole.target[number - 1, 1::-1]
-        assert lessons.target[number, :2] == pytest.approx(scored + said[number - 1, 1::-1], abs=0.2)
+        scored = returns.targets[number, :2] - returns.targets[number - 1, 1::-1]
+        assert targets.targets[number, :2] == pytest.approx(scored + said[number - 1, 1::-1], abs=0.2)
 
 
 def test_outcome_rewards_come_at_the_end() -> None:
-    lessons, _ = lessons_of("3-corners", games=4, td_lambda=1.0, reward="outcome", policy_weight=0.0)
-    assert lessons.target[:, :3].sum(axis=1) == pytest.approx(0, abs=1e-4)
-    assert {*np.round(lessons.target[:, :3] / 30, 3).ravel()} <= {1.0, -0.5, 0.25}
-    assert len(lessons.target) == 4 * VARIANTS["3-corners"].num_rounds * 21, "nothing is known before the end"
+    targets = targets_of("3-corners", games=4, td_lambda=1.0, reward="outcome")
+    assert targets.targets[:, :3].sum(axis=1) == pytest.approx(0, abs=1e-4)
+    assert {*np.round(targets.targets[:, :3] / 30, 3).ravel()} <= {1.0, -0.5, 0.25}
+    assert len(targets.targets) == 4 * VARIANTS["3-corners"].num_rounds * 21, "every value is predicted"
 
 
-def test_decisions_are_the_learners_own() -> None:
+def test_games_against_the_pool_are_counted_and_learned_from() -> None:
     pool: Opponents = Pool("prioritised", [Member("greedy", greedy)])
-    lessons, alone = lessons_of("2-corners", games=8, pool_share=0.0, pool=pool)
+    targets_of("2-corners", games=8, pool_share=0.0, pool=pool)
     assert pool.members[0].games == 0
-    _, mixed = lessons_of("2-corners", games=8, pool_share=1.0, pool=pool)
+    targets = targets_of("2-corners", games=8, pool_share=1.0, pool=pool)
     assert pool.members[0].games == 8
     assert 0 <= pool.members[0].won <= 8
-    assert len(alone.chosen) == 8 * 20
-    assert len(mixed.chosen) == 8 * 10
-    assert len(lessons.seats) == 8 * 19, "the last play leaves nothing to judge"
-    assert (alone.chance <= 0).all()
-    assert (alone.chosen < TINY.candidates).all()
-    assert np.isfinite(alone.known[np.arange(len(alone.chosen)), alone.chosen]).all()
+    assert len(targets.seats) == 8 * 19, "after the last play there is nothing to predict"
 
 
 @pytest.mark.parametrize(("sampling", "expected"), [("latest", 2), ("prioritised", 1)])
-def test_the_pool_is_drawn_from(sampling: Any, expected: int) -> None:
+def test_opponents_are_sampled_from_the_pool(sampling: Any, expected: int) -> None:
     pool: Opponents = Pool(sampling, [Member("a", {}, 99, 100), Member("b", {}, 1, 100), Member("c", {}, 95, 100)])
-    who = selfplay.draw_players(pool, 400, 3, 1.0, np.random.default_rng(0))
-    assert ((who == -1).sum(axis=1) == 1).all()
-    drawn = np.bincount(who.max(axis=1), minlength=3)
+    members = sample_opponents(pool, 400, 3, 1.0, np.random.default_rng(0))
+    assert ((members == -1).sum(axis=1) == 1).all()
+    drawn = np.bincount(members.max(axis=1), minlength=3)
     assert drawn.argmax() == expected
     if sampling == "latest":
         assert drawn[expected] == 400
-    assert {*np.flatnonzero((who == -1).any(axis=0))} == {0, 1, 2}, "the learner takes every seat"
+    assert {*np.flatnonzero((members == -1).any(axis=0))} == {0, 1, 2}, "the learner takes every seat"
 
 
-def test_ppo_never_gives_a_masked_play_a_chance() -> None:
-    _, decisions = lessons_of("2-corners", games=4)
-    network = network_for("2-corners")
-    known = decisions.known.copy()
-    known[:, 1:] = -np.inf  # a single play is left
-    one = decisions._replace(known=known, chosen=np.zeros_like(decisions.chosen))
-    tensors = [torch.from_numpy(part) for part in one]
-    tensors = [part.float() if part.dtype == torch.float16 else part for part in tensors]
-    terms = ppo(TINY, network, tensors)
-    assert terms["entropy"].item() == pytest.approx(0, abs=1e-6)
-    assert torch.isfinite(terms["policy"])
-
-
-def test_ppo_prefers_what_came_off_better() -> None:
-    """Only a preference can tell plays apart here, and it does after some steps."""
-    generator = np.random.default_rng(0)
-    count, plays, size = 256, 3, feature_module_of(VARIANTS["2-corners"]).LAYOUT.size
-    told = np.zeros((count, plays, size), np.float16)
-    told[:, np.arange(plays), -1 - np.arange(plays)] = 1
-    chosen = generator.integers(plays, size=count)
-    decisions = Decisions(
-        told, np.zeros((count, plays), np.float32), np.ones((count, plays), np.bool_),
-        np.tile(np.array([1, -1, 0, 0], np.float32), (count, 1)), chosen,
-        np.full(count, np.log(1 / plays), np.float32), np.where(chosen == 1, 1, -1).astype(np.float32),
-    )  # fmt: skip
-    target = np.zeros((count, 4), np.float32)
-    lessons = Lessons(told[:, 0], target, np.full(count, 2))
-    network = network_for("2-corners")
-    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
-    arguments = replace(TINY, updates=60, policy_weight=1.0, policy_batch=128, clip_range=10.0)
-    learn(arguments, network, optimizer, lessons, decisions, generator)
-    with torch.no_grad():
-        said = network(torch.from_numpy(told).float())[..., 4].mean(dim=0)
-    assert said.argmax() == 1
-
-
-@pytest.mark.parametrize("forms", [("solitaire",), ("2-corners", "4-open"), ("spiral",)])
+@pytest.mark.parametrize("variants", [("solitaire",), ("2-corners", "4-open"), ("spiral",)])
 def test_training_writes_weights_and_card(
-    forms: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    variants: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    against = "spiral-heuristic-v0" if forms == ("spiral",) else "heuristic-v0"
-    arguments = replace(TINY, variants=forms, iterations=2, eval_every=1, against=against)
+    against = "spiral-heuristic-v0" if variants == ("spiral",) else "heuristic-v0"
+    arguments = replace(TINY, variants=variants, iterations=2, eval_every=1, against=against)
     card = main(arguments)
     folder = tmp_path / "runs/tiny"
     network = load_weights(folder / "tiny.safetensors")
-    assert network.variants == forms
+    assert network.variants == variants
     assert network.candidates == 4
     assert [entry["iteration"] for entry in card["validation"]] == [1, 2]
-    assert card["plays"] > 0
-    assert 0 < card["environment's share"] < 1
-    assert {*card["benchmark"]} == {*forms}
+    assert card["steps"] > 0
+    assert 0 < card["environment_share"] < 1
+    assert {*card["benchmark"]} == {*variants}
     assert json.loads((folder / "tiny.json").read_text())["benchmark"] == card["benchmark"]
     assert (folder / "learning_curve.png").stat().st_size > 1000
     assert list((folder / "tensorboard").iterdir())
 
 
-def test_a_run_that_goes_on_is_the_run_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     straight = main(replace(TINY, name="straight"))
     stopped = replace(TINY, name="stopped", checkpoint_every=2)
@@ -210,12 +172,12 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     response = replace(
         TINY, init_from="players-v0", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
-        iterations=1, learning_rate=0.0, set_width=48, width=128, candidates=12, eval_deals=4, policy_weight=0.0,
+        iterations=1, learning_rate=0.0, set_width=48, width=128, candidates=12, eval_deals=4
     )  # fmt: skip
     card = main(response)
     assert {*card["pool"]} == {"value"}
-    won = [numbers["won"] / numbers["even"] for numbers in card["validation"][-1]["forms"].values()]
-    assert won == [1.0, 1.0], "against itself it is even"
+    rates = [figures["win_rate"] / figures["even"] for figures in card["validation"][-1]["variants"].values()]
+    assert rates == [1.0, 1.0], "against itself it is even"
 
 
 def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,27 +193,29 @@ def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         main(replace(TINY, resume=True))
 
 
-def test_onnx_plays_as_the_network_does(tmp_path: Path) -> None:
+def test_the_exported_network_agrees(tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from quincunx_agents.networks.value import WEIGHTS, margin_weights
-
     from train.export import Arguments as Export
     from train.export import main as export
 
     rules = VARIANTS["3-open"]
     path = export(Export("players-v0", players=3, output=tmp_path / "network.onnx"))
     network = load_weights(WEIGHTS / "players-v0.safetensors")
-    observer, game = make_observer(rules, preview=True), feature_module_of(rules)
+    observer, module = make_observer(rules, preview=True), feature_module_of(rules)
     batch = spec_of(rules).Batch(rules, 1)
     batch.reset(seed=3)
-    plays = game.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
-    mask = np.random.default_rng(0).random((1, len(plays.rows))) < 0.5
-    told = {"told": plays.features(game.LAYOUT)[None].astype(np.float32), "points": plays.points[None], "mask": mask}
-    worth, choice = onnxruntime.InferenceSession(path).run(None, told)
-    to_come, preferred = evaluate_afterstates(network.tensors, plays)
-    expected = np.where(mask[0], plays.points + to_come @ margin_weights(3) + preferred, -np.inf)
-    assert worth[0] == pytest.approx(expected, rel=1e-2, abs=0.05), "up to half precision"
-    assert expected[choice[0]] == pytest.approx(expected.max(), abs=0.05), "mirrored cells are worth the same"
+    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
+    mask = np.random.default_rng(0).random((1, len(afterstates.rows))) < 0.5
+    inputs = {
+        "features": afterstates.features(module.LAYOUT)[None].astype(np.float32),
+        "points": afterstates.points[None],
+        "mask": mask,
+    }
+    values, action = onnxruntime.InferenceSession(path).run(None, inputs)
+    seat_values, preferences = evaluate_afterstates(network.tensors, afterstates)
+    expected = np.where(mask[0], afterstates.points + seat_values @ margin_weights(3) + preferences, -np.inf)
+    assert values[0] == pytest.approx(expected, rel=1e-2, abs=0.05), "up to half precision"
+    assert expected[action[0]] == pytest.approx(expected.max(), abs=0.05), "mirrored cells have the same value"
     with pytest.raises(SystemExit, match="--players"):
         export(Export("players-v0"))

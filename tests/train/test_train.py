@@ -1,4 +1,4 @@
-"""Training runs: what they leave behind, how they go on after an interruption, and what they refuse."""
+"""Training runs of train.ppo: results, resumption, checkpoints, refusals."""
 
 import json
 import os
@@ -18,6 +18,7 @@ pytest.importorskip("sb3_contrib")
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 
 from quincunx_env.arena import evaluate  # noqa: E402
+from quincunx_env.core.atomic_write import write_atomically  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
@@ -102,7 +103,7 @@ def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:
     assert not all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_run_equals_one_without_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     main(Arguments(name="straight", **TINY))
     save = Recorder.save
 
@@ -163,7 +164,7 @@ def test_resuming_needs_a_checkpoint_and_the_same_arguments() -> None:
         main(Arguments(name="tiny", resume=True, **TINY | {"seed": 5}))
 
 
-def test_the_play_network_needs_the_preview() -> None:
+def test_the_policy_network_needs_the_preview() -> None:
     with pytest.raises(SystemExit, match="--policy mlp"):
         main(Arguments(name="blind", preview=False, **TINY))
 
@@ -179,7 +180,7 @@ def test_a_plain_network_trains_on_the_plain_observation() -> None:
 def test_every_damage_to_a_checkpoint_is_noticed_or_harmless() -> None:
     content = {"weights": torch.arange(5000.0), "steps": 7, "note": "text"}
     path = Path("checkpoint.pt")
-    checkpoint.save(path, content)
+    checkpoint.save(path, Arguments(name="tiny"), content)
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
     noticed = 0
@@ -193,6 +194,7 @@ def test_every_damage_to_a_checkpoint_is_noticed_or_harmless() -> None:
             noticed += 1
         else:
             assert torch.equal(loaded.pop("weights"), content["weights"])
+            del loaded["arguments"]
             assert loaded == {"steps": 7, "note": "text"}
     assert noticed > 150
     for length in (0, 1, len(whole) // 2, len(whole) - 1):
@@ -218,21 +220,21 @@ def test_loading_a_checkpoint_executes_no_code() -> None:
 def test_a_checkpoint_of_something_else_is_refused() -> None:
     Path("runs/tiny").mkdir(parents=True)
     arguments = Arguments(name="tiny", **TINY)
-    checkpoint.save(Path("runs/tiny/checkpoint.pt"), {"arguments": vars(arguments), "policy": {}})
+    checkpoint.save(Path("runs/tiny/checkpoint.pt"), arguments, {"policy": {}})
     with pytest.raises(checkpoint.CheckpointError, match="does not fit"):
         main(Arguments(name="tiny", resume=True, **TINY))
 
 
 def test_a_write_that_fails_leaves_the_old_file() -> None:
     path = Path("file.txt")
-    checkpoint.write_atomically(path, lambda unfinished: unfinished.write_text("old"))
+    write_atomically(path, lambda unfinished: unfinished.write_text("old"))
 
     def fail(unfinished: Path) -> None:
         unfinished.write_text("ne")
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        checkpoint.write_atomically(path, fail)
+        write_atomically(path, fail)
     assert path.read_text() == "old"
     assert [file.name for file in Path.cwd().iterdir()] == ["file.txt"]
 
@@ -249,6 +251,17 @@ def test_the_network_starts_from_uniform_play() -> None:
     assert logits.shape == (8, 576)
     assert values.shape == (8, 1)
     assert not logits.any()
+
+
+def test_several_players_are_refused() -> None:
+    with pytest.raises(SystemExit, match="--num-players"):
+        main(Arguments(rules=Rules(num_players=2), **TINY))
+
+
+def test_the_options_of_the_game_are_compared_when_a_run_is_resumed() -> None:
+    main(Arguments(name="tiny", **TINY))
+    with pytest.raises(SystemExit, match=r"flush=False \(now True\)"):
+        main(Arguments(name="tiny", resume=True, rules=Rules(flush=True), **TINY))
 
 
 @pytest.mark.slow

@@ -1,1 +1,1 @@
-"""What the training scripts have in common."""
+"""Shared by the training scripts: options, checkpoints, evaluation, learning curves, opponents."""

@@ -1,9 +1,10 @@
-"""Files of a training run: written whole or not at all, checked before use, loaded without running code."""
+"""Checkpoints of training runs: written atomically, verified when read, loaded without executing code."""
 
 import dataclasses
 import itertools
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,19 @@ from quincunx_env.core.atomic_write import write_atomically as write_atomically
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint that cannot be used; the message says why and what to do."""
+    """A checkpoint that cannot be used; the message names the cause and the remedy."""
 
 
-def save(path: Path, content: dict[str, Any]) -> None:
-    """Write a checkpoint of tensors, numbers, strings, lists and dictionaries, atomically."""
-    write_atomically(path, lambda unfinished: torch.save(content, unfinished))
+def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
+    """Write a checkpoint atomically.
+
+    Args:
+        path: the file.
+        arguments: of the run, a dataclass.
+        content: tensors, numbers, strings, lists and dictionaries of them.
+    """
+    whole = {"arguments": dataclasses.asdict(arguments), **content}
+    write_atomically(path, lambda unfinished: torch.save(whole, unfinished))
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -27,27 +35,58 @@ def load(path: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if the file is missing, damaged or foreign.
     """
-    way_out = "start again without --resume, or put back a good copy of the file"
+    remedy = "start again without --resume, or restore an intact copy of the file"
     if not path.exists():
-        raise CheckpointError(f"there is no checkpoint at {path}: {way_out}")
+        raise CheckpointError(f"there is no checkpoint at {path}: {remedy}")
     try:
-        # torch.load reads damaged tensors without a word; the checksums in the archive tell.
+        # torch.load does not verify the checksums of the archive.
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
         if damaged is not None:
-            raise CheckpointError(f"the checkpoint {path} is damaged (in {damaged}): {way_out}")
+            raise CheckpointError(f"the checkpoint {path} is damaged (in {damaged}): {remedy}")
         content = torch.load(path, weights_only=True)
     except CheckpointError:
         raise
     except Exception as error:
-        raise CheckpointError(f"{path} is damaged or no checkpoint ({error}): {way_out}") from error
+        raise CheckpointError(f"{path} is damaged or no checkpoint ({error}): {remedy}") from error
     if not isinstance(content, dict):
-        raise CheckpointError(f"{path} holds no checkpoint of this project: {way_out}")
+        raise CheckpointError(f"{path} holds no checkpoint of this project: {remedy}")
     return content
 
 
-def keep_earlier(folder: Path) -> None:
-    """Move an earlier run of the same name out of the way."""
+@contextmanager
+def restoring(arguments: Any, content: dict[str, Any], may_change: Collection[str]) -> Iterator[None]:
+    """Compare the arguments of a run with those in its checkpoint; restore the rest inside the ``with`` block.
+
+    Args:
+        arguments: of the run, a dataclass.
+        content: of the checkpoint; its ``arguments`` are those of the run so far.
+        may_change: arguments that may differ.
+
+    Raises:
+        SystemExit: if other arguments differ.
+        CheckpointError: if the block fails because the checkpoint is of another version.
+    """
+    own, saved = _flat(dataclasses.asdict(arguments)), _flat(content.get("arguments", {}))
+    different = [name for name in own if name not in may_change and saved.get(name) != own[name]]
+    if different:
+        flags = ", ".join(f"{name}={saved.get(name)!r} (now {own[name]!r})" for name in different)
+        raise SystemExit(f"the run was started with {flags}: resume it with the same")
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"the checkpoint does not fit this version: {error}") from error
+
+
+def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments with those of embedded dataclasses beside the others."""
+    embedded = [value for value in arguments.values() if isinstance(value, dict)]
+    parts = (arguments, *embedded)
+    return {name: value for part in parts for name, value in part.items() if not isinstance(value, dict)}
+
+
+def keep_earlier_run(folder: Path) -> None:
+    """Rename the folder of an earlier run of the same name to the first free ``<name>-<number>``."""
     if not folder.exists():
         return
     spare = next(
@@ -57,10 +96,12 @@ def keep_earlier(folder: Path) -> None:
     print(f"the earlier run {folder} is kept as {spare}")
 
 
-def refuse_other_arguments(arguments: Any, saved: dict[str, Any], may_change: Collection[str]) -> None:
-    """A run goes on as it began; both are dataclasses of arguments, the saved ones as a dictionary."""
-    own = dataclasses.asdict(arguments)
-    different = [name for name in own if name not in may_change and saved.get(name) != own[name]]
-    if different:
-        flags = ", ".join(f"{name}={saved.get(name)!r} (now {own[name]!r})" for name in different)
-        raise SystemExit(f"the run was started with {flags}: resume it with the same")
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """End the program with one line for a checkpoint that cannot be used, and for an interrupt."""
+    try:
+        yield
+    except CheckpointError as error:
+        raise SystemExit(str(error)) from None
+    except KeyboardInterrupt:
+        raise SystemExit("\ninterrupted: --resume continues from the last checkpoint") from None

@@ -1,51 +1,63 @@
-"""Whom a learner meets: fixed agents and its own earlier selves, drawn by how strong they are."""
+"""Opponent pool and league: fixed baselines and past checkpoints of the learner.
 
-from collections.abc import Iterable
+A pool samples opponents latest, uniformly, or prioritised by win rate: prioritised fictitious self-play (PFSP),
+Vinyals et al. 2019, "Grandmaster level in StarCraft II using multi-agent reinforcement learning". The league on Ray
+RLlib has a fixed number of places; a snapshot of the learner that beats every member replaces the weakest.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-Sampling = Literal["latest", "uniform", "prioritised"]
-"""Which member of a pool is met: the one that joined last, any, or rather those that win."""
+from quincunx_env.arena import compare
+from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
 
-Player = TypeVar("Player")
+# --- Pool ------------------------------------------------------------------------------------------------------------
+
+Sampling = Literal["latest", "uniform", "prioritised"]
+"""Distribution over the members of a pool; ``prioritised`` is PFSP."""
+
+Opponent = TypeVar("Opponent")
 
 
 @dataclass
-class Member(Generic[Player]):
-    """Somebody in a pool."""
+class Member(Generic[Opponent]):
+    """A member of a pool and the learner's results against it."""
 
     name: str
-    player: Player
-    """Whatever the training asks for plays."""
+    opponent: Opponent
+    """A policy, or whatever the trainer makes one from."""
     won: float = 0.0
-    """Games that the learner won against it, shared wins counting their share; weighed so that half would be even."""
+    """Sum over the games of the learner's share of the win, scaled so that 0.5 per game is even; see `Pool.count`."""
     games: int = 0
 
 
-class Pool(Generic[Player]):
-    """Members to be drawn for games, and what the learner won against each.
+class Pool(Generic[Opponent]):
+    """Opponents to sample from, and the learner's win rate against each.
 
     Args:
         sampling: see `Sampling`.
-        members: who is in it from the start.
+        members: the initial members.
     """
 
-    def __init__(self, sampling: Sampling, members: Iterable[Member[Player]] = ()) -> None:
+    def __init__(self, sampling: Sampling, members: Iterable[Member[Opponent]] = ()) -> None:
         self.sampling = sampling
         self.members = list(members)
 
-    def join(self, name: str, player: Player) -> None:
-        """Let somebody in."""
-        self.members.append(Member(name, player))
+    def add(self, name: str, opponent: Opponent) -> None:
+        """Add a member without results."""
+        self.members.append(Member(name, opponent))
 
-    def chances(self) -> npt.NDArray[np.float64]:
-        """How likely each member is drawn, float64 [members]; they add up to 1.
+    def probabilities(self) -> npt.NDArray[np.float64]:
+        """Return the probability with which each member is sampled, float64 [members].
 
-        ``prioritised`` is the square of what the learner has yet to win: a member that is always beaten teaches
-        nothing. Nobody is left out for good, and who is new counts as even.
+        ``prioritised`` is PFSP with the weight f(p) = (1 - p)^2 of Vinyals et al. 2019, p being the learner's win rate.
+        p is (won + 1) / (games + 2), so that a new member counts as even and every member keeps a positive probability.
         """
         weights = {
             "latest": [*([0.0] * (len(self.members) - 1)), 1.0],
@@ -58,14 +70,68 @@ class Pool(Generic[Player]):
         """Count a game against a member.
 
         Args:
-            number: which member.
+            number: index of the member.
             share: the learner's share of the win, from 0 to 1.
-            players: how many played, all but the learner for the member.
+            players: number of players; the member had all seats but one.
         """
         member, others = self.members[number], (1 - share) / (players - 1)
         member.won += share / (share + others)
         member.games += 1
 
-    def won(self) -> dict[str, float]:
-        """The share that the learner won against each member that it met, by name; half is even."""
+    def win_rates(self) -> dict[str, float]:
+        """Return the learner's win rate against each member with games, by name; 0.5 is even."""
         return {member.name: round(member.won / member.games, 3) for member in self.members if member.games}
+
+
+# --- League on Ray RLlib ---------------------------------------------------------------------------------------------
+
+LEARNER = "main"
+"""Id of the RLModule that learns."""
+
+
+def league_module(place: int) -> str:
+    """Return the id of the RLModule in a place of the league."""
+    return f"past_{place}"
+
+
+@dataclass(frozen=True)
+class Matchmaking:
+    """RLlib's ``policy_mapping_fn``: assigns modules to the seats of a game.
+
+    In a share of the games the learner has all seats; in the others it has one, and a member of the league has the
+    rest. The assignment is a function of the episode's id, and so consistent over its seats.
+    """
+
+    players: int
+    """Seats of a game."""
+    places: int
+    """Members of the league."""
+    self_share: float
+    """Share of the games in which the learner has all seats."""
+
+    def __call__(self, agent_id: str, episode: Any, **kwargs: Any) -> str:
+        """Return the module of an agent."""
+        rng = np.random.default_rng(zlib.crc32(str(episode.id_).encode()))
+        alone, seat, other = rng.random() < self.self_share, rng.integers(self.players), rng.integers(self.places)
+        return LEARNER if alone or agent_id == f"player_{seat}" else league_module(int(other))
+
+
+def normalized_win_rates(learner: Agent, members: Sequence[Agent], rules: BaseRules, deals: int) -> list[float]:
+    """Return the learner's win rate against each member, scaled so that 0.5 is even for any number of players.
+
+    Args:
+        learner: in one seat.
+        members: each in all other seats.
+        rules: of the game.
+        deals: validation deals; each is played from every seat.
+    """
+    rates = []
+    for member in members:
+        games = compare([learner, member], deals, rules=rules, domain="validation", names=["learner", "member"])
+        rates.append(0.5 * games.win_rate().value / float(games.even[0]))
+    return rates
+
+
+def replaced_place(rates: Sequence[float], threshold: float) -> int | None:
+    """Return the place of the weakest member if every win rate reaches the threshold, otherwise None."""
+    return int(np.argmax(rates)) if min(rates) >= threshold else None

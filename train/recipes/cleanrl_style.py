@@ -1,9 +1,9 @@
-"""Masked PPO in one loop of plain PyTorch, in the manner of CleanRL.
+"""Masked PPO in one loop of plain PyTorch, in the style of CleanRL.
 
     python -m train.recipes.cleanrl_style
 
-The games are Gymnasium's native vector environment in its default mode, ``NEXT_STEP``: in the step after the end of a
-round the environment ignores the action and deals. That step is no play and must not be learned from.
+The environment is Gymnasium's native vector environment in its default autoreset mode, ``NEXT_STEP``: in the step after
+the end of an episode it ignores the action and resets. Such a step is no transition and must not be learned from.
 """
 
 from dataclasses import dataclass
@@ -20,33 +20,20 @@ from tqdm import trange
 
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
+from train.common.options import PPOOptions
 from train.recipes.measure import measure
 
 
 @dataclass
-class Arguments:
+class Arguments(PPOOptions):
     """Every option of a run."""
 
     total_steps: int = 300_000
-    """steps of all games together"""
+    """environment steps of all games together"""
     seed: int = 0
-    """of the deals, the first weights and the exploration"""
+    """of the deals, the initial weights and the exploration"""
     num_envs: int = 512
     """games side by side"""
-    rollout: int = 24
-    """steps of each game between two updates"""
-    batch_size: int = 2048
-    """plays in a gradient step"""
-    epochs: int = 4
-    """passes over a rollout"""
-    learning_rate: float = 2e-3
-    """at the start; it falls linearly to 0"""
-    gae_lambda: float = 0.95
-    """of generalised advantage estimation; nothing is discounted"""
-    clip: float = 0.2
-    """of PPO's objective"""
-    entropy: float = 0.01
-    """weight of the entropy bonus"""
     deals: int = 1000
     """validation deals of the evaluation"""
     progress: bool = True
@@ -54,12 +41,12 @@ class Arguments:
 
 
 def masked(logits: Tensor, mask: Tensor) -> Categorical:
-    """The distribution over legal actions: the logits of all others are so low that their probability is 0."""
+    """Return the distribution over legal actions; illegal ones get logits so low that their probability is 0."""
     return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 
 def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
-    """Train and evaluate."""
+    """Train; returns the network and its evaluation on validation deals."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     steps, games = arguments.rollout, arguments.num_envs
@@ -84,30 +71,30 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         scores: list[float] = []
         for step in range(steps):
             observations[step] = torch.from_numpy(observation)
-            masks[step] = torch.from_numpy(info["action_mask"])  # all 1 where the round is over
-            played[step] = torch.from_numpy(~over)  # the others are dealt anew, whatever their action
+            masks[step] = torch.from_numpy(info["action_mask"])  # all 1 where the episode is over
+            played[step] = torch.from_numpy(~over)  # the others reset, whatever their action
             with torch.no_grad():
                 logits, value = network(observations[step])
             distribution = masked(logits, masks[step])
             values[step] = value[:, 0]
             actions[step] = distribution.sample()
             log_probs[step] = distribution.log_prob(actions[step])
-            observation, reward, over, _, info = envs.step(actions[step].numpy())  # rounds are never truncated
+            observation, reward, over, _, info = envs.step(actions[step].numpy())  # episodes are never truncated
             rewards[step] = torch.from_numpy(reward)
             ended[step] = torch.from_numpy(over)
             scores += info["value"][over].tolist() if over.any() else []
         if scores:
             bar.set_postfix(mean=f"{np.mean(scores):.1f}")
 
-        # What follows the end of a round is worth nothing, so nothing flows back from the step that was no play.
+        # GAE. The value after an episode is 0, so that nothing flows back from the step that only resets.
         advantages = torch.zeros(steps, games)
         advantage = torch.zeros(games)
         with torch.no_grad():
             following = network(torch.from_numpy(observation).float())[1][:, 0]
         for step in reversed(range(steps)):
             going_on = (~ended[step]).float()
-            error = rewards[step] + going_on * following - values[step]
-            advantages[step] = advantage = error + going_on * arguments.gae_lambda * advantage
+            error = rewards[step] + arguments.gamma * going_on * following - values[step]
+            advantages[step] = advantage = error + arguments.gamma * arguments.gae_lambda * going_on * advantage
             following = values[step]
         returns = advantages + values
 
@@ -119,9 +106,9 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
                 logits, value = network(seen[batch])
                 distribution = masked(logits, legal[batch])
                 ratio = (distribution.log_prob(taken[batch]) - before[batch]).exp()
-                clipped = ratio.clamp(1 - arguments.clip, 1 + arguments.clip)
+                clipped = ratio.clamp(1 - arguments.clip_range, 1 + arguments.clip_range)
                 policy_loss = -torch.minimum(ratio * gain[batch], clipped * gain[batch]).mean()
-                # The value is in points: bring its squared error to the size of the policy's loss.
+                # Values are in points: scale their squared error to the size of the policy loss.
                 value_loss = ((value[:, 0] - target[batch]) / RETURN_SCALE).square().mean()
                 loss = policy_loss + 0.5 * value_loss - arguments.entropy * distribution.entropy().mean()
                 optimizer.zero_grad()

@@ -1,14 +1,14 @@
-"""What the recipes share: measuring what was learned on ``validation`` deals."""
+"""Evaluation of what the recipes train, on ``validation`` deals."""
 
 from quincunx_env.arena import Evaluation, evaluate
 from quincunx_env.core.policy import Policy
+from quincunx_env.quincunx.rules import Rules
 
 
-def measure(policy: Policy, deals: int) -> Evaluation:
-    """Play the first ``deals`` validation deals of the solitaire, and print the mean."""
-    result = evaluate(policy, deals, domain="validation")
+def measure(policy: Policy, deals: int, rules: Rules | None = None) -> Evaluation:
+    """Evaluate a policy on the first ``deals`` validation deals of the solitaire, and print the result."""
+    result = evaluate(policy, deals, rules=rules, domain="validation")
     low, high = result.ci95
-    print(
-        f"mean {result.mean:.1f} ({low:.1f} to {high:.1f}) on {deals} validation deals, lost {result.lost.mean():.1%}"
-    )
+    lost = f"{result.lost.mean():.1%}"
+    print(f"mean {result.mean:.1f} ({low:.1f} to {high:.1f}) on {deals} validation deals, lost {lost}")
     return result

@@ -2,8 +2,8 @@
 
     python -m train.recipes.tianshou_ppo
 
-Tianshou knows observations that are dictionaries of ``obs`` and ``mask``. Its Q-learning policies leave out what the
-mask forbids by themselves; its actor policies, PPO's among them, do not look at it: the actor has to.
+Tianshou supports observations that are dictionaries of ``obs`` and ``mask``. Its Q-learning policies apply the mask;
+its actor policies, PPO's among them, ignore it, so that the actor must apply it.
 """
 
 from dataclasses import dataclass
@@ -27,27 +27,22 @@ from torch import Tensor, nn
 
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
+from train.common.options import PPOOptions
 from train.recipes.measure import measure
 
 
 @dataclass
-class Arguments:
+class Arguments(PPOOptions):
     """Every option of a run."""
 
     total_steps: int = 200_000
-    """plays of all games together"""
+    """environment steps of all games together"""
     seed: int = 0
-    """of the deals, the first weights and the exploration"""
+    """of the deals, the initial weights and the exploration"""
     num_envs: int = 128
     """games side by side"""
     rollout: int = 96
-    """plays of each game between two updates"""
-    batch_size: int = 2048
-    """plays in a gradient step"""
-    epochs: int = 4
-    """passes over a rollout"""
-    learning_rate: float = 2e-3
-    """at the start; it falls linearly to 0"""
+    """steps of each game between two updates"""
     deals: int = 1000
     """validation deals of the evaluation"""
     progress: bool = True
@@ -69,43 +64,43 @@ class MaskInObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
         return {"obs": observation, "mask": info.pop("action_mask").view(np.bool_)}, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """See `gymnasium.Env`. The infos stay empty: the buffer would keep all of them."""
+        """See `gymnasium.Env`. Infos are empty, because the buffer stores all of them."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return {"obs": observation, "mask": info.pop("action_mask").view(np.bool_)}, reward, terminated, truncated, {}
 
 
 def make_env() -> MaskInObservation:
-    """One game."""
+    """Make an environment for one game."""
     return MaskInObservation(gymnasium.make("Quincunx/Solitaire-v0", observation="flat", preview=True))
 
 
 class Actor(ActionReprNet[Any]):
-    """The logits of `PolicyNetwork`, very low where the mask forbids."""
+    """Actor: the logits of `PolicyNetwork`, very low for illegal actions."""
 
     def __init__(self, network: PolicyNetwork) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, obs: Any, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
-        """A batch of ``obs`` and ``mask`` -> logits [B, actions]."""
+        """Map a batch of ``obs`` and ``mask`` to logits [B, actions]."""
         logits = self.network.forward_actor(torch.as_tensor(obs.obs, dtype=torch.float32))
         return logits.masked_fill(~torch.as_tensor(obs.mask), -1e8), state
 
 
 class Critic(nn.Module):
-    """Its value."""
+    """Critic: the values of `PolicyNetwork`."""
 
     def __init__(self, network: PolicyNetwork) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, obs: Batch) -> Tensor:
-        """A batch of ``obs`` and ``mask`` -> [B, 1]."""
+        """Map a batch of ``obs`` and ``mask`` to values [B, 1]."""
         return self.network.forward_critic(torch.as_tensor(obs.obs, dtype=torch.float32))
 
 
 def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
-    """Train and evaluate."""
+    """Train; returns the network and its evaluation on validation deals."""
     torch.manual_seed(arguments.seed)
     np.random.seed(arguments.seed)  # noqa: NPY002  Tianshou shuffles with it
     torch.set_num_threads(1)
@@ -122,11 +117,11 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         policy=policy,
         critic=Critic(network),
         optim=AdamOptimizerFactory(lr=arguments.learning_rate).with_lr_scheduler_factory(schedule),
-        gamma=1.0,
-        gae_lambda=0.95,
-        eps_clip=0.2,
-        ent_coef=0.01,
-        # The value is in points: bring its squared error to the size of the policy's loss.
+        gamma=arguments.gamma,
+        gae_lambda=arguments.gae_lambda,
+        eps_clip=arguments.clip_range,
+        ent_coef=arguments.entropy,
+        # Values are in points: scale their squared error to the size of the policy loss.
         vf_coef=0.5 / RETURN_SCALE**2,
         max_grad_norm=0.5,
         max_batchsize=arguments.batch_size,

@@ -2,9 +2,9 @@
 
     python -m train.recipes.torchrl_ppo
 
-TorchRL wants to reset the games itself: ``GymWrapper`` takes the vector environment in mode ``DISABLED``. A reader
-brings the mask out of ``info`` into the tensordict, `ActionMask` keeps the action spec in step with it, and
-`MaskedCategorical` is the distribution, when collecting as well as in the loss.
+TorchRL resets environments itself: ``GymWrapper`` takes the vector environment in autoreset mode ``DISABLED``. An info
+reader copies the mask into the tensordict, `ActionMask` updates the action spec with it, and `MaskedCategorical` is the
+distribution, in collection as well as in the loss.
 """
 
 from dataclasses import dataclass
@@ -30,27 +30,20 @@ from tqdm import tqdm
 
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
+from train.common.options import PPOOptions
 from train.recipes.measure import measure
 
 
 @dataclass
-class Arguments:
+class Arguments(PPOOptions):
     """Every option of a run."""
 
     total_steps: int = 300_000
-    """plays of all games together"""
+    """environment steps of all games together"""
     seed: int = 0
-    """of the deals, the first weights and the exploration"""
+    """of the deals, the initial weights and the exploration"""
     num_envs: int = 512
     """games side by side"""
-    rollout: int = 24
-    """plays of each game between two updates"""
-    batch_size: int = 2048
-    """plays in a gradient step"""
-    epochs: int = 4
-    """passes over a rollout"""
-    learning_rate: float = 2e-3
-    """at the start; it falls linearly to 0"""
     deals: int = 1000
     """validation deals of the evaluation"""
     progress: bool = True
@@ -58,23 +51,23 @@ class Arguments:
 
 
 class ReadMask(BaseInfoDictReader):  # type: ignore[misc]  # TorchRL comes without types
-    """Copies the mask from ``info``, as bool, which is what `MaskedCategorical` takes for a mask."""
+    """Copies the mask from ``info`` into the tensordict, as bool, as `MaskedCategorical` requires."""
 
     def __init__(self, num_envs: int, num_actions: int) -> None:
         self.spec = Composite(action_mask=Binary(shape=(num_envs, num_actions), dtype=torch.bool), shape=(num_envs,))
 
     @property
     def info_spec(self) -> Composite:
-        """What is read."""
+        """Spec of what is copied."""
         return self.spec
 
     def __call__(self, info_dict: dict[str, Any], tensordict: TensorDictBase) -> TensorDictBase:
-        """Read it."""
+        """Copy the mask."""
         return tensordict.set("action_mask", torch.from_numpy(info_dict["action_mask"]).bool())
 
 
 def make_env(num_envs: int) -> EnvBase:
-    """Games whose tensordicts hold ``observation`` and ``action_mask``."""
+    """Make an environment whose tensordicts hold ``observation`` and ``action_mask``."""
     envs = gymnasium.make_vec(
         "Quincunx/Solitaire-v0",
         num_envs=num_envs,
@@ -88,27 +81,27 @@ def make_env(num_envs: int) -> EnvBase:
 
 
 class Actor(nn.Module):
-    """The logits of `PolicyNetwork`."""
+    """Actor: the logits of `PolicyNetwork`."""
 
     def __init__(self, network: PolicyNetwork) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, observation: Tensor) -> Tensor:
-        """[..., size] -> [..., actions]."""
+        """Map observations [..., size] to logits [..., actions]."""
         return self.network.forward_actor(observation.flatten(0, -2).float()).view(*observation.shape[:-1], -1)
 
 
 class Critic(Actor):
-    """Its value."""
+    """Critic: the values of `PolicyNetwork`."""
 
     def forward(self, observation: Tensor) -> Tensor:
-        """[..., size] -> [..., 1]."""
+        """Map observations [..., size] to values [..., 1]."""
         return self.network.forward_critic(observation.flatten(0, -2).float()).view(*observation.shape[:-1], 1)
 
 
 def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
-    """Train and evaluate."""
+    """Train; returns the network and its evaluation on validation deals."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     env = make_env(arguments.num_envs)
@@ -124,13 +117,13 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         return_log_prob=True,
     )
     critic = ValueOperator(Critic(network), in_keys=["observation"])
-    advantage = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
+    advantage = GAE(gamma=arguments.gamma, lmbda=arguments.gae_lambda, value_network=critic)
     loss = ClipPPOLoss(
         actor,
         critic,
-        clip_epsilon=0.2,
-        entropy_coeff=0.01,
-        # The value is in points: bring its squared error to the size of the policy's loss.
+        clip_epsilon=arguments.clip_range,
+        entropy_coeff=arguments.entropy,
+        # Values are in points: scale their squared error to the size of the policy loss.
         critic_coeff=0.5 / RETURN_SCALE**2,
         loss_critic_type="l2",
         normalize_advantage=True,
@@ -143,7 +136,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         actor,
         frames_per_batch=per_update,
         total_frames=updates * per_update,
-        auto_register_policy_transforms=False,  # the policy has no memory that would have to know of resets
+        auto_register_policy_transforms=False,  # the policy is not recurrent
     )
     buffer = ReplayBuffer(
         storage=LazyTensorStorage(per_update), sampler=SamplerWithoutReplacement(), batch_size=arguments.batch_size

@@ -1,0 +1,66 @@
+"""Evaluation of trained agents on ``validation`` and ``benchmark`` deals."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from quincunx_env.arena import Evaluation, compare, evaluate
+from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import RATING_STEPS
+
+HIGHEST_CLASS = RATING_STEPS[-1]
+"""The least score of the highest class of a solitaire round (RULES.md 1.5): 150."""
+
+
+def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, domain: Domain) -> dict[str, float]:
+    """Return how strong an agent is, with 95 % intervals, by name.
+
+    Solitaire: ``mean``, ``mean_low``, ``mean_high``, the shares ``lost`` and ``at_least_150``. Several players:
+    ``win_rate``, ``win_rate_low``, ``win_rate_high``, ``even`` (the win rate of equals), ``margin``, ``margin_low``,
+    ``margin_high``.
+
+    Args:
+        agent: in one seat, or alone.
+        opponent: several players: in all other seats; a policy or its name.
+        rules: of the game.
+        deals: how many; with several players each is played from every seat.
+        domain: which numbered deals.
+    """
+    if isinstance(rules, Rules) and rules.num_players == 1:
+        result = evaluate(agent, deals, rules=rules, domain=domain)
+        low, high = result.ci95
+        return {
+            "mean": result.mean,
+            "mean_low": low,
+            "mean_high": high,
+            "lost": float(result.lost.mean()),
+            "at_least_150": float((result.scores >= HIGHEST_CLASS).mean()),
+        }
+    games = compare([agent, opponent], deals, rules=rules, domain=domain, names=["trained", "opponent"])
+    win_rate, margin = games.win_rate(), games.margin()
+    return {
+        "win_rate": win_rate.value,
+        "win_rate_low": win_rate.low,
+        "win_rate_high": win_rate.high,
+        "even": float(games.even[0]),
+        "margin": margin.value,
+        "margin_low": margin.low,
+        "margin_high": margin.high,
+    }
+
+
+def with_baselines(agent: Agent, rules: Rules, deals: int, lost_value: float = 0.0) -> dict[str, Evaluation]:
+    """Evaluate an agent for the solitaire, and the baselines ``uniform`` and ``greedy``, on ``benchmark`` deals."""
+    agents: dict[str, Agent | str] = {"uniform": "uniform", "greedy": "greedy", "trained": agent}
+    return {name: evaluate(each, deals, rules=rules, lost_value=lost_value) for name, each in agents.items()}
+
+
+def write_json(path: Path, results: dict[str, Any]) -> None:
+    """Write final figures as JSON, atomically."""
+    text = json.dumps(results, indent=2) + os.linesep
+    write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

@@ -1,0 +1,45 @@
+"""Learning curves."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+
+from quincunx_env.core.atomic_write import write_atomically
+
+matplotlib.use("Agg")  # figures go to files; no display is needed
+import matplotlib.pyplot as plt
+
+
+class Curve(NamedTuple):
+    """A learning curve with its 95 % interval; all sequences have the same length."""
+
+    steps: Sequence[float]
+    estimate: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
+def draw_learning_curves(
+    path: Path, curves: Mapping[str, Curve], *, ylabel: str, title: str, references: Mapping[str, float] | None = None
+) -> None:
+    """Write a figure of learning curves over environment steps, atomically.
+
+    Args:
+        path: the file, ``.png``.
+        curves: by label.
+        ylabel: what is measured.
+        title: of the figure.
+        references: constants to compare with, drawn as horizontal lines, by label.
+    """
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    for label, curve in curves.items():
+        (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3, label=label)
+        axes.fill_between(curve.steps, curve.low, curve.high, color=line.get_color(), alpha=0.15)
+    for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
+        axes.axhline(value, color="tab:gray", linestyle=style, label=label)
+    axes.set(xlabel="environment steps", ylabel=ylabel, title=title)
+    axes.legend()
+    write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
+    plt.close(figure)

@@ -1,0 +1,305 @@
+"""Self-play of whole rounds by a value network, and TD(lambda) targets for the afterstates that were reached.
+
+Actions are sampled from a softmax over the values of the afterstates. Targets are lambda-returns in their forward view
+(Sutton & Barto, Reinforcement Learning, 2nd edition, chapter 12), for every seat at every play.
+
+Axes: n games that are not over, m candidate plays of all of them, P players, B afterstates.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
+from quincunx_agents.networks.value import VALUE_SCALE, evaluate_afterstates, feature_module_of, margin_weights
+
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.rewards import end_rewards
+from quincunx_env.registry import make_observer, spec_of
+from train.common.opponents import Member, Pool
+
+Reward = Literal["margin", "outcome"]
+"""As in `quincunx_env.envs.rewards.REWARDS`; the solitaire's ``margin`` is its points."""
+
+Weights = dict[str, Floats]
+"""Weights of a value network by name, as `quincunx_agents.networks.value` takes them."""
+
+Opponents = Pool[Agent | Weights]
+"""Fixed agents, and the weights of past snapshots."""
+
+Phase = Literal["environment", "acting", "learning"]
+"""What processor time is spent on: engine and observations, choosing actions, gradient steps."""
+
+
+class PhaseTimer:
+    """Processor time by `Phase`, in seconds."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[Phase, float] = {"environment": 0.0, "acting": 0.0, "learning": 0.0}
+        self._now = time.process_time()
+
+    def skip(self) -> None:
+        """Discard the time since the last call."""
+        self._now = time.process_time()
+
+    def add(self, phase: Phase) -> None:
+        """Attribute the time since the last call to a phase."""
+        now = time.process_time()
+        self.seconds[phase] += now - self._now
+        self._now = now
+
+
+@dataclass
+class RolloutOptions:
+    """How games are played, and which targets are computed from them."""
+
+    reward: Reward = "margin"
+    """see `Reward`"""
+    candidates: int = 12
+    """actions of a state that are evaluated, the heuristic's best; 0: all"""
+    temperature: float = 1.0
+    """of the softmax over action values while exploring, in points"""
+    pool_share: float = 0.25
+    """share of the games in which a member of the pool has all seats but one"""
+    td_lambda: float = 0.9
+    """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
+
+
+# --- Playing ---------------------------------------------------------------------------------------------------------
+
+
+class ValueTargets(NamedTuple):
+    """Afterstates and the values to be learned, B in all."""
+
+    features: npt.NDArray[np.float16]
+    """[B, size], see `quincunx_agents.afterstates.FeatureLayout`; half precision, because the replay holds many."""
+    targets: Floats
+    """[B, SEATS]: points to come for each seat from the mover on; 0 beyond the seats of the game."""
+    seats: Ints
+    """[B]: number of players."""
+
+
+class Transition(NamedTuple):
+    """One play in each of n games."""
+
+    games: Ints
+    """[n]: index of each game."""
+    seats: Ints
+    """[n, P]: the seats in order of play, the mover's first."""
+    immediate_reward: Floats
+    """[n, P], by seat: what the preview had announced for the play."""
+    further_reward: Floats
+    """[n, P], by seat: what else the step brought, such as penalties and the result at the end."""
+    value: Floats
+    """[n, P], by seat: predicted points to come after the play."""
+    evaluated: Bools
+    """[n]: True where the value was predicted by the network, False where it follows from the rules."""
+    features: npt.NDArray[np.float16]
+    """[n, size]: the afterstate."""
+
+
+class Prediction(NamedTuple):
+    """Values of m candidate plays, and the policy that follows from them."""
+
+    to_come: Floats
+    """[m, SEATS]: points after the play, for each seat from the mover on."""
+    logits: Floats
+    """[m]: of the softmax policy."""
+
+
+def play_games(
+    options: RolloutOptions,
+    rules: BaseRules,
+    games: int,
+    weights: Weights,
+    pool: Opponents,
+    seed: int,
+    rng: np.random.Generator,
+    timer: PhaseTimer,
+) -> ValueTargets:
+    """Play one round of each game and return the TD(lambda) targets of all seats' plays.
+
+    Args:
+        options: see `RolloutOptions`.
+        rules: of all games.
+        games: how many, on the deals seeded ``seed`` on.
+        weights: of the learner's network, which also evaluates the plays of opponents.
+        pool: opponents; their results are updated.
+        seed: of the first deal.
+        rng: explores, and is passed to fixed agents.
+        timer: measures the phases.
+    """
+    module, observer = feature_module_of(rules), make_observer(rules, preview=True)
+    batch: Any = spec_of(rules).Batch(rules, games)
+    batch.reset(seed=seed)
+    players, by_margin = rules.num_players, options.reward == "margin"
+    # With `outcome` the network's outputs are the mover's reward itself, not points of every seat.
+    seat_weights = margin_weights(players) if by_margin else margin_weights(1)
+    members = sample_opponents(pool, games, players, options.pool_share, rng)
+    history: list[Transition] = []
+    while not batch.over.all():
+        live = np.flatnonzero(~batch.over)
+        now = batch.fork(live)
+        observation, mask, mover = observer.observe_batch(now), now.mask(), now.mover
+        timer.add("environment")
+        member = members[live, mover]
+        fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)
+        has_fixed = np.flatnonzero(fixed >= 0)
+        shortlist = module.shortlist(rules, observation, mask, options.candidates)
+        shortlist[has_fixed, fixed[has_fixed]] = True
+        afterstates = module.afterstates_of(rules, observation, shortlist, use_known_values=by_margin)
+        if not by_margin:
+            afterstates = afterstates._replace(points=np.zeros_like(afterstates.points))
+        table = CandidateTable(afterstates.rows)
+        own = predict(weights, afterstates, seat_weights, options.temperature)
+        logits = table.fill(own.logits)
+        for opponent, rows in sampled_opponents(pool, member):
+            if isinstance(opponent.opponent, dict):
+                other = predict(opponent.opponent, afterstates, seat_weights, options.temperature)
+                logits[rows] = table.fill(other.logits)[rows]
+        logits[has_fixed] = np.where(table.fill(afterstates.actions, -2) == fixed[:, None], 0, -np.inf)[has_fixed]
+        # Adding Gumbel noise and taking the maximum samples from the softmax.
+        chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        timer.add("acting")
+        gains = batch.step(afterstates.actions[chosen], live).astype(np.float32)
+        rewards = gains if by_margin else VALUE_SCALE * outcome_rewards(batch, live)
+        if players == 1:
+            rewards[batch.lost[live]] -= batch.totals[live[batch.lost[live]]]
+        timer.add("environment")
+
+        seats = (mover[:, None] + np.arange(players)) % players
+        each = np.arange(len(live))
+        immediate_reward, predicted = np.zeros((2, len(live), players), np.float32)
+        immediate_reward[each, mover] = afterstates.points[chosen]
+        predicted[each[:, None], seats] = own.to_come[chosen, :players]
+        evaluated = np.isnan(afterstates.known_values[chosen, 0])
+        features = afterstates.features(module.LAYOUT)[chosen]
+        further_reward = rewards - immediate_reward
+        history.append(Transition(live, seats, immediate_reward, further_reward, predicted, evaluated, features))
+        timer.add("acting")
+    update_ratings(pool, members, batch)
+    return td_lambda_targets(history, games, players, options.td_lambda)
+
+
+class CandidateTable:
+    """Arranges values of the candidate plays of n states, [m], as a table [n, M].
+
+    Args:
+        rows: int64 [m], ascending: state of each play; every state has at least one.
+    """
+
+    def __init__(self, rows: Ints) -> None:
+        self.rows = rows
+        self.first: Ints = np.flatnonzero(np.diff(rows, prepend=-1))
+        """[n]: index of the first play of each state."""
+        self.columns = np.arange(len(rows)) - self.first[rows]
+
+    def fill(self, values: npt.NDArray[Any], missing: float = -np.inf) -> npt.NDArray[Any]:
+        """Return values [m] as a table [n, M], padded with ``missing``."""
+        table = np.full((len(self.first), self.columns.max() + 1), missing, values.dtype)
+        table[self.rows, self.columns] = values
+        return table
+
+
+def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, temperature: float) -> Prediction:
+    """Evaluate afterstates with a value network.
+
+    Args:
+        weights: of the network.
+        afterstates: of the candidate plays, m in all.
+        seat_weights: float32 [SEATS], what a point of each seat counts for the mover.
+        temperature: of the softmax, in points.
+    """
+    to_come, preferences = evaluate_afterstates(weights, afterstates)
+    expected = afterstates.points + to_come @ seat_weights
+    return Prediction(to_come, (expected + preferences) / np.float32(temperature))
+
+
+# --- Opponents -------------------------------------------------------------------------------------------------------
+
+
+def sample_opponents(pool: Opponents, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
+    """Assign the seats of all games, int64 [games, players]: -1 is the learner, otherwise an index into the pool.
+
+    Args:
+        pool: the opponents.
+        games: how many.
+        players: seats of a game.
+        share: of the games in which a member of the pool has all seats but one.
+        rng: samples games, members and seats.
+    """
+    members = np.full((games, players), -1)
+    if not pool.members or players == 1:
+        return members
+    mixed = np.flatnonzero(rng.random(games) < share)
+    members[mixed] = rng.choice(len(pool.members), len(mixed), p=pool.probabilities())[:, None]
+    members[mixed, rng.integers(players, size=len(mixed))] = -1
+    return members
+
+
+def sampled_opponents(pool: Opponents, member: Ints) -> Iterator[tuple[Member[Agent | Weights], Ints]]:
+    """Yield each member of the pool that is to move, and its rows; ``member`` is [n], as in `sample_opponents`."""
+    for number in np.unique(member[member >= 0]):
+        yield pool.members[number], np.flatnonzero(member == number)
+
+
+def fixed_agents_actions(
+    pool: Opponents, rules: BaseRules, member: Ints, observation: Pieces, mask: Bools, rng: np.random.Generator
+) -> Ints:
+    """Return the actions of the fixed agents that are to move, int64 [n]; -1 in all other rows."""
+    actions = np.full(len(member), -1)
+    for opponent, rows in sampled_opponents(pool, member):
+        if not isinstance(opponent.opponent, dict):
+            theirs = {name: piece[rows] for name, piece in observation.items()}
+            actions[rows] = policy_for(opponent.opponent, rules)(theirs, mask[rows], rng)
+    return actions
+
+
+def update_ratings(pool: Opponents, members: Ints, batch: Any) -> None:
+    """Count the finished games against members of the pool; ``members`` as `sample_opponents` returned it."""
+    best = batch.totals == batch.totals.max(axis=1, keepdims=True)
+    wins = best / best.sum(axis=1, keepdims=True)
+    for game in np.flatnonzero((members >= 0).any(axis=1)):
+        pool.count(int(members[game].max()), float(wins[game, members[game] < 0].sum()), members.shape[1])
+
+
+# --- Targets ---------------------------------------------------------------------------------------------------------
+
+
+def outcome_rewards(batch: Any, live: Ints) -> Floats:
+    """Return the ``outcome`` rewards of the games that have just ended, float32 [n, P]; 0 for all others."""
+    rewards = np.zeros((len(live), batch.rules.num_players), np.float32)
+    over = batch.over[live]
+    rewards[over] = end_rewards(batch.totals[live[over]])
+    return rewards
+
+
+def td_lambda_targets(history: Sequence[Transition], games: int, players: int, td_lambda: float) -> ValueTargets:
+    """Compute the lambda-returns of all seats after every play, from the last play to the first.
+
+    The return after play t is G_t = r'_t + r_(t+1) + lambda G_(t+1) + (1 - lambda) V_(t+1), with r' the further and r
+    the immediate reward, undiscounted. Only afterstates that the network evaluated become targets.
+    """
+    found = []
+    following = np.zeros((games, players), np.float32)  # from the next play on, by seat
+    for transition in reversed(history):
+        live = transition.games
+        returns = transition.further_reward + following[live]
+        following[live] = transition.immediate_reward + td_lambda * returns + (1 - td_lambda) * transition.value
+        targets = np.zeros((len(live), SEATS), np.float32)
+        targets[:, :players] = returns[np.arange(len(live))[:, None], transition.seats]
+        evaluated = transition.evaluated
+        found.append(
+            ValueTargets(transition.features[evaluated], targets[evaluated], np.full(evaluated.sum(), players))
+        )
+    return concatenate(found)
+
+
+def concatenate(parts: Sequence[ValueTargets]) -> ValueTargets:
+    """Join targets along their first axis."""
+    return ValueTargets(*map(np.concatenate, zip(*parts, strict=True)))
