@@ -13,6 +13,7 @@ from quincunx_agents.uniform import uniform
 
 from quincunx_env import Rules, spiral
 from quincunx_env.arena import compare, evaluate
+from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.play import session
 from quincunx_env.play.session import HUMAN, Session, adviser_name, default_agent, seat_players
@@ -24,7 +25,6 @@ Install = Callable[..., None]
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Puts a distribution with policies on the path, as an installer would; imported modules are dropped afterwards."""
-
     made: list[str] = []
 
     def install(name: str, policies: dict[str, str], **modules: str) -> None:
@@ -103,10 +103,10 @@ def test_unknown_policies_are_refused() -> None:
 
 
 def test_display_names() -> None:
-    policies = ["greedy", "mine=quincunx_agents.greedy:greedy", uniform]
+    policies: list[Agent | str] = ["greedy", "mine=quincunx_agents.greedy:greedy", uniform]
     assert resolve(greedy) is greedy
     assert (display_name("greedy"), display_name(uniform)) == ("greedy", "uniform")
-    mine = {"greedy": "greedy", "mine": "quincunx_agents.greedy:greedy", "uniform": uniform}
+    mine: dict[str, Agent | str] = {"greedy": "greedy", "mine": "quincunx_agents.greedy:greedy", "uniform": uniform}
     assert by_display_name(policies) == by_display_name(mine) == mine
     with pytest.raises(ValueError, match="two policies are called 'greedy'"):
         by_display_name(["greedy", greedy])
