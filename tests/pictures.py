@@ -1,6 +1,6 @@
-"""Reference pictures of every variant: small PNGs of a position of each, which `tests/render/test_render.py` compares.
+"""Reference pictures: a small PNG of a position of every variant, compared by `tests/render/test_render.py`.
 
-``python -m tests.pictures`` paints them anew, after a change of how games look.
+``python -m tests.pictures`` paints them again, after an intended change of appearance.
 """
 
 import random
@@ -17,17 +17,17 @@ from tests.variants import EVERY_GAME, new_game, random_action
 
 FOLDER = Path(__file__).parent / "golden" / "pictures"
 SHRINK = 3
-"""How many pixels of a picture, each way, make one of its reference."""
+"""Pixels of a picture, in each direction, per pixel of its reference."""
 PAINTED_WITH = "2.5.8"
 """The version of pygame-ce that painted the references."""
 SAME_BUILD, OTHER_BUILD = 18, 50
 TOLERANCE = SAME_BUILD if pygame.version.ver == PAINTED_WITH else OTHER_BUILD
 """Of 255. Another card makes more than 60, another digit at least 20 (a 6 that turns into an 8). Other builds of pygame
-space letters a little otherwise: with them only cards are told apart for sure."""
+space letters slightly differently, so that only differences between cards are detected reliably."""
 
 
 def position(name: str) -> Any:
-    """A position of a variant: earlier or later in the game, the best play in sight made most of the time."""
+    """A position of a variant, at various stages of the game, after mostly good plays."""
     rules = EVERY_GAME[name]
     number = list(EVERY_GAME).index(name)
     rng = random.Random(number)
@@ -87,11 +87,11 @@ PICTURES: dict[str, Callable[[], render.Frame]] = {
     "values": _values,
     "nearly everything": _nearly_everything,
 }
-"""Every picture that has a reference: a position of each variant, then what else there is to see."""
+"""Every picture that has a reference: a position of each variant, then further features."""
 
 
 def reference(name: str) -> Path:
-    """Where the reference of a picture lies."""
+    """Path of the reference of a picture."""
     return FOLDER / f"{name.replace(' ', '-')}.png"
 
 

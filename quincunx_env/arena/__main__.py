@@ -42,7 +42,7 @@ PROGRAM = "python -m quincunx_env.arena"
 
 @dataclass(kw_only=True)
 class _Options:
-    """What evaluations, comparisons and tournaments have in common."""
+    """Options of evaluations, comparisons and tournaments."""
 
     policies: tyro.conf.Positional[tuple[str, ...]]
     """policies to evaluate"""

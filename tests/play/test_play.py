@@ -1,4 +1,4 @@
-"""The terminal interface, driven by keys and mouse: most tests through Textual's pilot, one through a real terminal."""
+"""The terminal interface by keys and mouse: most tests use Textual's pilot, one a real terminal."""
 
 import asyncio
 import fcntl
@@ -69,7 +69,7 @@ def shown(pilot: Pilot[None]) -> str:
 
 
 async def settled(pilot: Pilot[None]) -> None:
-    """Until no agent thinks any more."""
+    """Wait until no agent runs."""
     await pilot.pause()
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
@@ -125,7 +125,7 @@ def test_cards_by_letter_and_tab_cells_by_arrows(tmp_path: Path) -> None:
         turn = session.turns[1]
         assert turn.action == card * 25 + 10
         await settled(pilot)
-        assert turn.text in shown(pilot), "the plays are listed with what they were worth"
+        assert turn.text in shown(pilot), "the log lists the plays with their scores"
         assert str(turn.score) in shown(pilot)
 
     drive(table(session, tmp_path), script)
@@ -192,12 +192,11 @@ def test_hints_and_points(tmp_path: Path) -> None:
     drive(table(session, tmp_path), script)
 
 
-def test_a_thinking_agent_blocks_nothing(tmp_path: Path) -> None:
-    """While it thinks, help opens and undo works; what it says then is thrown away."""
-    go, asked = threading.Event(), list[int]()
+def test_a_slow_agent_does_not_block_the_screen(tmp_path: Path) -> None:
+    """While it runs, help opens and undo works; its action is discarded afterwards."""
+    go = threading.Event()
 
     def slow(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        asked.append(int(observation["counts"][0, 0]))
         assert go.wait(10)
         return drawn(observation, mask, rng)
 
@@ -213,7 +212,7 @@ def test_a_thinking_agent_blocks_nothing(tmp_path: Path) -> None:
         assert session.turns == []
         go.set()
         await settled(pilot)
-        assert session.turns == [], "it was asked about another position"
+        assert session.turns == [], "it was called for another position"
         await pilot.press("enter")
         await settled(pilot)
         assert len(session.turns) == 2
@@ -221,7 +220,7 @@ def test_a_thinking_agent_blocks_nothing(tmp_path: Path) -> None:
     drive(table(session, tmp_path), script)
 
 
-def test_a_failing_agent_does_not_take_the_game_along(tmp_path: Path) -> None:
+def test_a_failing_agent_does_not_end_the_game(tmp_path: Path) -> None:
     def broken(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
         raise RuntimeError("no idea")
 
@@ -244,7 +243,7 @@ def test_announcements(tmp_path: Path) -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(pilot.app.screen, AnnounceScreen)
-        assert session.turns[0].score is None, "what is to be announced is not told"
+        assert session.turns[0].score is None, "the points to announce are hidden"
         await pilot.press("x", "enter", "5", "0", "0", "enter")
         await pilot.pause()
         assert isinstance(pilot.app.screen, AnnounceScreen), "no number, then one that is out of range"
@@ -291,7 +290,7 @@ def test_where_nothing_can_be_saved_play_goes_on(tmp_path: Path) -> None:
     drive(table(session, tmp_path / "file" / "folder"), script)
 
 
-def test_small_terminals_are_told_the_size(tmp_path: Path) -> None:
+def test_small_terminals_show_the_size_needed(tmp_path: Path) -> None:
     session = Session(TWO, [None, drawn], Seeded(0))
 
     async def script(pilot: Pilot[None]) -> None:
@@ -308,7 +307,7 @@ def test_small_terminals_are_told_the_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rules", [Rules(4), Rules(3, start="open"), spiral.Rules(deals=4)], ids=str)
-def test_everything_fits_the_size_that_is_asked_for(rules: Any, tmp_path: Path) -> None:
+def test_everything_fits_the_size_needed(rules: Any, tmp_path: Path) -> None:
     """In the middle of a game, with every card of the hand in sight."""
     session = Session(rules, [drawn] * rules.num_players, Seeded(1))
     for _ in range(12):
@@ -339,9 +338,9 @@ def test_the_start_screen(tmp_path: Path) -> None:
         assert "'Spiral: scored at the end' is no variant of" in str(pilot.app.screen.query_one("#error").render())
         await pilot.press("enter")
         await pilot.press("shift+tab", "enter", "down", "down", "enter")
-        await pilot.press("tab", "tab", *"nobody", "f5")
-        assert "unknown policy 'nobody'" in str(pilot.app.screen.query_one("#error").render())
-        await pilot.press(*["backspace"] * 6, *"human", "f5")
+        await pilot.press("tab", "tab", *"no-such", "f5")
+        assert "unknown policy 'no-such'" in str(pilot.app.screen.query_one("#error").render())
+        await pilot.press(*["backspace"] * 7, *"human", "f5")
         await pilot.pause()
         assert isinstance(pilot.app.screen, PlayScreen)
         assert pilot.app.screen.session.rules == Rules(2, simpleton=True)
@@ -375,7 +374,7 @@ def test_replay(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
-    """On the full grid, with what it brought; nobody has won before the last round."""
+    """On the full grid, with its score; no seat has won before the last round."""
     session = Session(rules, [uniform] * rules.num_players, Seeded(3))
     while not session.game.over:
         session.play(session.choose())
@@ -407,7 +406,7 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
     [
         (["--replay", "nothing.txt"], "No such file or directory: 'nothing.txt'"),
         (["--resume", "README.md"], "README.md: a record begins with 'quincunx_env record 1'"),
-        (["--num-players", "2", "--opponents", "nobody"], "unknown policy 'nobody'"),
+        (["--num-players", "2", "--opponents", "no-such"], "unknown policy 'no-such'"),
         (["--num-players", "3", "--opponents", "a", "b", "c"], "name one opponent for all other seats or 2, got 3"),
         (["--seat", "1"], "these rules have the seats 0 to 0, got 1"),
         (["--seed", "0"], "playing needs a terminal"),
@@ -454,20 +453,20 @@ class Console:
         self.output = ""
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size; the program is told by whoever starts it or by a signal."""
+        """Give the terminal another size; the program learns of it at its start or by a signal."""
         fcntl.ioctl(self.leader, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def press(self, keys: str) -> None:
-        """Send what these keys send."""
+        """Send the characters of these keys."""
         os.write(self.leader, keys.encode())
 
     def until(self, condition: Callable[[], object], again: Callable[[], object] = lambda: None) -> None:
-        """Read what the program writes until something holds.
+        """Read the output of the program until a condition holds.
 
         Args:
             condition: what to wait for.
-            again: done now, and every five seconds: keys do nothing while others think, and a signal may wait for the
-                program's main thread to wake up.
+            again: called now, and every five seconds: keys have no effect while agents run, and a signal may wait for
+                the program's main thread to wake up.
         """
         start, done = time.monotonic(), 0
         while not condition():
@@ -486,7 +485,7 @@ class Console:
         return termios.tcgetattr(self.follower) == self.before and "\x1b[?1049l" in self.output
 
     def close(self) -> None:
-        """Whatever happens, nothing goes on running."""
+        """Kill the program and close the terminal."""
         self.process.kill()
         self.process.wait()
         os.close(self.leader)

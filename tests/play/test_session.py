@@ -1,4 +1,4 @@
-"""People and agents at one table, without any interface."""
+"""Sessions between humans and agents, without a user interface."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def drawn(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Gener
 
 
 def play_on(session: Session, until: int = 10_000) -> None:
-    """Let people play their first legal action, agents what they choose."""
+    """Play on: humans take their last candidate, or announce 7; agents choose."""
     while session.mover is not None and len(session.turns) < until:
         plays = session.candidates()
         person = plays[-1].action if plays else session.parse("announce 7") if session.human_to_move else None
@@ -37,7 +37,7 @@ def play_on(session: Session, until: int = 10_000) -> None:
 
 @pytest.mark.parametrize("rules", GAMES.values(), ids=GAMES)
 def test_a_whole_game(rules: BaseRules) -> None:
-    """Every game against an agent, saved in the middle and resumed to the same end."""
+    """Every game is played against agents; half of the record is resumed to the same end."""
     players = [None, *[drawn] * (rules.num_players - 1)]
     session = Session(rules, players, Seeded(3))
     play_on(session)
@@ -50,7 +50,7 @@ def test_a_whole_game(rules: BaseRules) -> None:
     assert resumed.record == record, "agents choose the same again"
 
 
-def test_who_looks() -> None:
+def test_the_point_of_view() -> None:
     session = Session(Rules(num_players=3), [drawn, None, None], Seeded(0))
     assert (session.mover, session.human_to_move, session.seat) == (0, False, 1)
     session.play(session.choose())
@@ -58,7 +58,7 @@ def test_who_looks() -> None:
     play_on(session, 2)
     assert session.seat == 2
     play_on(session, 3)
-    assert (session.mover, session.seat) == (0, 2), "who moved last goes on looking"
+    assert (session.mover, session.seat) == (0, 2), "the human who moved last"
     play_on(session)
     assert session.mover is None
     assert not session.human_to_move
@@ -66,7 +66,7 @@ def test_who_looks() -> None:
     assert Session(Rules(), [drawn]).seat is None
 
 
-def test_undo_goes_back_to_the_last_decision_of_a_person() -> None:
+def test_undo_goes_back_to_the_last_decision_of_a_human() -> None:
     session = Session(Rules(num_players=2), [drawn, None], Seeded(0))
     with pytest.raises(ValueError, match="nothing to take back"):
         session.undo()
@@ -80,7 +80,7 @@ def test_undo_goes_back_to_the_last_decision_of_a_person() -> None:
     assert session.record == before
     assert session.game.__getstate__() == before.game().__getstate__()
     play_on(session, 3)
-    assert session.turns[2] == reply, "the same play meets the same answer"
+    assert session.turns[2] == reply, "the same play gets the same reply"
     play_on(session)
     session.undo()
     assert not session.game.over, "a finished game, too"
@@ -121,8 +121,8 @@ def test_mistakes_change_nothing() -> None:
     assert session.turns == []
     with pytest.raises(ValueError, match="2 seats, got 1 players"):
         Session(Rules(num_players=2), [None])
-    with pytest.raises(ValueError, match="unknown policy 'nobody'"):
-        Session(Rules(num_players=2), [None, "nobody"])
+    with pytest.raises(ValueError, match="unknown policy 'no-such'"):
+        Session(Rules(num_players=2), [None, "no-such"])
 
 
 def test_saved_and_resumed(tmp_path: Path) -> None:

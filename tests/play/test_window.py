@@ -1,4 +1,4 @@
-"""The window to play in, driven by the mouse and the keyboard, without a screen."""
+"""The graphical interface by mouse and keyboard, without a display."""
 
 import time
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """Where games are saved; the window is closed afterwards."""
+    """A folder for games; the window is closed afterwards."""
     yield tmp_path
     pygame.display.quit()
 
 
 def table(folder: Path, rules: BaseRules, *players: Any, **options: Any) -> PlayWindow:
-    """A table with a person at seat 0."""
+    """A window with a human at seat 0."""
     session = Session(rules, [None, *players], Seeded(3), **options)
     window = PlayWindow(session, folder / "game.txt", lambda: folder / "other.txt", pause=0)
     assert window.step()
@@ -35,7 +35,7 @@ def table(folder: Path, rules: BaseRules, *players: Any, **options: Any) -> Play
 
 
 def mouse(window: SceneWindow, kind: int, x: float, y: float) -> None:
-    """Something that the mouse does at a pixel of the window."""
+    """Post a mouse event at a pixel of the window."""
     more: dict[str, Any] = {} if kind == pygame.MOUSEMOTION else {"button": 1}
     pygame.event.post(pygame.event.Event(kind, pos=(round(x), round(y)), **more))
 
@@ -63,7 +63,7 @@ def key(window: SceneWindow, *written: str) -> None:
 
 
 def card_at(window: PlayWindow, card: int) -> tuple[float, float]:
-    """A pixel of a card in hand that no other card lies on."""
+    """A pixel of a card in hand that no other card covers."""
     rect = window.where.hand[card]
     return window._origin[0] + rect.x + 3, window._origin[1] + rect.centre[1]
 
@@ -74,7 +74,7 @@ def cell_at(window: PlayWindow, cell: int) -> tuple[float, float]:
 
 
 def wait(window: PlayWindow) -> None:
-    """Until a person is to move, or the game is over."""
+    """Step until a human is to move or the game is over."""
     until = time.monotonic() + 20
     while window.session.mover is not None and not window.session.human_to_move:
         assert window.step()
@@ -84,7 +84,7 @@ def wait(window: PlayWindow) -> None:
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(2), Rules(3, "open"), spiral.Rules(deals=1)], ids=str)
 def test_a_whole_game_by_clicks(rules: BaseRules, folder: Path) -> None:
-    """A card, then a cell; in the spiral game the card twice. What is saved is the game."""
+    """A card, then a cell; in the spiral game the card twice. The file holds the game."""
     window = table(folder, rules, *[uniform] * (rules.num_players - 1))
     while not window.session.game.over:
         wait(window)
@@ -118,7 +118,7 @@ def test_a_card_is_dragged_and_an_undo_takes_it_back(folder: Path) -> None:
 
 
 def test_a_whole_game_with_announcements(folder: Path) -> None:
-    """Typed, or counted with the buttons; the points are not shown beforehand unless one asks."""
+    """Typed, or counted with the buttons; the points of the play are hidden unless they are switched on."""
     window = table(folder, Rules(2, simpleton=True), uniform)
     typed = True
     while not window.session.game.over:
@@ -149,7 +149,7 @@ def test_a_whole_game_with_announcements(folder: Path) -> None:
 
 
 def test_hints_and_points(folder: Path) -> None:
-    """A hint chooses what it advises and tells its score; all cells show the points of the chosen card on request."""
+    """A hint chooses card and cell and shows the score; all cells show the points of the chosen card on request."""
     window = table(folder, Rules())
     press(window, "Hint")
     until = time.monotonic() + 20
@@ -172,7 +172,7 @@ def test_hints_and_points(folder: Path) -> None:
 
 
 def test_wrong_clicks_and_keys_do_nothing(folder: Path) -> None:
-    """A taken cell, no card chosen, somebody else's turn, any key."""
+    """A taken cell, no card chosen, another seat to move, any key."""
     window = table(folder, Rules(2), uniform)
     click(window, *cell_at(window, 6))
     click(window, *cell_at(window, 0))
@@ -222,13 +222,13 @@ def test_a_game_that_cannot_be_saved_goes_on(folder: Path) -> None:
 
 
 def strike(window: SceneWindow, code: int) -> None:
-    """Type a key that writes nothing."""
+    """Press a key without a character."""
     pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=code, unicode=""))
     assert window.step()
 
 
 def test_a_record_is_stepped_through(folder: Path) -> None:
-    """By keys and by buttons, no further than it reaches; every action with its number and what it scored."""
+    """By keys and buttons, between its ends; every action is shown with its number and score."""
     record = Record.read(ROOT / "tests" / "golden" / "records" / "open.txt")
     window, count = ReplayWindow(record), len(record.actions)
     assert window.step()
@@ -264,7 +264,7 @@ def test_a_record_is_stepped_through(folder: Path) -> None:
 def test_the_program_plays_in_a_window(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A game is begun, left, and resumed from its file."""
+    """A game is started, left, resumed from its file and replayed."""
     plays = []
 
     def one_play(window: PlayWindow) -> None:

@@ -1,4 +1,4 @@
-"""Pictures: they look as they did, show what there is and nothing else, and appear at every door."""
+"""Pictures: equal to their references, correct, without hidden information, and in every environment."""
 
 import itertools
 import os
@@ -40,18 +40,18 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_looks_as_it_did(name: str) -> None:
-    """If it is meant to look different: ``python -m tests.pictures``, and look at them."""
+def test_pictures_equal_their_references(name: str) -> None:
+    """After an intended change run ``python -m tests.pictures``, and inspect the new references."""
     with Image.open(reference(name)) as image:
         assert difference(small(PICTURES[name]()), image) < TOLERANCE
 
 
-def test_every_reference_is_of_a_picture() -> None:
+def test_every_reference_belongs_to_a_picture() -> None:
     assert {path.stem for path in FOLDER.iterdir()} == {reference(name).stem for name in PICTURES}
 
 
 def seen(game: Any, change: Callable[[Any], None]) -> float:
-    """How different the small picture of a game is after a change."""
+    """Difference of the small pictures of a game before and after a change."""
     before = small(render.frame(game))
     other = game.copy()
     change(other)
@@ -96,7 +96,7 @@ def test_the_comparison_sees_another_hand_and_another_pile() -> None:
     assert seen(game, draw) > SAME_BUILD
 
 
-# --- What a picture shows --------------------------------------------------------------------------------------------
+# --- Contents of pictures --------------------------------------------------------------------------------------------
 
 
 def rounds(name: str, seed: int) -> Any:
@@ -176,7 +176,7 @@ def test_a_picture_from_a_seat_shows_nothing_hidden(rules: Any) -> None:
 @pytest.mark.parametrize("name", ["solitaire", "corners-3", "open-4", "spiral-play-2"])
 @pytest.mark.parametrize("scale", [1.0, 0.5, 1.7])
 def test_what_lies_at_a_pixel(name: str, scale: float) -> None:
-    """Every cell and every card of the hand is found where it is painted; elsewhere there is nothing."""
+    """Every cell and every card of the hand is found where it is painted, and none elsewhere."""
     game = position(name)
     where = render.layout(game, scale=scale)
     picture = render.frame(game, scale=scale)
@@ -238,7 +238,7 @@ LMS = {
     "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
     "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
 }
-"""What eyes without one kind of cones see of linear red, green and blue (Machado, Oliveira and Fernandes 2009)."""
+"""Simulation of colour blindness on linear red, green and blue (Machado, Oliveira and Fernandes 2009)."""
 
 
 def lab(colour: tuple[int, int, int], eyes: Any) -> Any:
@@ -272,7 +272,7 @@ def test_colours_add_nothing_to_the_text(name: str) -> None:
     assert re.sub(r"\033\[[0-9;]*m", "", coloured) == render.text(game, colour=False) == spec_of(game.rules).ansi(game)
 
 
-def test_the_last_play_is_told_with_its_parts() -> None:
+def test_the_text_has_the_last_play_with_its_parts() -> None:
     game = new_game(Rules(), 0)
     assert "last" not in render.text(game, colour=False)
     game.play(game.hand(0)[7], 13)  # CS beside 3MV
@@ -307,10 +307,10 @@ def test_colour_where_the_terminal_has_it(
     assert ("\033" in render.text(new_game(Rules(), 0))) == expected
 
 
-# --- Doors -----------------------------------------------------------------------------------------------------------
+# --- Environments ----------------------------------------------------------------------------------------------------
 
 
-def doors(mode: str) -> list[Any]:
+def environments(mode: str) -> list[Any]:
     """An environment of one game of each kind."""
     return [
         gymnasium.make("Quincunx/Solitaire-v0", render_mode=mode),
@@ -322,7 +322,7 @@ def doors(mode: str) -> list[Any]:
 
 
 def on_screen() -> Any:
-    """What the window shows, uint8 [height, width, 3]."""
+    """The contents of the window, uint8 [height, width, 3]."""
     surface = pygame.display.get_surface()
     assert surface is not None
     return pygame.surfarray.array3d(surface).transpose(1, 0, 2)
@@ -344,7 +344,7 @@ def play_on(env: Any) -> None:
 @pytest.mark.parametrize("number", range(5))
 def test_pictures_at_every_door(number: int) -> None:
     """Those of the game with all hands; new ones each time."""
-    env = doors("rgb_array")[number]
+    env = environments("rgb_array")[number]
     assert "rgb_array" in env.metadata["render_modes"]
     env.reset(seed=1)
     for _ in range(4):
@@ -369,7 +369,7 @@ def test_a_vector_environment_returns_a_picture_of_each_game() -> None:
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "human", "ansi"])
-def test_gymnasium_finds_nothing(mode: str) -> None:
+def test_gymnasiums_checker_passes(mode: str) -> None:
     check_env(gymnasium.make("Quincunx/Solitaire-v0", illegal="lose", render_mode=mode).unwrapped)
     learner = gymnasium.make("Quincunx/VsOpponents-v0", opponents=uniform, illegal="lose", render_mode=mode)
     check_env(learner.unwrapped, skip_render_check=True)
@@ -379,8 +379,8 @@ def test_gymnasium_finds_nothing(mode: str) -> None:
 
 @pytest.mark.parametrize("number", range(5))
 def test_a_window_shows_every_move_and_may_be_closed(number: int) -> None:
-    """By whoever looks, by another user of pygame, or by the environment; play goes on all the while."""
-    env = doors("human")[number]
+    """By the user, by other code that uses pygame, or by the environment; games continue in each case."""
+    env = environments("human")[number]
     env.reset(seed=2)
     before = on_screen()
     assert before.shape == (680, 1080, 3)
@@ -418,14 +418,14 @@ def test_a_window_may_have_any_size() -> None:
     env.close()
 
 
-def test_without_a_display_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_display_the_error_names_an_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "nothing")
     env = SolitaireEnv(render_mode="human")
     with pytest.raises(RuntimeError, match=r"no window can be opened here .*: use render_mode='rgb_array'"):
         env.reset(seed=0)
 
 
-def test_without_pygame_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pygame_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
     env = SolitaireEnv(render_mode="rgb_array")
     env.reset(seed=0)
@@ -465,7 +465,7 @@ def test_games_are_recorded_as_videos(tmp_path: Path) -> None:
 
 
 def test_a_scene_needs_no_library() -> None:
-    """It is data: what is drawn, and how, is the painter's business."""
+    """A scene is data; painting it is left to renderers."""
     scene = spec_of(Rules()).scene(new_game(Rules(), 0), 0)
     assert isinstance(scene, Scene)
     assert scene.text() == render.text(new_game(Rules(), 0), colour=False)

@@ -15,7 +15,7 @@ from quincunx_agents.greedy import greedy
 
 from quincunx_env.arena import evaluate_all, tournament
 from quincunx_env.arena.__main__ import main
-from tests.arena.test_tournament import SMALL, THREE, files, same
+from tests.arena.test_tournaments import SMALL, THREE, files, same
 
 
 @dataclass(frozen=True)

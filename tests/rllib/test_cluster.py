@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.arena.test_tournament import files
+from tests.arena.test_tournaments import files
 from tests.rllib.conftest import add_node
 
 ROOT = Path(__file__).parents[2]

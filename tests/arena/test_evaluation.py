@@ -1,0 +1,161 @@
+"""Evaluations of the solitaire, their intervals, and the two simplest agents."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from quincunx_agents.greedy import greedy
+from quincunx_agents.uniform import uniform
+
+from quincunx_env.arena import (
+    Evaluation,
+    adjusted_mean,
+    evaluate,
+    evaluate_all,
+    plot,
+    table,
+)
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.observation import Pieces
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import rating
+
+
+def first_legal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    actions: npt.NDArray[np.int64] = mask.argmax(axis=1)
+    return actions
+
+
+def test_deals_are_the_numbered_deals_of_the_domain() -> None:
+    result = evaluate(first_legal, 12, first=5, chunk=5)
+    for number in range(12):
+        game = Game(Rules(), Deal.from_seed(Rules(), 5 + number, domain="benchmark"))
+        while not game.over:
+            game.play(game.legal_cards()[0], game.legal_cells()[0])
+        assert result.scores[number] == game.totals[0]
+        assert result.lost[number] == game.lost
+    assert (evaluate(first_legal, 12, first=5).scores == result.scores).all(), "chunks make no difference"
+    assert (evaluate(first_legal, 12, first=5, domain="validation").scores != result.scores).any()
+
+
+def test_strength_of_uniform_and_greedy() -> None:
+    """Mean scores: uniform about 8, greedy about 14, because it runs out of cards."""
+    random, eager = evaluate(uniform, 2000), evaluate(greedy, 2000)
+    assert 6 < random.mean < 10
+    assert 0.66 < random.lost.mean() < 0.75
+    assert 11 < eager.mean < 18
+    assert 0.84 < eager.lost.mean() < 0.92
+
+
+def test_evaluation_repeats_with_its_seed() -> None:
+    assert (evaluate(uniform, 50, seed=1).scores == evaluate(uniform, 50, seed=1).scores).all()
+    assert (evaluate(uniform, 50, seed=1).scores != evaluate(uniform, 50, seed=2).scores).any()
+
+
+def test_figures_of_an_evaluation() -> None:
+    scores, lost = np.array([150, 99, -3, 40, 119, 80]), np.array([False, False, False, True, False, False])
+    result = Evaluation(scores, lost, lost_value=-10.0)
+    values = [150, 99, -3, -10, 119, 80]
+    assert result.mean == pytest.approx(np.mean(values))
+    stats = pytest.importorskip("scipy.stats")
+    assert result.ci95 == pytest.approx(stats.t.interval(0.95, df=5, loc=np.mean(values), scale=stats.sem(values)))
+    classes = [rating(int(score), bool(gone)) for score, gone in zip(scores, lost, strict=True)]
+    assert list(result.classes.values()) == pytest.approx([classes.count(number) / 6 for number in range(6)])
+    assert result.to_json()["deals"] == 6
+    assert "| agent | 6 |" in table({"agent": result})
+
+
+def test_intervals_of_evaluations_cover_the_mean() -> None:
+    """Of 400 intervals from 100 deals each, about 95 % contain the mean of all 40,000."""
+    pytest.importorskip("scipy.stats")
+    values = evaluate(uniform, 40_000, chunk=10_000)
+    pieces = [Evaluation(*part) for part in zip(np.split(values.scores, 400), np.split(values.lost, 400), strict=True)]
+    covered = np.mean([low <= values.mean <= high for low, high in (piece.ci95 for piece in pieces)])
+    assert 0.91 < covered < 0.985
+
+
+def test_uniform_is_uniform_and_legal() -> None:
+    mask = np.zeros((3000, 7), np.bool_)
+    mask[:, [1, 4, 6]] = True
+    counts = np.bincount(uniform({}, mask, np.random.default_rng(0)), minlength=7)
+    assert counts[[0, 2, 3, 5]].sum() == 0
+    assert (abs(counts[[1, 4, 6]] - 1000) < 120).all()
+
+
+def test_greedy_takes_most_points_and_the_lowest_action_of_equals() -> None:
+    batch, observer = Batch(Rules(), 40), Observer(Rules(), preview=True)
+    batch.reset(seed=0)
+    actions = greedy(observer.observe_batch(batch), batch.mask(), np.random.default_rng(0))
+    for row, action in enumerate(actions):
+        game = batch.to_game(row)
+        plays = [(card, cell) for card in game.legal_cards() for cell in game.legal_cells()]
+        best = max(game.value(*play)[0] for play in plays)
+        card, cell = next(play for play in plays if game.value(*play)[0] == best)
+        assert action == card * 16 + cell
+
+
+def test_illegal_actions_and_wrong_rules_are_refused() -> None:
+    def illegal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        actions: npt.NDArray[np.int64] = mask.argmin(axis=1)
+        return actions
+
+    with pytest.raises(IllegalAction, match="cannot be played"):
+        evaluate(illegal, 5)
+    with pytest.raises(ValueError, match="2 players"):
+        evaluate(uniform, 5, rules=Rules(num_players=2))
+    with pytest.raises(ValueError, match="at least 2 deals"):
+        evaluate(uniform, 1)
+
+
+def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    results = evaluate_all({"uniform": uniform, "eager": greedy}, 20, out=tmp_path / "games")
+    assert (results["uniform"].scores == evaluate(uniform, 20).scores).all()
+    figure = plot(results, tmp_path / "plot.png")
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
+    assert [label.split(":")[0] for label in labels] == ["uniform", "eager"]
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+
+
+# --- Control variates ------------------------------------------------------------------------------------------------
+
+
+def scores(values: npt.NDArray[Any]) -> Evaluation:
+    """An evaluation with these scores, none of them lost."""
+    return Evaluation(values, np.zeros(len(values), np.bool_))
+
+
+def test_a_perfect_control_leaves_only_its_own_error() -> None:
+    """The slow policy scores 2 points less than twice what the quick one does, on every deal."""
+    rng = np.random.default_rng(0)
+    quick = rng.normal(100, 40, 5000)
+    slow = 2 * quick[:50] - 2
+    estimate = adjusted_mean(scores(slow), [scores(quick)])
+    assert estimate.value == pytest.approx(2 * quick.mean() - 2)
+    half = 1.96 * 2 * quick.std() / 5000**0.5  # the remaining error is that of the mean of the control
+    assert estimate.high - estimate.value == pytest.approx(half, rel=0.05)
+    assert abs(slow.mean() - estimate.value) > 0.1
+
+
+def test_adjusted_intervals_cover_the_truth_and_are_shorter() -> None:
+    rng = np.random.default_rng(1)
+    covered, shorter, repeats = 0, 0, 400
+    for _ in range(repeats):
+        luck = rng.normal(0, 30, 2000)
+        quick, slow = 100 + luck + rng.normal(0, 20, 2000), 150 + 0.8 * luck[:40] + rng.normal(0, 10, 40)
+        _, low, high = adjusted_mean(scores(slow), [scores(quick)])
+        covered += low <= 150 <= high
+        shorter += high - low < 2 * 1.96 * slow.std() / 40**0.5
+    assert 0.92 <= covered / repeats <= 0.98
+    assert shorter > 0.95 * repeats
+
+
+def test_a_control_needs_more_deals() -> None:
+    with pytest.raises(ValueError, match="the same 50 deals and more"):
+        adjusted_mean(scores(np.arange(50.0)), [scores(np.arange(50.0))])
