@@ -50,6 +50,7 @@ autodoc_mock_imports = ["ray"]  # not installed with the site: it pins another G
 nitpick_ignore_regex = [
     # other projects
     ("py:.*", r"(collections|importlib|inspect|pathlib)\..*"),
+    ("py:.*", r"quincunx_agents\..*"),  # has no reference pages
     ("py:.*", r"(numpy|npt|np|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib)\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
     ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias

@@ -243,16 +243,17 @@ MODULE = """
 
 ```{{eval-rst}}
 .. automodule:: quincunx_env.{module}
-   :members:
-```
+{members}```
 """
+
+MEMBERS = "   :members:\n"
 
 MODULES = {
     "games": (
         "Games and engines",
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
-        ("registry", "policies", "render", "oracle", "spiral."),
+        ("registry", "policies", "render", "oracle.", "spiral."),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),
     "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.session", "notation.")),
@@ -274,7 +275,7 @@ MODULES = {
     ),
 }
 """Pages in ``docs/api`` by file name: title, introduction, and what they document: modules, packages with ``__all__``,
-or, with a dot at the end, all modules of a package."""
+or, with a dot at the end, a package and all its modules."""
 
 
 def reference() -> dict[Path, str]:
@@ -292,10 +293,12 @@ def reference() -> dict[Path, str]:
     for name, (title, about, documented) in MODULES.items():
         text = REFERENCE.format(title=title, about=about)
         for entry in documented:
-            modules = [""]
-            if entry.endswith("."):
-                modules = sorted(path.stem for path in (package / entry[:-1]).glob("[!_]*.py"))
-            text += "".join(MODULE.format(module=entry + module) for module in modules)
+            if not entry.endswith("."):
+                text += MODULE.format(module=entry, members=MEMBERS)
+                continue
+            text += MODULE.format(module=entry[:-1], members="")
+            for path in sorted((package / entry[:-1]).glob("[!_]*.py")):
+                text += MODULE.format(module=entry + path.stem, members=MEMBERS)
         texts[HERE / "api" / f"{name}.md"] = text
     return texts
 
