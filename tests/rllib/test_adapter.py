@@ -1,4 +1,4 @@
-"""What RLlib collects and reports is what happened in the games."""
+"""Episodes and metrics of RLlib equal the games that were played."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -100,12 +100,12 @@ def test_solitaire_lengths_and_returns_are_those_of_the_game(options: dict[str, 
             game.step(int(action))  # refuses what the mask should have forbidden
         assert game.over
         lost += game.lost
-        worth = options.get("lost_value", 0.0) if game.lost else game.totals[0]
-        assert sum(chunk.get_return() for chunk in chunks) == worth == final["value"]
+        value = options.get("lost_value", 0.0) if game.lost else game.totals[0]
+        assert sum(chunk.get_return() for chunk in chunks) == value == final["value"]
         assert chunks[-1].is_terminated
         assert not chunks[-1].is_truncated
         lengths.append(len(actions))
-        returns.append(worth)
+        returns.append(value)
     assert 0 < lost < len(returns) < 100
     metrics = reported(runner)
     for name, values in (("len", lengths), ("return", returns)):
@@ -169,11 +169,11 @@ def test_returns_of_all_seats_are_those_of_the_game(options: dict[str, Any]) -> 
         assert not any(left.values())
         by_reward = {"points": lambda totals: totals, "outcome": outcome, "margin": margin}
         expected = by_reward[options.get("reward", "margin")](game.totals)
-        for agent, worth in zip(left, expected, strict=True):
+        for agent, value in zip(left, expected, strict=True):
             seats = [chunk.agent_episodes[agent] for chunk in chunks if agent in chunk.agent_episodes]
-            assert sum(seat.get_return() for seat in seats) == pytest.approx(worth)
+            assert sum(seat.get_return() for seat in seats) == pytest.approx(value)
             assert seats[-1].is_terminated
-            sums.setdefault(agent, []).append(worth)
+            sums.setdefault(agent, []).append(value)
     assert len(lengths) > 1
     metrics = reported(runner)
     assert metrics["episode_len_mean"] == pytest.approx(np.mean(lengths))
@@ -188,10 +188,10 @@ def played(chunks: list[Any], agent: str) -> list[int]:
 
 
 @pytest.mark.parametrize("options", PLAYERS, ids=str)
-def test_only_the_mover_is_asked_and_everybody_is_paid(options: dict[str, Any]) -> None:
+def test_only_the_mover_observes_and_all_get_rewards(options: dict[str, Any]) -> None:
     env, rng = CardGameMultiAgentEnv(options), np.random.default_rng(SEED)
     observations, infos = env.reset(seed=SEED)
-    paid = dict.fromkeys(env.possible_agents, 0.0)
+    returns = dict.fromkeys(env.possible_agents, 0.0)
     while env.agents:
         (agent,) = observations
         assert infos == {agent: {}}
@@ -201,12 +201,12 @@ def test_only_the_mover_is_asked_and_everybody_is_paid(options: dict[str, Any]) 
         assert set(rewards) <= set(observations)
         assert cut == {"__all__": False}
         for other, reward in rewards.items():
-            paid[other] += reward
+            returns[other] += reward
     assert ended == dict.fromkeys([*env.possible_agents, "__all__"], True)
     assert set(observations) == set(rewards) == set(infos) == set(env.possible_agents)
     totals = env.aec.game.totals
     by_reward = {"points": lambda totals: totals, "outcome": outcome, "margin": margin}
-    assert list(paid.values()) == pytest.approx(by_reward[options.get("reward", "margin")](totals))
+    assert list(returns.values()) == pytest.approx(by_reward[options.get("reward", "margin")](totals))
     assert [info["score"] for info in infos.values()] == totals
     assert all(observation["action_mask"].all() for observation in observations.values())
 
@@ -234,7 +234,7 @@ def module_of(rules: Rules, space: Any, actions: Any) -> PPOPolicyNetworkModule:
 
 
 @pytest.mark.parametrize("players", [1, 2, 4])
-def test_no_forward_pass_gives_an_illegal_play_a_chance(players: int) -> None:
+def test_no_forward_pass_gives_an_illegal_action_a_positive_probability(players: int) -> None:
     torch.manual_seed(SEED)
     rows = SolitaireRLlibVectorEnv({"num_envs": 32})
     observation = rows.reset(seed=SEED)[0]
@@ -249,9 +249,9 @@ def test_no_forward_pass_gives_an_illegal_play_a_chance(players: int) -> None:
     legal = observation["action_mask"].astype(bool)
     for forward in (module.forward_inference, module.forward_exploration, module.forward_train):
         logits = forward(batch)[Columns.ACTION_DIST_INPUTS]
-        chances = torch.softmax(logits, dim=1).detach().numpy()
-        assert not chances[~legal].any()
-        np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=1e-5)
+        probabilities = torch.softmax(logits, dim=1).detach().numpy()
+        assert not probabilities[~legal].any()
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
         drawn = module.get_exploration_action_dist_cls().from_logits(logits).sample()
         assert legal[np.arange(len(legal)), drawn.numpy()].all()
     trained = module.forward_train(batch)

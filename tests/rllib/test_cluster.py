@@ -1,4 +1,4 @@
-"""Training on a cluster, started as users start it, goes on when a node is lost, and loses no checkpoint."""
+"""Training on a cluster, started from the command line, continues when a node is lost, and loses no checkpoint."""
 
 import itertools
 import json
@@ -19,11 +19,11 @@ from tests.arena.test_tournaments import files
 from tests.rllib.conftest import add_node
 
 ROOT = Path(__file__).parents[2]
-FORMS = {"the solitaire": ("--num-players 1", "default_policy"), "two players": ("--num-players 2", "main")}
+GAMES = {"the solitaire": ("--num-players 1", "default_policy"), "two players": ("--num-players 2", "main")}
 """Flags, and the module that learns."""
 
 PATIENCE = 600
-"""Seconds for what takes a few on an idle machine."""
+"""Timeout in seconds of what takes a few on an idle machine."""
 
 
 class Run:
@@ -48,7 +48,7 @@ class Run:
 
     @property
     def written(self) -> dict[str, tuple[int, float]]:
-        """Whole checkpoints: the plays until then, and when they were written."""
+        """Complete checkpoints: environment steps until then, and time of writing."""
         marks = sorted(self.checkpoints.glob("*/run.json"))
         return {
             mark.parent.name: (json.loads(mark.read_text())["state"]["steps"], mark.stat().st_mtime) for mark in marks
@@ -61,7 +61,7 @@ class Run:
         return sum("EnvRunner" in actor["ActorClassName"] and actor["State"] == "ALIVE" for actor in actors)
 
     def wait(self, until: Callable[[], bool]) -> None:
-        """Wait while the run goes on."""
+        """Wait while the run continues."""
         end = time.monotonic() + PATIENCE
         while not until():
             assert self.process.poll() is None, self._log.read_text()[-5000:]
@@ -69,14 +69,14 @@ class Run:
             time.sleep(0.05)
 
     def wait_for_further(self, iterations: int) -> None:
-        """Wait until so many more checkpoints are whole."""
+        """Wait for so many more complete checkpoints."""
         enough = len(self.written) + iterations
         self.wait(lambda: len(self.written) >= enough)
 
 
 @contextmanager
 def running(cluster: Any, folder: Path, flags: str) -> Iterator[Run]:
-    """A run that is ended when it has shown enough."""
+    """Start a run, and end it when the block ends."""
     run = Run(cluster, folder, flags)
     try:
         yield run
@@ -87,11 +87,11 @@ def running(cluster: Any, folder: Path, flags: str) -> Iterator[Run]:
         run.process.wait()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_training_goes_on_when_a_node_is_lost(
-    form: str, cluster: Any, lose: Callable[[], None], tmp_path: Path
+@pytest.mark.parametrize("game", GAMES)
+def test_training_continues_when_a_node_is_lost(
+    game: str, cluster: Any, lose: Callable[[], None], tmp_path: Path
 ) -> None:
-    flags, module = FORMS[form]
+    flags, module = GAMES[game]
     flags += " --num-envs-per-env-runner 8 --batch-size 256 --promote-deals 2 --promote-every 2"
     with running(cluster, tmp_path, flags) as run:
         run.wait_for_further(3)
@@ -103,20 +103,20 @@ def test_training_goes_on_when_a_node_is_lost(
         run.wait_for_further(3)
     assert kept.items() <= files(run.checkpoints).items(), "no checkpoint is lost or changed"
     steps = [steps for steps, _ in run.written.values()]
-    assert steps == sorted(set(steps)), "every iteration learned from new plays"
+    assert steps == sorted(set(steps)), "every iteration learned from new steps"
     for name in run.written:
         path = run.checkpoints / name / "learner_group" / "learner" / "rl_module" / module / "module_state.pkl"
         assert all(np.isfinite(weights).all() for weights in pickle.loads(path.read_bytes()).values())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
-def test_how_fast_training_goes_on(form: str, cluster: Any, lose: Callable[[], None], tmp_path: Path) -> None:
+@pytest.mark.parametrize("game", GAMES)
+def test_speed_when_a_node_is_lost(game: str, cluster: Any, lose: Callable[[], None], tmp_path: Path) -> None:
     """`make test-rllib ARGS="-m slow -rP"` prints a table for the documentation."""
-    flags = f"{FORMS[form][0]} --num-envs-per-env-runner 32 --batch-size 768 --promote-every 1000"
+    flags = f"{GAMES[game][0]} --num-envs-per-env-runner 32 --batch-size 768 --promote-every 1000"
     with running(cluster, tmp_path, flags) as run:
         run.wait_for_further(1)  # the first iteration waits for the processes to start
-        print(f"\n| {form} | env runners | iterations | seconds each: median (least to most) | plays a second |")
+        print(f"\n| {game} | env runners | iterations | seconds each: median (least to most) | steps/s |")
         for phase in ("two nodes", "one is lost", "one joins"):
             if phase == "one is lost":
                 lose()

@@ -1,4 +1,4 @@
-"""What ``docs/rllib.md`` tells to run is right, as far as that can be seen without machines to run it on."""
+"""Commands and configurations in ``docs/rllib.md`` are valid, as far as can be tested on one machine."""
 
 import re
 import shlex

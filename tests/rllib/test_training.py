@@ -65,7 +65,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def states(name: str = "tiny") -> list[dict[str, Any]]:
-    """What the checkpoints say, the earliest first."""
+    """States in the checkpoints, the earliest first."""
     files = sorted(Path("runs", name, "checkpoints").glob("*/run.json"))
     return [json.loads(file.read_text())["state"] for file in files]
 
@@ -80,7 +80,7 @@ def same(one: PolicyWeights, other: PolicyWeights) -> bool:
 # --- Runs ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_leaves_weights_that_play_without_ray_and_goes_on() -> None:
+def test_a_run_writes_weights_that_play_without_ray_and_can_be_resumed() -> None:
     results = main(Arguments(**TINY))
     assert [state["iteration"] for state in states()] == [2, 4]
     assert states()[-1]["steps"] >= TINY["total_steps"]
@@ -101,7 +101,7 @@ def test_a_run_leaves_weights_that_play_without_ray_and_goes_on() -> None:
     assert Path("runs/tiny-1/tiny.safetensors").exists(), "the earlier run is kept"
 
 
-def test_weights_and_steps_are_restored_and_an_unfinished_checkpoint_is_not_used() -> None:
+def test_weights_and_steps_are_restored_from_complete_checkpoints_only() -> None:
     arguments = Arguments(**TINY)
     state = State(members=[])
     algorithm = training.make_config(arguments, state).build_algo()
@@ -133,7 +133,7 @@ def test_weights_and_steps_are_restored_and_an_unfinished_checkpoint_is_not_used
         RemoteCheckpoints("runs", "missing", 2).last()
 
 
-def test_training_goes_on_when_all_env_runners_are_lost() -> None:
+def test_training_continues_when_all_env_runners_are_lost() -> None:
     arguments = Arguments(**TINY | {"num_env_runners": 1})
     algorithm = training.make_config(arguments, State(members=[])).build_algo()
     steps = algorithm.train()["num_env_steps_sampled_lifetime"]
@@ -169,7 +169,7 @@ def test_dqn_learns_from_replayed_steps() -> None:
 
 
 @pytest.mark.slow
-def test_what_dqn_learns() -> None:
+def test_dqn_learns_the_solitaire() -> None:
     """`make test-rllib ARGS="-m slow -rP -k dqn"` prints a figure for the documentation."""
     algorithm = dqn_config(
         64,
@@ -240,14 +240,14 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
     assert same(found[1], learner)
     algorithm.train()
     found = training.networks(arguments, algorithm, names)
-    assert not same(found[0], promoted), "the learner goes on"
+    assert not same(found[0], promoted), "the learner keeps learning"
     assert same(found[2], promoted), "the snapshot stays what it is"
     played = algorithm.env_runner_group.local_env_runner.module[league_module(1)].get_state()
     assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.tensors.items())
     algorithm.stop()
 
 
-def test_a_duel_is_trained_measured_and_resumed() -> None:
+def test_two_players_are_trained_evaluated_and_resumed() -> None:
     results = main(Arguments(**DUEL | {"promote_at": 0.0}))
     assert set(results) == {"greedy", "heuristic-v0", "league"}
     assert results["league"] != ["initial"] * 2

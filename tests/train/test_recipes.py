@@ -71,7 +71,7 @@ of_pettingzoo = pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is test
     ],
 )
 def test_a_recipe_learns_the_solitaire(name: str, library: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Thousands of plays, none of them illegal. Learning starts from uniform play, whose mean is 7.8."""
+    """Thousands of steps, none of them illegal. Learning starts from the uniform policy, whose mean is 7.8."""
     module = recipe(name, library)
     network, evaluation = module.main(module.Arguments(**TINY))
     assert all(parameter.isfinite().all() for parameter in network.parameters())
@@ -84,7 +84,7 @@ def test_a_recipe_learns_the_solitaire(name: str, library: str, capsys: pytest.C
 def test_stable_baselines3_learns_by_self_play(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The learner meets the baseline and itself, and is measured on paired deals."""
+    """The learner plays the baseline and its snapshots, and is evaluated on paired deals."""
     module = recipe("sb3_maskable", "sb3_contrib")
     pools: list[Any] = []
 
@@ -96,11 +96,11 @@ def test_stable_baselines3_learns_by_self_play(
     monkeypatch.setattr(module, "Pool", Watched)
     options = TINY | {"deals": 10, "baselines": ("greedy",), "against": ("greedy",), "sampling": "uniform"}
     network, results = module.main(module.Arguments(rules=Rules(num_players=3), snapshot_every=1500, **options))
-    assert network.wanted.weight.any(), "it is 0 before learning"
+    assert network.cell_queries.weight.any(), "it is 0 before learning"
     (pool,) = pools
     assert [member.name for member in pool.members] == ["greedy", *(f"step {n}" for n in (2048, 3072))]
     first, second = (member.opponent.logits.__self__ for member in pool.members[1:])
-    assert (first.wanted.weight != second.wanted.weight).any(), "it goes on learning"
+    assert (first.cell_queries.weight != second.cell_queries.weight).any(), "it keeps learning"
     assert all(member.games > 0 for member in pool.members[:2])
     assert results["greedy"].games == 10 * 3
     assert f"{results['greedy'].win_rate().value:.1%}" in capsys.readouterr().out
@@ -110,7 +110,7 @@ def test_stable_baselines3_learns_by_self_play(
 
 
 def test_the_loop_does_not_learn_from_steps_that_only_deal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their masks, and no others, are all 1: such rows are met while playing and never while learning."""
+    """Their masks, and no others, are all 1: such rows occur in rollouts and never in minibatches."""
     module = recipe("cleanrl_style", "torch")
     masked = module.masked
     playing: list[Any] = []

@@ -60,8 +60,8 @@ def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
     with torch.no_grad():
         expected = network(torch.from_numpy(afterstates.features(module.LAYOUT)).float()).numpy()
     for at, described in afterstates.chunks:
-        said = np.column_stack(value_and_preference(network.weights(), described))
-        assert said == pytest.approx(expected[at], rel=1e-2, abs=0.05), "up to half precision"
+        outputs = np.column_stack(value_and_preference(network.weights(), described))
+        assert outputs == pytest.approx(expected[at], rel=1e-2, abs=0.05), "up to half precision"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -87,10 +87,10 @@ def test_with_lambda_0_targets_bootstrap() -> None:
     targets = targets_of(variant, games=1, td_lambda=0.0)
     returns = targets_of(variant, games=1, td_lambda=1.0)
     with torch.no_grad():
-        said = network_for(variant)(torch.from_numpy(targets.features).float()).numpy()
-    for number in range(2, len(said)):
+        predicted = network_for(variant)(torch.from_numpy(targets.features).float()).numpy()
+    for number in range(2, len(predicted)):
         scored = returns.targets[number, :2] - returns.targets[number - 1, 1::-1]
-        assert targets.targets[number, :2] == pytest.approx(scored + said[number - 1, 1::-1], abs=0.2)
+        assert targets.targets[number, :2] == pytest.approx(scored + predicted[number - 1, 1::-1], abs=0.2)
 
 
 def test_outcome_rewards_come_at_the_end() -> None:
