@@ -1,4 +1,4 @@
-"""Checks for environments of your own: does what a seat observes give away anything it cannot see?
+"""Tests for user-defined environments: observations must not depend on hidden information.
 
 >>> from quincunx_env import quincunx_v0
 >>> from quincunx_env.registry import make_rules
@@ -24,29 +24,29 @@ from quincunx_env.registry import make_observer, spec_of
 
 Deals = tuple[BaseDeal, ...]
 Observe = Callable[[Deals, list[int], int], Any]
-"""Plays these actions from the deals of a game, one for each round, and returns what this seat then observes: arrays,
-or dictionaries and sequences of them. The actions are those of the engines, `quincunx_env.core.game.BaseGame.step`."""
+"""(deals, actions, seat) -> observation: takes the actions from the deals of a game, one for each round, and returns
+the observation of the seat: arrays, or dictionaries and sequences of them. Actions are those of the engines,
+`quincunx_env.core.game.BaseGame.step`."""
 
 
 def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: int = 0, permutations: int = 2) -> int:
-    """Make sure that permuting everything a seat cannot see changes no byte of what it observes.
+    """Check that permuting the cards that a seat cannot see changes no byte of its observation.
 
-    Random games are stopped at every third decision; then every seat looks at the game and at others that differ from
-    it only in what the seat cannot see: the cards of other hands and of the pile change places, and later rounds are
-    dealt anew.
+    At every third decision of random games, every seat observes the game and others that differ from it only in hidden
+    cards: those of other hands and of the pile are permuted, and later rounds are shuffled.
 
     Args:
-        observe: how your environment is played and looked at.
-        rules: which game.
-        games: how many random games.
-        seed: of the games and of what is permuted.
-        permutations: how many others each game is compared with.
+        observe: plays the environment and returns an observation.
+        rules: of the game.
+        games: number of random games.
+        seed: of the games and permutations.
+        permutations: number of permuted games for each position and seat.
 
     Returns:
-        How many observations have been compared with that of the true game.
+        Number of observations compared with that of the true game.
 
     Raises:
-        AssertionError: if an observation differs, naming the seat, the actions so far and where it differs.
+        AssertionError: if an observation differs, with the seat, the actions so far and the place of the difference.
     """
     compared = 0
     for number in range(games):
@@ -67,10 +67,10 @@ def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: 
 
 
 def permute_hidden(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator) -> Deals:
-    """Other deals that a seat could not tell from those of a game in progress.
+    """Deals of another game in the same information set of a seat.
 
-    The cards that it cannot see change places with each other, and later rounds are dealt anew. The actions so far are
-    legal in the other game too.
+    The cards that the seat cannot see are permuted, and later rounds are shuffled. The actions so far are legal in the
+    other game too.
     """
     rules, observer = game.rules, make_observer(game.rules)
     hidden = sorted({*rules.deck} - {*observer.hidden(observer.observe(game, seat)).seen})
@@ -82,7 +82,7 @@ def permute_hidden(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator
 
 
 def _differences(one: Any, other: Any, where: str = "the observation") -> Iterator[str]:
-    """Where two observations differ in a byte."""
+    """Yield the places where two observations differ in a byte."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         for name in one:
             yield from _differences(one[name], other[name], f"{where}[{name!r}]")

@@ -1,4 +1,4 @@
-"""Game records: a game from its deal to its last play as text that people read and programs trust.
+"""Game records: a game from its deal to its last play as a text file that is verified when it is read.
 
     quincunx_env record 1
     game quincunx num_players=2 simpleton=yes
@@ -10,14 +10,14 @@
     over 64 71
     check 5f3a9c21
 
-The first line says which version of this format it is. ``game`` has the options that are not the default's; ``seats``,
-which may be left out, who played; ``seed`` from which deals, or else a line ``deal`` has the cards of each round. Every
-action stands on a line of its own, with its number, the seat, the action as `quincunx_env.notation.text` writes it, and what
-each seat gained by it; a line ``round 2`` stands before each later round. ``over``, or ``stopped`` for a game that
-has not ended, has the points of all seats. Empty lines, and what follows a ``#``, say nothing.
+The first line has the version of the format. ``game`` lists the options that differ from the defaults; ``seats``, which
+is optional, the names of the players; ``seed`` the source of the deals, or a line ``deal`` the cards of each round.
+Every action has a line with its number, the seat, the action as `quincunx_env.notation.text` writes it, and the points
+that each seat gains by it; a line ``round 2`` precedes each later round. ``over``, or ``stopped`` for a game that has
+not ended, has the points of all seats. Empty lines, and everything after a ``#``, are ignored.
 
-A record is read by playing it: a record that does not follow the rules, or whose points are not those of its plays, is
-refused. ``check`` is the checksum of everything before it, so that what has been changed since is refused too.
+Reading a record replays it: a record that breaks the rules, or whose points are not those of its plays, is refused.
+``check`` is the CRC-32 checksum of the text before it, so that a changed record is refused too.
 
 >>> from quincunx_env import Rules
 >>> record = Record(Rules(), Seeded(seed=0), actions=(33,), seats=("ann",))
@@ -58,11 +58,11 @@ Read = TypeVar("Read")
 
 
 class RecordError(ValueError):
-    """A text is no record, or a record does not follow the rules."""
+    """Raised for text that is no record, and for a record that breaks the rules."""
 
 
 class Seeded(NamedTuple):
-    """Deals that come from a seed; see `quincunx_env.core.deal`."""
+    """Deals made from a seed; see `quincunx_env.core.deal`."""
 
     seed: int
     game: int = 0
@@ -70,7 +70,7 @@ class Seeded(NamedTuple):
 
 
 class RecordedAction(NamedTuple):
-    """An action, and what came of it."""
+    """An action with its result."""
 
     number: int
     """From 1."""
@@ -79,17 +79,17 @@ class RecordedAction(NamedTuple):
     seat: int
     action: int
     text: str
-    """The action as it is written."""
+    """The action in the notation of its game."""
     score: PlayScore | None
-    """What the play scores, in parts; with Simpleton its announcement has it. None where plays score nothing, or where
-    it was not asked for."""
+    """Score of the play with its parts; with Simpleton the announcement has it. None where plays score nothing, or
+    without ``explain``."""
     gains: list[int]
-    """What each seat gained or lost by it."""
+    """Points that each seat gains by it, negative for a loss."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A game from its deal on. Two records are equal if they tell the same.
+    """A game from its deal on. Records are equal if rules, deals, actions and names are.
 
     Raises:
         RecordError: if the game does not follow the rules, naming the first play that breaks them.
@@ -97,11 +97,11 @@ class Record:
 
     rules: BaseRules
     dealt: Seeded | Deals
-    """Where the deals come from, or the deals themselves, one for each round."""
+    """The seed of the deals, or a deal for each round."""
     actions: tuple[int, ...] = ()
-    """Those of the engines."""
+    """Actions of the engines."""
     seats: tuple[str, ...] = ()
-    """Who played, from seat 0 on; empty if that is not told."""
+    """Names of the players from seat 0 on; may be empty."""
 
     def __post_init__(self) -> None:
         if self.seats and len(self.seats) != self.rules.num_players:
@@ -121,14 +121,14 @@ class Record:
         return _start(self.rules, self.dealt).deals
 
     def game(self, actions: int | None = None) -> Game:
-        """The game after so many of its actions, all by default: any renderer shows it."""
+        """The game after the first ``actions`` actions; by default after all."""
         game = _start(self.rules, self.dealt)
         for action in self.actions[:actions]:
             game.step(action)
         return game
 
     def replay(self) -> Iterator[tuple[RecordedAction, Game]]:
-        """Every action with the game after it; the game is the same one, going on."""
+        """Yield every action with the game after it; the game is one object that changes."""
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
             yield apply_action(game, number, action, explain=True), game
@@ -171,7 +171,7 @@ class Record:
     # --- Files -------------------------------------------------------------------------------------------------------
 
     def write(self, path: Path) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file atomically."""
         write_atomically(path, lambda unfinished: unfinished.write_text(f"{self}\n", encoding="utf-8"))
 
     @classmethod
@@ -189,16 +189,16 @@ class Record:
 
 
 def apply_action(game: Game, number: int, action: int, explain: bool = False) -> RecordedAction:
-    """Take an action in a game and tell what came of it.
+    """Take an action in a game and return it with its result.
 
     Args:
-        game: goes on.
-        number: how many actions there are with this one.
-        action: of the engines.
-        explain: tell what the play is worth, too.
+        game: changed by the action.
+        number: of the action, from 1.
+        action: of the engine.
+        explain: add the score of the play with its parts.
 
     Raises:
-        IllegalAction: if it is illegal; the game has not changed then.
+        IllegalAction: if it is illegal; the game is unchanged then.
     """
     round, seat, before = game.round, game.mover, game.copy()
     gains = game.step(action)
@@ -208,13 +208,13 @@ def apply_action(game: Game, number: int, action: int, explain: bool = False) ->
 
 
 def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
-    """`take` for a record that is to follow the rules."""
+    """`apply_action` with the error of a record."""
     try:
         return apply_action(game, number, action)
     except IllegalAction as error:
-        said = print_action(game, action) if 0 <= action < game.rules.num_actions else action
+        shown = print_action(game, action) if 0 <= action < game.rules.num_actions else action
         legal = spec_of(game.rules).notation.describe_legal(game)
-        raise RecordError(f"play {number}, {said}, breaks the rules: {error}; {legal}") from error
+        raise RecordError(f"play {number}, {shown}, breaks the rules: {error}; {legal}") from error
 
 
 def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
@@ -274,7 +274,7 @@ def _numbers(numbers: Iterable[int]) -> str:
 
 
 class _Line(NamedTuple):
-    """A line that says something."""
+    """A line that is not empty."""
 
     number: int
     """From 1."""
@@ -284,7 +284,7 @@ class _Line(NamedTuple):
         return RecordError(f"line {self.number}: {why}")
 
     def read(self, reader: Callable[[str], Read]) -> Read:
-        """Let ``reader`` read what follows the first word."""
+        """Apply ``reader`` to the text after the first word."""
         try:
             return reader(self.text.partition(" ")[2])
         except ValueError as error:
@@ -292,30 +292,30 @@ class _Line(NamedTuple):
 
 
 def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Seeded | Deals]:
-    """Rules, names of seats and deals. That nothing else is said, and in which order, `_compare` sees to."""
+    """Rules, names of seats and deals. `_compare` checks the order, and that there is nothing else."""
 
-    def said(keyword: str) -> list[_Line]:
+    def lines_of(keyword: str) -> list[_Line]:
         return [line for line in lines if line.text.split()[0] == keyword]
 
     for keyword in ("game", "seed"):
-        if not said(keyword) and not (keyword == "seed" and said("deal")):
+        if not lines_of(keyword) and not (keyword == "seed" and lines_of("deal")):
             raise RecordError(f"the line '{keyword} ...' is missing" + " (or 'deal ...')" * (keyword == "seed"))
-    rules = said("game")[0].read(_read_rules)
-    seats = said("seats")[0].read(lambda text: tuple(text.split(", "))) if said("seats") else ()
+    rules = lines_of("game")[0].read(_read_rules)
+    seats = lines_of("seats")[0].read(lambda text: tuple(text.split(", "))) if lines_of("seats") else ()
     cls: type[BaseDeal] = spec_of(rules).Deal
-    deals = tuple(line.read(cls.parse) for line in said("deal"))
-    return rules, seats, deals or said("seed")[0].read(_read_seeded)
+    deals = tuple(line.read(cls.parse) for line in lines_of("deal"))
+    return rules, seats, deals or lines_of("seed")[0].read(_read_seeded)
 
 
 def _read_seeded(text: str) -> Seeded:
-    told = re.fullmatch(r"(\d{1,20}) game (\d{1,20}) domain (\w+)", text, re.ASCII)
-    if not told:
+    found = re.fullmatch(r"(\d{1,20}) game (\d{1,20}) domain (\w+)", text, re.ASCII)
+    if not found:
         raise ValueError(f"a seed reads as 'seed 7 game 0 domain play', got {text!r}")
-    return Seeded(int(told[1]), int(told[2]), cast(Domain, told[3]))  # whether it is one is checked with the rest
+    return Seeded(int(found[1]), int(found[2]), cast(Domain, found[3]))  # whether it is one is checked with the rest
 
 
 def _read_rules(text: str) -> BaseRules:
-    """The inverse of what `_header` writes after ``game``."""
+    """Parse the text that `_header` writes after ``game``."""
     name, *options = text.split() or [""]
     if name not in GAMES:
         raise ValueError(f"the game is one of {', '.join(GAMES)}, got {name!r}")
@@ -334,18 +334,18 @@ def _read_rules(text: str) -> BaseRules:
 def _read_option(text: str, default: bool | int | str) -> bool | int | str:
     """An option of the type of its default."""
     if isinstance(default, bool):
-        return {"yes": True, "no": False}.get(text, text)  # the rules complain of anything else
+        return {"yes": True, "no": False}.get(text, text)  # the rules refuse anything else
     return int(text) if isinstance(default, int) and text.isdecimal() else text
 
 
 def _read_turn(line: _Line, game: Game, number: int) -> int:
-    """Take the action of a line, make sure that it is told as it went, and return it."""
-    told = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
-    if not told:
+    """Take the action of a line, check its result against the line, and return it."""
+    found = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
+    if not found:
         raise line.wrong(f"a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")
     notation = spec_of(game.rules).notation
     try:
-        action = notation.read_action(game.rules, told[1])
+        action = notation.read_action(game.rules, found[1])
     except ValueError as error:
         raise line.wrong(f"play {number} is illegible: {error}; {notation.describe_legal(game)}") from error
     try:
@@ -358,7 +358,7 @@ def _read_turn(line: _Line, game: Game, number: int) -> int:
 
 
 def _compare(lines: Sequence[_Line], written: Sequence[str]) -> None:
-    """Make sure that a record says what it would say if it were written now."""
+    """Compare the lines of a record with those that `Record` writes."""
     for line, right in zip_longest(lines, written):
         if line is None:
             raise RecordError(f"the record is cut short: {right!r} is missing")

@@ -1,6 +1,6 @@
-"""Positions of any game as text and as JSON, from any seat, and actions as people write them.
+"""Positions of any game as text and as JSON, from any seat, and actions as text.
 
-For logs, for people, and for players that read: what a seat may not know is not in it.
+For logs, for people and for language models. From a seat they contain no hidden information.
 
 >>> from quincunx_env import Game, Rules
 >>> game = Game.from_seed(Rules(num_players=2), seed=0)
@@ -37,14 +37,14 @@ Json = dict[str, Any]
 
 
 class PlayScore(NamedTuple):
-    """What a play scores at once, and for what."""
+    """Immediate score of a play with its parts."""
 
     points: int
     """Sum of the parts."""
     draws: int
-    """Cards that it earns, whether or not the pile has them."""
+    """Cards that it earns, even if the pile has fewer."""
     parts: dict[str, int]
-    """Points by what they are for; only those that are not 0."""
+    """Points by part of the score; parts of 0 points are left out."""
 
     def __str__(self) -> str:
         parts = [f"{name} {points:+}" for name, points in self.parts.items()]
@@ -53,10 +53,10 @@ class PlayScore(NamedTuple):
 
 
 def play_score(game: Game, action: int) -> PlayScore | None:
-    """What a play would score at once, by the true points of the play an announcement; None where plays score nothing.
+    """Immediate score of a play; of an announcement the true points of its play. None where plays score nothing.
 
     Args:
-        game: as it stands.
+        game: in the position before the play.
         action: of the engine; legal.
     """
     spec = spec_of(game.rules)
@@ -64,12 +64,12 @@ def play_score(game: Game, action: int) -> PlayScore | None:
 
 
 def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
-    """A position as people read it: grid, hands, scores, the last play and what it scored.
+    """A position as text: grid, hands, scores, the last play and its score.
 
     Args:
-        game: what to show.
-        seat: the seat that looks: other hands show as numbers of cards. None shows all hands.
-        legal: list the legal plays, if it is this seat's turn, with what each scores at once.
+        game: in the position.
+        seat: the observing seat: of other hands only the number of cards is shown. None shows all hands.
+        legal: list the legal plays with their immediate scores, if it is this seat's turn.
     """
     spec = spec_of(game.rules)
     lines = [spec.ansi(game, seat)]
@@ -82,16 +82,16 @@ def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
 
 
 def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
-    """A position as plain data, which ``json.dumps`` takes.
+    """A position as plain data for ``json.dumps``.
 
     The keys are always the same for one game. Cards are their names, cells lists of row and column from the top left;
-    null stands for what there is none of, and for hands that the seat cannot see.
+    null stands for missing values and for hidden hands.
 
-    | key | what it is |
+    | key | value |
     |---|---|
     | ``game`` | ``"quincunx"`` or ``"spiral"`` |
     | ``rules`` | its options by name |
-    | ``seat`` | the seat that looks, null: all of them |
+    | ``seat`` | the observing seat, null: all of them |
     | ``round``, ``first`` | number of the round from 0, the seat that began it |
     | ``ply`` | cards played in this round |
     | ``mover`` | the seat to move, null when the game is over |
@@ -99,26 +99,26 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
     | ``totals``, ``scores`` | points of each seat in the whole game so far, and in this round |
     | ``hand_sizes``, ``hands`` | for each seat: how many cards it holds, and which, null if hidden |
     | ``board`` | rows of cards |
-    | ``last`` | last play of this round: ``seat``, ``action`` as written, its ``number`` for the engines, ``score`` |
-    | ``legal`` | if asked for: the legal plays, if it is this seat's turn, as in ``last`` but for the seat |
+    | ``last`` | last play of this round: ``seat``, ``action`` as text, its ``number`` for the engines, ``score`` |
+    | ``legal`` | with ``legal=True``: the legal plays, if it is this seat's turn, as in ``last`` without the seat |
     | Quincunx: ``order`` | rows of the plies on which the cards came, 0 for those dealt face up |
     | ``pile`` | cards left in it |
     | ``pending`` | Simpleton: the play (``action``) whose points are to be announced, from ``least`` to ``most`` |
-    | ``lost``, ``rating`` | solitaire: whether the hand ran out; how a finished round is rated |
+    | ``lost``, ``rating`` | solitaire: whether the round is lost; the rating of a finished round |
     | The spiral game: ``dealer``, ``next`` | the seat that deals; the cell of the next card |
 
-    ``score`` is what a play scores at once: ``points``, ``draws``, and the ``parts`` that are not 0; null where the
+    ``score`` is the immediate score of a play: ``points``, ``draws``, and the ``parts`` that are not 0; null where the
     full square is scored. With Simpleton these are the true points.
 
     Args:
-        game: what to show.
-        seat: the seat that looks. None shows all hands.
-        legal: with the legal plays.
+        game: in the position.
+        seat: the observing seat. None shows all hands.
+        legal: list the legal plays.
     """
     rules, notation = game.rules, spec_of(game.rules).notation
     seats, moves = range(rules.num_players), seat in (None, game.mover)
     last = spec_of(rules).scene(game, seat).last
-    told = {
+    position = {
         "game": spec_of(rules).name,
         "rules": asdict(rules),
         "seat": seat,
@@ -137,10 +137,12 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
         **notation.public_state(game),
     }
     if last:
-        told["last"]["seat"] = (game.first + game.ply - 1) % rules.num_players
+        position["last"]["seat"] = (game.first + game.ply - 1) % rules.num_players
     if legal:
-        told["legal"] = [_action(game, play, play_score(game, play)) for play in notation.legal_plays(game) if moves]
-    return told
+        position["legal"] = [
+            _action(game, play, play_score(game, play)) for play in notation.legal_plays(game) if moves
+        ]
+    return position
 
 
 def print_action(game: Game, action: int) -> str:
@@ -149,12 +151,12 @@ def print_action(game: Game, action: int) -> str:
 
 
 def parse_action(game: Game, text: str) -> int:
-    """The legal action that a text says; the inverse of `print_action`.
+    """Parse a legal action; the inverse of `print_action`.
 
     Brackets and comma, and the word ``announce``, may be left out.
 
     Raises:
-        IllegalAction: if it says none, naming the mistake and what is legal.
+        IllegalAction: if the text is no legal action, with the reason and the legal actions.
     """
     return spec_of(game.rules).notation.parse_action(game, text)
 

@@ -1,4 +1,4 @@
-"""Positions as text and JSON tell the truth, all that a seat may know and nothing else; actions read as they print."""
+"""Positions as text and JSON are correct and contain no hidden information; actions are parsed as they are printed."""
 
 import json
 import random
@@ -29,30 +29,30 @@ def test_actions_read_as_they_print(rules: BaseRules) -> None:
 
 
 @every_game
-def test_a_position_is_told_as_it_is(rules: BaseRules) -> None:
+def test_json_has_the_state_of_the_game(rules: BaseRules) -> None:
     """Board, hands and points; the last play; the legal plays with what they bring."""
     game, rng = new_game(rules, seed=2), random.Random(0)
     keys = to_json(game).keys()
     while True:
         mover = game.mover
-        told = to_json(game, mover, legal=game.ply % 8 == 0)
-        assert json.loads(json.dumps(told)) == told
-        assert told.keys() == keys
+        position = to_json(game, mover, legal=game.ply % 8 == 0)
+        assert json.loads(json.dumps(position)) == position
+        assert position.keys() == keys
         names = spec_of(rules).notation.NAMES
-        assert [names.parse_card(card) if card else -1 for row in told["board"] for card in row] == [
+        assert [names.parse_card(card) if card else -1 for row in position["board"] for card in row] == [
             *game.board[: rules.num_cells]
         ]
-        assert [names.parse_card(card) for card in told["hands"][mover]] == [*game.hand(mover)]
-        assert [seat for seat, hand in enumerate(told["hands"]) if hand is not None] == [mover]
-        assert told["hand_sizes"] == [len(game.hand(seat)) for seat in range(rules.num_players)]
-        assert (told["totals"], told["scores"]) == (game.totals, game.scores)
+        assert [names.parse_card(card) for card in position["hands"][mover]] == [*game.hand(mover)]
+        assert [seat for seat, hand in enumerate(position["hands"]) if hand is not None] == [mover]
+        assert position["hand_sizes"] == [len(game.hand(seat)) for seat in range(rules.num_players)]
+        assert (position["totals"], position["scores"]) == (game.totals, game.scores)
         if game.over:
             break
         pending = getattr(game, "pending", None)
-        if told["legal"] is not None and not pending:
+        if position["legal"] is not None and not pending:
             plays = np.flatnonzero(make_observer(rules).mask(game)).tolist()
-            assert [play["number"] for play in told["legal"]] == plays
-            assert all(parse_action(game, play["action"]) == play["number"] for play in told["legal"])
+            assert [play["number"] for play in position["legal"]] == plays
+            assert all(parse_action(game, play["action"]) == play["number"] for play in position["legal"])
         action = random_action(game, rng)
         round, scores = game.round, play_score(game, action)
         if scores:
@@ -86,11 +86,11 @@ def test_no_leak(rules: BaseRules) -> None:
 
 def test_everybody_is_shown_on_request_but_not_the_pile() -> None:
     game = new_game(Rules(num_players=2), seed=0)
-    told = to_json(game)
-    assert told["seat"] is None
-    assert [len(hand) for hand in told["hands"]] == [10, 10]
-    assert told["pile"] == 11
-    shown = {card for cards in (*told["hands"], *told["board"]) for card in cards if card}
+    position = to_json(game)
+    assert position["seat"] is None
+    assert [len(hand) for hand in position["hands"]] == [10, 10]
+    assert position["pile"] == 11
+    shown = {card for cards in (*position["hands"], *position["board"]) for card in cards if card}
     assert len(shown) == 25
     assert all(card in to_text(game) for card in shown)
 
@@ -107,13 +107,13 @@ def test_the_text_explains_scores_and_lists_legal_plays() -> None:
     assert "    AM" not in to_text(game, 0, legal=True), "the legal plays are the hand of the seat to move"
 
 
-def test_an_announcement_is_told() -> None:
+def test_json_of_an_announcement() -> None:
     game = new_game(Rules(num_players=2, simpleton=True), seed=0)
     assert to_json(game)["pending"] is None
     game.step(parse_action(game, "AV (0, 1)"))
-    told = to_json(game, 1, legal=True)
-    assert told["pending"] == {"action": "AV (0, 1)", "least": -64, "most": 319}
-    assert told["legal"] == []
+    position = to_json(game, 1, legal=True)
+    assert position["pending"] == {"action": "AV (0, 1)", "least": -64, "most": 319}
+    assert position["legal"] == []
     assert play_score(game, parse_action(game, "announce 12")) == (3, 0, {"basic": -2, "pair": 5})
     assert print_action(game, parse_action(game, "12")) == "announce 12"
 
@@ -157,6 +157,6 @@ def test_nothing_is_legal_any_more_when_the_game_is_over() -> None:
         game.step(random_action(game, rng))
     with pytest.raises(IllegalAction, match="the game is over"):
         parse_action(game, "AV (1, 1)")
-    told = to_json(game, 0, legal=True)
-    assert (told["legal"], told["mover"], told["winners"]) == ([], None, [0])
-    assert told["rating"] in to_text(game)
+    position = to_json(game, 0, legal=True)
+    assert (position["legal"], position["mover"], position["winners"]) == ([], None, [0])
+    assert position["rating"] in to_text(game)
