@@ -30,7 +30,7 @@ class Arguments:
     """Which deals to search, and how wide."""
 
     deals: int = NUM_BENCHMARK_DEALS
-    """search benchmark deals 0 to this number less one"""
+    """number of deals: benchmark deals from 0 on are searched"""
     width: int = 20_000
     """states kept after each play; deals already searched with such a width are skipped"""
     processes: int = 1

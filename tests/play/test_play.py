@@ -29,7 +29,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import play_score
 from quincunx_env.play.__main__ import main
-from quincunx_env.play.session import Session, recorded_players, seat_players
+from quincunx_env.play.session import DEFAULT_AGENTS, Session, recorded_players, seat_players
 from quincunx_env.play.terminal import (
     NEEDED,
     AnnounceScreen,
@@ -417,6 +417,18 @@ def test_errors_on_the_command_line(arguments: list[str], complaint: str, monkey
     with pytest.raises(SystemExit) as error:
         main(arguments)
     assert complaint in str(error.value)
+
+
+def test_a_missing_default_agent_is_named_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(DEFAULT_AGENTS, "quincunx", ("no-such", "greedy"))
+    for arguments, warned in (([], True), (["--opponents", "uniform", "--adviser", "uniform"], False)):
+        with pytest.raises(SystemExit, match="playing needs a terminal"):
+            main(["--num-players", "2", "--seed", "0", *arguments])
+        line = capsys.readouterr().err
+        assert line.startswith("warning: no-such is not available: unknown policy 'no-such'") == warned
+        assert line.endswith("; greedy takes its place\n") == warned
 
 
 def test_players_are_seated() -> None:
