@@ -1,9 +1,8 @@
-"""An independent judge for Quincunx: one play, scored from the rules alone.
+"""Reference scorer of Quincunx: the score of one play, written from the rules alone.
 
-The engines of this project are written to be fast. This module is written to be *obviously right*,
-so that the engines can be checked against it: it shares no code and no data with them, uses nothing
-but the standard library, and follows the wording of the rules step by step. Section numbers (1.4)
-and rulings (R4) refer to the project's rules page.
+The engines are written to be fast, this module to be *obviously right*, so that they can be checked against it: it
+shares no code and no data with them, uses only the standard library, and follows the wording of the rules step by
+step. Section numbers (1.4) and rulings (R4) refer to RULES.md.
 
 Conventions
 -----------
@@ -16,8 +15,7 @@ Conventions
   bottom right) and ``"rising"`` (bottom left to top right), and are always listed in this order.
 - Neighbours are listed in the order above, left, right, below.
 
-The judge does not ask whether the play was legal (that is what :func:`legal_cells` is for), nor
-whether a card occurs twice.
+Whether a play is legal is not checked (see `legal_cells`), nor whether a card occurs twice.
 """
 
 from __future__ import annotations
@@ -85,7 +83,7 @@ _BOXES: dict[str, Cell] = {
 
 @dataclass(frozen=True)
 class ReferenceScore:
-    """What one play is worth, item by item (1.4)."""
+    """The score of one play, item by item (1.4)."""
 
     #: Step 1: points by neighbouring cell; only cells whose points are not zero.
     basic: dict[Cell, int]
@@ -101,7 +99,7 @@ class ReferenceScore:
     power: int
     #: Step 5: how many other cards were summed, 0 if there is no power play.
     power_cards: int
-    #: Step 5: whether there is a power play (it may be worth 0 points).
+    #: Step 5: whether there is a power play (its points may be 0).
     power_play: bool
     #: Step 6: lines that score a flush.
     flush_lines: tuple[str, ...]
@@ -194,8 +192,8 @@ def score_play(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: b
     """Score the play of ``card`` into the empty ``cell`` of ``board`` (1.4, with R2 to R14).
 
     ``board`` holds the cards lying there before the play; it is not changed. ``solitaire`` takes
-    the diagonals out (1.4, R7), ``pawns`` says that the deck has the Pawns (R8), ``flush`` plays
-    the variant of step 6. Raises ``ValueError`` for unknown cards, an occupied cell, or a Pawn
+    the diagonals out (1.4, R7), ``pawns`` is for a deck with Pawns (R8), ``flush`` for the variant
+    of step 6. Raises ``ValueError`` for unknown cards, an occupied cell, or a Pawn
     where there are none.
     """
     _check(board, cell, card, pawns)
@@ -337,9 +335,9 @@ def _common_suits(cards: Collection[str]) -> set[str]:
 def events(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool) -> frozenset[str]:
     """The rare things that happen in this play, by name (a subset of ``EVENTS``).
 
-    Worked out from the grid, not from a :class:`ReferenceScore`: lines are examined stretch by stretch
-    (:func:`_windows`) instead of outwards from the card, so the two can be held against each other.
-    Only lines that count are looked at (solitaire: no diagonals).
+    Derived from the grid, not from a `ReferenceScore`: lines are examined stretch by stretch
+    (`_windows`) instead of outwards from the card, so that the two can be compared. Only lines that
+    count are examined (solitaire: no diagonals).
 
     - "straight and three in one line": both go through the card in one line (R4).
     - "two straights in one line": one rising and one falling meet at the card in one line, as in

@@ -1,9 +1,8 @@
-"""An independent judge and referee for the spiral game, written from the rules alone.
+"""Reference scorer and reference game of the spiral game, written from the rules alone.
 
-The engines of this project are written to be fast. This module is written to be *obviously right*,
-so that the engines can be checked against it: it shares no code and no data with them, uses nothing
-but the standard library, and prefers trying out every set of cards to any clever count. Section
-numbers (2.3) and rulings (R12) refer to the project's rules page.
+The engines are written to be fast, this module to be *obviously right*, so that they can be checked against it: it
+shares no code and no data with them, uses only the standard library, and tries every set of cards where the engines
+count. Section numbers (2.3) and rulings (R12) refer to RULES.md.
 
 Conventions
 -----------
@@ -51,12 +50,12 @@ _GRID = frozenset((row, column) for row in range(5) for column in range(5))
 
 HAND_SIZE = 13
 
-# --- 2.3 and 2.4: what a line is worth ----------------------------------------------------------
+# --- 2.3 and 2.4: the score of a line -----------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What one line scores, part by part."""
+    """The score of one line, part by part."""
 
     kinds: int = 0
     runs: int = 0
@@ -71,7 +70,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class ReferenceScore:
-    """What one play is worth: the parts of its row and of its column (2.3)."""
+    """The score of one play: the parts of its row and of its column (2.3)."""
 
     row: Parts
     column: Parts
@@ -179,7 +178,7 @@ def score_line_at_end(cards: Sequence[str], fifteens: bool = False) -> Parts:
 
 
 class End(NamedTuple):
-    """What the lines of a full grid are worth when it is scored at the end (2.4)."""
+    """The scores of the lines of a full grid that is scored at the end (2.4)."""
 
     #: From the top; they are the non-dealer's.
     rows: tuple[Parts, ...]
@@ -236,8 +235,8 @@ class SpiralReferenceGame:
         scores: What each seat has made in this deal.
         totals: What each seat has made in all deals, this one included.
         over: Whether the game is over.
-        last: The judgement of the last play; ``None`` before it, and whenever scoring is at the end.
-        last_end: What the last finished deal was worth at its end; ``None`` unless scoring is.
+        last: The score of the last play; ``None`` before it, and whenever scoring is at the end.
+        last_end: The scores of the last finished deal at its end; ``None`` unless scoring is.
     """
 
     def __init__(
@@ -305,7 +304,7 @@ class SpiralReferenceGame:
     def play(self, card: str) -> tuple[int, int]:
         """Play a card of the mover's hand; return what each seat gains by it.
 
-        Scored as you go, the mover gains the points of the play. Scored at the end, nobody gains
+        Scored as you go, the mover gains the points of the play. Scored at the end, no seat gains
         anything before the last card of the deal, and then both do. A card left in hand costs
         nothing (2.2).
         """

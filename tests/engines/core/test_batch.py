@@ -41,7 +41,7 @@ ONE_OF_EACH = {name: EVERY_GAME[name] for name in ("solitaire", "corners-2", "sp
 """Single rounds, of either game."""
 
 
-# --- Rows are strangers ----------------------------------------------------------------------------------------------
+# --- Rows do not affect each other -----------------------------------------------------------------------------------
 
 
 def play_row(batch: AnyBatch, actions: dict[int, int]) -> Ints:
@@ -135,7 +135,7 @@ def test_a_new_batch_holds_finished_games(rules: BaseRules) -> None:
 
 @by_name(FEW)
 def test_many_plays_are_valued_at_once(rules: Rules) -> None:
-    """Thousands of plays, legal or not, of any game in any order, are worth what they are one by one."""
+    """Thousands of plays, legal or not, of any game in any order, have the values that they have one by one."""
     batch, rng = in_the_middle(rules, steps=6), np.random.default_rng(0)
     games = [batch.to_game(row) for row in range(5)]
     rows = rng.integers(0, 5, 3000)
@@ -155,7 +155,7 @@ SIMPLETON = {name: rules for name, rules in SIMPLETON_AND_MATCH.items() if name.
 
 @by_name({**FEW, **SIMPLETON, **SOME_SPIRAL})
 def test_nothing_changes_on_an_illegal_action(rules: BaseRules) -> None:
-    """Every action is tried in the middle of a game: legal as the mask says, else refused as the game refuses it."""
+    """Every action is tried in the middle of a game: legal where the mask is True, else refused as by the game."""
     steps = (0, 3, 6) if rules.num_players == 1 else (0, 7, 16)
     rng = random.Random(0)
     for seed, count in enumerate(steps):

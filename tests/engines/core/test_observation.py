@@ -1,6 +1,7 @@
-"""Observations: what they hold, that both engines and both spellings agree, and that they hold nothing else."""
+"""Observations: their contents, alike from both engines and in both encodings, and nothing that a seat cannot see."""
 
 import random
+import re
 from itertools import product
 from typing import Any
 
@@ -13,132 +14,85 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.observation import PLAY_POINTS_MAX, PLAY_POINTS_MIN
 from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN
 from quincunx_env.registry import make_observer, spec_of
+from tests.reference_game import NAMES, ReferenceGame
 from tests.reference_scorer import EXTENDED_DECK, penalty
-from tests.variants import SPIRAL, announcement, new_batch, new_game, positions, random_action, same
+from tests.variants import (
+    BASES,
+    SPIRAL,
+    VARIANTS,
+    announcement,
+    by_name,
+    new_batch,
+    new_game,
+    positions,
+    random_action,
+    same,
+)
 
-_EXTENDED = {"excuse": True, "pawns": True, "flush": True}
-_SOLITAIRE_OPTIONS: list[dict[str, Any]] = [{}, {"excuse": True}, _EXTENDED]
-_OPTIONS: list[dict[str, Any]] = [
-    {},
-    {"pawns": True},
-    {"match": True},
-    {"simpleton": True, "flush": True},
-    {"simpleton": True, "match": True, **_EXTENDED},
-]
-VARIANTS = [
-    *(Rules(edge_contact=contact, **options) for contact in (False, True) for options in _SOLITAIRE_OPTIONS),
-    *(
-        Rules(players, start, **options)
-        for players in (2, 3, 4)
-        for start in ("corners", "open")
-        for options in _OPTIONS
-    ),
-]
 ROWS = 2
 SEED = 1_000
 
+_OPTIONS = (
+    r"(solitaire.*\+excuse(\+pawns\+flush)?)"
+    r"|(\w+-\d\+(pawns|match|simpleton|excuse\+pawns\+flush\+simpleton\+match))"
+)
+OBSERVED = {name: rules for name, rules in VARIANTS.items() if name in BASES or re.fullmatch(_OPTIONS, name)}
+"""Quincunx without options, with single ones and with all of them: 36 variants."""
 
-def name(rules: Rules) -> str:
-    """A short name for a test's id."""
-    options = [option for option, value in vars(rules).items() if value is True]
-    return "-".join([str(rules.num_players), rules.start, *options])
+every_variant = by_name(OBSERVED)
+every_game = by_name({**OBSERVED, **SPIRAL})
 
 
-every_variant = pytest.mark.parametrize("rules", VARIANTS, ids=name)
-every_game = pytest.mark.parametrize("rules", [*VARIANTS, *SPIRAL.values()], ids=[*map(name, VARIANTS), *SPIRAL])
-
-
-class Ledger:
-    """What everybody holds and has, kept from the deals, the actions and the gains alone."""
-
-    def __init__(self, rules: Rules, deals: tuple[Deal, ...]) -> None:
-        self.rules, self.deals = rules, deals
-        self.totals = [0] * rules.num_players
-        self.begin(0)
-
-    def begin(self, round: int) -> None:
-        """Lay out a round."""
-        deal, rules = self.deals[round], self.rules
-        self.round, self.plays = round, 0
-        self.board = dict(zip(rules.face_up_cells, deal.face_up, strict=True))
-        self.order = dict.fromkeys(rules.face_up_cells, 0)
-        self.hands, self.pile = [set(hand) for hand in deal.hands], list(deal.pile)
-        self.scores = [0] * rules.num_players
-        self.pending: tuple[int, int] | None = None
-
-    @property
-    def mover(self) -> int:
-        """Seat r begins round r, then the seats follow each other."""
-        return (self.round + self.plays) % self.rules.num_players
-
-    def note(self, action: int, draws: int, gains: list[int]) -> None:
-        """Enter an action; ``draws`` is what the play earns."""
-        if self.pending is None:
-            self.pending = divmod(action, self.rules.num_cells)
-            self.hands[self.mover].remove(self.pending[0])
-            if self.rules.simpleton:
-                return
-        card, cell = self.pending
-        self.pending = None
-        self.board[cell] = card
-        self.hands[self.mover].update(self.pile[:draws])
-        del self.pile[:draws]
-        self.plays += 1
-        self.order[cell] = self.plays
-        self.scores = [score + gain for score, gain in zip(self.scores, gains, strict=True)]
-        self.totals = [total + gain for total, gain in zip(self.totals, gains, strict=True)]
-        if self.plays == self.rules.num_plays and self.round + 1 < self.rules.num_rounds:
-            self.begin(self.round + 1)
-
-    def counts(self, seat: int) -> dict[str, int]:
-        """The counts by name, as this seat calls them."""
-        rules = self.rules
-        seats = [(seat + ahead) % rules.num_players for ahead in range(rules.num_players)]
-        counts = {"pile": len(self.pile)}
-        counts |= {f"hand_size_{ahead}": len(self.hands[other]) for ahead, other in enumerate(seats)}
-        counts |= {f"score_{ahead}": self.scores[other] for ahead, other in enumerate(seats)}
-        if rules.match:
-            counts |= {f"total_{ahead}": self.totals[other] for ahead, other in enumerate(seats)}
-            counts["round"] = self.round
-        if rules.num_players > 1:
-            counts |= {"mover": seats.index(self.mover), "first": seats.index(self.round)}
-        return counts
-
-    def pieces(self, seat: int) -> dict[str, list[int]]:
-        """The other pieces, as this seat sees them."""
-        cells, cards = range(self.rules.num_cells), range(self.rules.num_cards)
-        pieces = {
-            "board": [self.board.get(cell, -1) for cell in cells],
-            "order": [self.order.get(cell, -1) for cell in cells],
-            "hand": [int(card in self.hands[seat]) for card in cards],
-        }
-        if self.rules.simpleton:
-            pieces["pending"] = list(self.pending or (-1, -1))
-        return pieces
+def expected_pieces(reference: ReferenceGame, seat: int) -> dict[str, Any]:
+    """The pieces of an observation by name, the counts by their names, as this seat sees the reference game."""
+    rules, grid = reference.rules, reference.rules.grid
+    seats = [(seat + ahead) % rules.num_players for ahead in range(rules.num_players)]
+    counts = {"pile": len(reference.pile)}
+    counts |= {f"hand_size_{ahead}": len(reference.hands[other]) for ahead, other in enumerate(seats)}
+    counts |= {f"score_{ahead}": reference.scores[other] for ahead, other in enumerate(seats)}
+    if rules.match:
+        counts |= {f"total_{ahead}": reference.totals[other] for ahead, other in enumerate(seats)}
+        counts["round"] = reference.round
+    if rules.num_players > 1:
+        counts |= {"mover": seats.index(reference.mover), "first": seats.index(reference.round)}
+    places = [grid.place(cell) for cell in range(rules.num_cells)]
+    pieces = {
+        "board": [NAMES.index(reference.board[place]) if place in reference.board else -1 for place in places],
+        "order": [reference.order.get(place, -1) for place in places],
+        "hand": [int(name in reference.hands[seat]) for name in NAMES[: rules.num_cards]],
+        "counts": counts,
+    }
+    if rules.simpleton:
+        pending = reference.pending
+        pieces["pending"] = [NAMES.index(pending[0]), grid.cell(pending[1])] if pending else [-1, -1]
+    return pieces
 
 
 @every_variant
 def test_pieces_and_counts_mean_what_they_are_named(rules: Rules) -> None:
-    """Board, order, hand, pending play and every count, by name, for every seat, against a ledger of the game."""
+    """Board, order, hand, pending play and every count, by name, for every seat, against the reference game."""
     game, rng, observer = Game.from_seed(rules, SEED), random.Random(SEED), Observer(rules)
-    ledger = Ledger(rules, game.deals)
+    reference = ReferenceGame(rules, game.deals)
     while True:
         for seat in range(rules.num_players):
-            seen = observer.observe(game, seat)
-            counts = dict(zip(observer.counts, seen.pop("counts").tolist(), strict=True))
-            assert counts == ledger.counts(seat)
-            assert {piece: values.tolist() for piece, values in seen.items()} == ledger.pieces(seat)
+            seen = {piece: values.tolist() for piece, values in observer.observe(game, seat).items()}
+            seen["counts"] = dict(zip(observer.counts, seen["counts"], strict=True))
+            assert seen == expected_pieces(reference, seat)
         if game.over:
             break
         action = random_action(game, rng)
-        play = game.pending or divmod(action, rules.num_cells)
-        draws = game.value(*play)[1]
-        ledger.note(action, draws, game.step(action))
+        game.step(action)
+        if reference.pending:
+            reference.announce(action - announcement(rules, 0))
+        else:
+            card, cell = divmod(action, rules.num_cells)
+            name, place = NAMES[card], rules.grid.place(cell)
+            reference.play(name, place, reference.score_play(name, place))
 
 
 @every_game
 def test_batch_and_game_make_the_same_observations(rules: BaseRules) -> None:
-    """Row by row and to the last bit, for every seat at every step; all within the spaces, in both spellings."""
+    """Row by row and to the last bit, for every seat at every step; all within the spaces, in both encodings."""
     observer, plain, rng = make_observer(rules, preview=True), make_observer(rules), random.Random(SEED)
     dict_space, flat_space = observer.dict_space(), observer.flat_space()
     games = [new_game(rules, SEED + row) for row in range(ROWS)]
@@ -203,9 +157,9 @@ def test_pieces_and_flat_hold_the_same(rules: BaseRules, preview: bool) -> None:
 
 
 @pytest.mark.parametrize("announced", [ANNOUNCE_MIN, ANNOUNCE_MAX])
-@pytest.mark.parametrize("rules", [rules for rules in VARIANTS if rules.simpleton], ids=name)
+@by_name({name: rules for name, rules in OBSERVED.items() if rules.simpleton})
 def test_absurd_announcements_stay_within_the_spaces(rules: Rules, announced: int) -> None:
-    """The points of a seat stay within the limits when everybody always announces the least or the most."""
+    """The points of a seat stay within the limits when all seats always announce the least or the most."""
     observer, rng = Observer(rules, preview=True), random.Random(SEED)
     space, flat_space = observer.dict_space(), observer.flat_space()
     game, least = Game.from_seed(rules, SEED), 0
@@ -257,7 +211,7 @@ def left_over(game: Game | spiral.Game) -> list[int]:
 
 
 def hide(game: Any, seat: int, rng: random.Random) -> tuple[Any, ...]:
-    """Other deals that a seat could not have told from those of a game so far.
+    """Other deals that look the same to a seat as those of a game so far.
 
     The cards that it cannot see change places with each other, and later rounds are dealt anew.
     """

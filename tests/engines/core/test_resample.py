@@ -1,4 +1,4 @@
-"""Games dealt anew from an observation: they agree with it, are uniform in the rest, and come from nothing else."""
+"""`resample`: games that agree with an observation, uniform in what it hides, and a function of it alone."""
 
 import random
 from itertools import combinations, pairwise, product
@@ -47,7 +47,7 @@ def reach(rules: BaseRules, steps: int, seed: int = SEED) -> Any:
 
 
 PUBLIC = ("mover", "round", "first", "ply", "scores", "totals", "over")
-"""What everybody knows of any game."""
+"""Attributes of any game that all seats know."""
 
 
 def assert_agrees(observer: AnyObserver, batch: Any, game: Any, seat: int) -> None:
@@ -100,7 +100,7 @@ def test_resampled_games_agree_with_the_observation(variant: str) -> None:
 
 
 def test_an_observer_without_preview_will_do() -> None:
-    """The preview says nothing that is not known."""
+    """The preview adds no information."""
     rules = VARIANTS["open-3+simpleton+match"]
     game, with_preview, without = reach(rules, 61), Observer(rules, preview=True), Observer(rules)
     one = resample(with_preview, with_preview.observe_flat(game, 2), rng_of(), 2)
@@ -108,7 +108,7 @@ def test_an_observer_without_preview_will_do() -> None:
     same(one.get_state(), other.get_state())
 
 
-# --- Uniform, seeded, from nothing else ------------------------------------------------------------------------------
+# --- Uniform and seeded ----------------------------------------------------------------------------------------------
 
 
 def deviations(counts: npt.NDArray[Any], chance: npt.NDArray[Any], n: int) -> npt.NDArray[np.float64]:
@@ -285,7 +285,7 @@ def test_games_after_a_resampled_one_are_unknown(rules: BaseRules) -> None:
     assert len(set(batch.seed.tolist())) == 3
 
 
-# --- What cannot be resampled ----------------------------------------------------------------------------------------
+# --- Refused observations --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_finished_games_are_refused(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", ["corners-2+simpleton", "corners-3+simpleton", "open-4+simpleton"])
 def test_the_last_announcement_with_empty_hands_is_not_the_end(variant: str) -> None:
-    """When nothing was ever drawn, nobody holds a card while the last play is announced."""
+    """When nothing was ever drawn, no seat holds a card while the last play is announced."""
     rules = VARIANTS[variant]
     game = without_draws(rules)
     assert game.pending
@@ -360,7 +360,7 @@ def without_draws(rules: Rules) -> Game:
 def test_observations_of_other_rules_are_refused(own: BaseRules, its: BaseRules, flat: bool) -> None:
     """Of another game, another number of players or rounds, another grid or another deck."""
     seen = make_observer(its).observe(reach(its, 4))
-    with pytest.raises(ValueError):  # noqa: PT011  what it says depends on where they part
+    with pytest.raises(ValueError):  # noqa: PT011  the message depends on the first difference
         resample(make_observer(own), make_observer(its).flatten(seen) if flat else seen, rng_of())
 
 

@@ -1,4 +1,4 @@
-"""The cards: their ids, names and properties, held against the rules' table (1.1), and the grid they lie on."""
+"""The cards, their ids, names and properties against the table of the rules (1.1), and the grid."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_what_is_no_card_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no card is written") as error:
         parse_card(name)
     assert repr(name) in str(error.value)
-    assert "MSVLYK" in str(error.value), "says how cards are written"
+    assert "MSVLYK" in str(error.value), "how cards are written"
 
 
 # --- The grid --------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ GOLDEN_DEALS: list[tuple[str, Domain, int, int, int]] = [
 
 
 def golden_text() -> str:
-    """The golden deals as the file holds them: for each a line that says which, and its cards."""
+    """The golden deals as the file holds them: for each a line with its parameters, and its cards."""
     blocks = []
     for name, domain, seed, game, round in GOLDEN_DEALS:
         deal = Deal.from_seed(VARIANTS[name], seed, game, round, domain)
@@ -79,7 +79,7 @@ def test_golden_deals_are_many_sided() -> None:
 
 
 @pytest.mark.parametrize(("name", "domain", "seed", "game", "round"), GOLDEN_DEALS)
-def test_golden_deals_come_through_every_door(name: str, domain: Domain, seed: int, game: int, round: int) -> None:
+def test_golden_deals_come_through_every_interface(name: str, domain: Domain, seed: int, game: int, round: int) -> None:
     """`Deal`, `Game`, `Batch` and the array function deal the same cards."""
     rules = VARIANTS[name]
     deal = Deal.from_seed(rules, seed, game, round, domain)
@@ -283,8 +283,8 @@ def test_check_names_cards_that_are_missing_double_or_foreign() -> None:
             with pytest.raises(ValueError, match="this deal does not fit the rules") as error:
                 refuse(rules)
             assert all(message in str(error.value) for message in messages)
-            said = {name for name in ("missing", "dealt twice", "not in the deck") if name in str(error.value)}
-            assert len(said) == len(messages)
+            named = {name for name in ("missing", "dealt twice", "not in the deck") if name in str(error.value)}
+            assert len(named) == len(messages)
 
 
 def test_check_names_sizes() -> None:

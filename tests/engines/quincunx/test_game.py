@@ -152,7 +152,7 @@ def test_every_legal_open_sequence_fills_exactly_a_square(rules: Rules, seed: in
 @generated
 @given(st.sampled_from(list((MULTIPLAYER | SIMPLETON_AND_MATCH).values())), seeds, st.booleans())
 def test_hands_of_several_players_never_run_out_early(rules: Rules, seed: int, avoid_draws: bool) -> None:
-    """Also if everybody avoids drawing: the hands dealt are enough to fill the grid."""
+    """Also if all seats avoid drawing: the hands dealt are enough to fill the grid."""
     game, rng = Game.from_seed(rules, seed), random.Random(seed)
     while not game.over:
         if not game.pending:
@@ -185,7 +185,7 @@ def test_a_solitaire_is_lost_when_the_hand_runs_out() -> None:
 
 
 @pytest.mark.parametrize("name", ["solitaire", "solitaire-contact", "corners-3+pawns", "open-2", "open-4+simpleton"])
-def test_actions_are_legal_as_told_and_all_others_change_nothing(name: str) -> None:
+def test_legal_actions_are_accepted_and_all_others_change_nothing(name: str) -> None:
     """Every integer in and around the range is tried at several moments; also after the end."""
     rules = VARIANTS[name]
     for seed, steps in enumerate((0, 5, 10, 99)):
@@ -204,7 +204,7 @@ def test_actions_are_legal_as_told_and_all_others_change_nothing(name: str) -> N
 
 
 def refused(game: Game, act: Callable[[Game], object]) -> str:
-    """What an illegal action is answered; it must leave no trace."""
+    """The message of an illegal action, which must change nothing."""
     before = state_of(game)
     with pytest.raises(IllegalAction) as error:
         act(game)
@@ -212,8 +212,8 @@ def refused(game: Game, act: Callable[[Game], object]) -> str:
     return str(error.value)
 
 
-def says(message: str, *parts: str) -> bool:
-    """Whether a message tells all of this."""
+def contains(message: str, *parts: str) -> bool:
+    """Whether a message contains all of these."""
     return all(part in message for part in parts)
 
 
@@ -227,33 +227,35 @@ def test_errors_name_what_is_wrong_and_what_would_be_legal() -> None:
 
     for card in ("6LK", "AV"):  # the other seat's, and one in the pile
         message = play(card, (0, 1))
-        assert says(message, f"{card} cannot be played at (0, 1)", "not in the hand of seat 0")
-        assert says(message, "which holds 3MV 3SK 3LY 4YK 4MS 4VL 5SV 5ML 5YK 6MV")
+        assert contains(message, f"{card} cannot be played at (0, 1)", "not in the hand of seat 0")
+        assert contains(message, "which holds 3MV 3SK 3LY 4YK 4MS 4VL 5SV 5ML 5YK 6MV")
     message = play("3MV", (2, 2))
-    assert says(message, "3MV cannot be played at (2, 2)", "taken", "legal cells are [(0, 1), (0, 2), (0, 3), (1, 0),")
+    assert contains(
+        message, "3MV cannot be played at (2, 2)", "taken", "legal cells are [(0, 1), (0, 2), (0, 3), (1, 0),"
+    )
     assert "(2, 2)" not in message.partition("legal")[2]
     for number, cell in ((36, 1), (-1, 1), (8, 25), (8, -1)):
         message = refused(game, lambda game, number=number, cell=cell: game.play(number, cell))  # type: ignore[misc]
-        assert says(message, str(number), str(cell), "out of range", "from 0 to 35", "from 0 to 24")
+        assert contains(message, str(number), str(cell), "out of range", "from 0 to 35", "from 0 to 24")
     for action in (-1, 900, 10**9):
         message = refused(game, lambda game, action=action: game.step(action))  # type: ignore[misc]
-        assert says(message, f"action {action} is out of range", "from 0 to 899")
+        assert contains(message, f"action {action} is out of range", "from 0 to 899")
     for points in (0, 500):
         message = refused(game, lambda game, points=points: game.announce(points))  # type: ignore[misc]
-        assert says(message, "no announcement is due", "a card must be played first")
+        assert contains(message, "no announcement is due", "a card must be played first")
 
 
 TOUCHING = {"contact": Rules(edge_contact=True), "open": Rules(num_players=2, start="open")}
 
 
 @pytest.mark.parametrize("name", TOUCHING)
-def test_errors_say_that_cards_must_touch(name: str) -> None:
+def test_errors_name_the_cells_where_cards_touch(name: str) -> None:
     rules = TOUCHING[name]
     game = Game.from_seed(rules, 0)
     far = next(cell for cell in empty_cells(game) if cell not in game.legal_cells())
     message = refused(game, lambda game: game.play(game.legal_cards()[0], far))
     legal = [rules.grid.place(cell) for cell in game.legal_cells()]
-    assert says(message, str(rules.grid.place(far)), "must touch", f"legal cells are {legal}")
+    assert contains(message, str(rules.grid.place(far)), "must touch", f"legal cells are {legal}")
 
 
 def test_errors_of_announcements() -> None:
@@ -261,7 +263,7 @@ def test_errors_of_announcements() -> None:
     rules = Rules(num_players=2, simpleton=True)
     game = Game.from_seed(rules, 0)
     announcing = rules.num_plays_encoded + 64
-    assert says(refused(game, lambda game: game.step(announcing)), "no announcement is due")
+    assert contains(refused(game, lambda game: game.step(announcing)), "no announcement is due")
     card, cell = game.legal_cards()[0], game.legal_cells()[0]
     game.play(card, cell)
     assert (game.legal_cards(), game.legal_cells()) == ((), ())
@@ -269,11 +271,11 @@ def test_errors_of_announcements() -> None:
     assert card not in game.hand(0)
     other = game.hand(0)[0] * rules.num_cells + cell
     for act in (lambda game: game.step(other), lambda game: game.play(card, cell)):
-        assert says(refused(game, act), "seat 0", "must announce", "-64 to 319")
+        assert contains(refused(game, act), "seat 0", "must announce", "-64 to 319")
     for points in (-65, 320):
         message = refused(game, lambda game, points=points: game.announce(points))  # type: ignore[misc]
-        assert says(message, "between -64 and 319", f"got {points}")
-    assert says(refused(game, lambda game: game.step(rules.num_actions)), "out of range", "from 0 to 1283")
+        assert contains(message, "between -64 and 319", f"got {points}")
+    assert contains(refused(game, lambda game: game.step(rules.num_actions)), "out of range", "from 0 to 1283")
     for points in (-64, 319):
         game.copy().announce(points)
 
@@ -290,8 +292,8 @@ def test_after_the_end_nothing_is_legal(name: str) -> None:
         lambda game: game.step(rules.num_plays_encoded - 1),
         lambda game: game.announce(0),
     ):
-        assert says(refused(game, act), "the game is over")
-    assert says(refused(game, lambda game: game.step(rules.num_actions)), "out of range")
+        assert contains(refused(game, act), "the game is over")
+    assert contains(refused(game, lambda game: game.step(rules.num_actions)), "out of range")
 
 
 def test_an_illegal_action_is_a_value_error() -> None:

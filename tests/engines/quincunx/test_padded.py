@@ -1,4 +1,4 @@
-"""One width for every form of Quincunx: nothing is lost, nothing added, and actions mean the same."""
+"""Padded observations and actions of every variant of Quincunx: the same contents and the same meaning."""
 
 from typing import Any
 
@@ -131,7 +131,7 @@ def test_resampling_takes_either_width(rules: Rules) -> None:
         resample(other, wide.observe(game, 0), np.random.default_rng(0))
 
 
-def test_a_policy_of_fixed_width_plays_any_rules() -> None:
+def test_a_padded_policy_plays_any_rules() -> None:
     def first(observation: Pieces, mask: Any, rng: np.random.Generator) -> Any:
         assert observation["board"].shape == (len(mask), 81)
         assert mask.shape[1] == WIDEST.num_actions
@@ -147,10 +147,10 @@ def test_a_policy_of_fixed_width_plays_any_rules() -> None:
             batch.step(chosen)
 
 
-# --- The doors -------------------------------------------------------------------------------------------------------
+# --- Environments ----------------------------------------------------------------------------------------------------
 
 
-def test_doors_show_the_fixed_width() -> None:
+def test_environments_show_padded_observations() -> None:
     """Spaces, observations and masks are those of the observer; what is outside of the rules is refused by name."""
     observer = PaddedObserver(Rules())
     outside = 40 * 81
@@ -193,7 +193,7 @@ def test_an_action_outside_of_the_rules_may_lose() -> None:
     assert many.step([40 * 81, infos["action_mask"][1].argmax()])[2].tolist() == [True, False]
 
 
-def test_factored_actions_have_a_fixed_width_too() -> None:
+def test_factored_actions_are_padded_too() -> None:
     joint, factored = SolitaireEnv(padded=True), SolitaireEnv(padded=True, actions="factored")
     many = SolitaireVectorEnv(2, padded=True, actions="factored")
     joint.reset(seed=4)
@@ -208,7 +208,7 @@ def test_factored_actions_have_a_fixed_width_too() -> None:
         factored.step((40, 0))
 
 
-def test_learners_of_fixed_width_meet_ordinary_opponents() -> None:
+def test_padded_learners_meet_unpadded_opponents() -> None:
     """The same actions bring the same, whatever the width."""
     options: dict[str, Any] = {"opponents": greedy, "num_players": 3, "start": "open", "observation": "flat"}
     wide, own = VsOpponentsVectorEnv(3, padded=True, **options), VsOpponentsVectorEnv(3, **options)
@@ -224,7 +224,7 @@ def test_learners_of_fixed_width_meet_ordinary_opponents() -> None:
         same(ended, over)
 
 
-def test_games_of_one_width_have_no_other() -> None:
+def test_the_spiral_game_has_no_padded_observer() -> None:
     assert type(make_observer(Rules(), padded=True)) is PaddedObserver
     spiral = BatchedGames(2, "spiral", padded=True)
     assert spiral.reset(seed=0).mask.shape == (2, 52)

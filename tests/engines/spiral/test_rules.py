@@ -135,10 +135,10 @@ def test_the_text_shows_the_parts_of_a_deal() -> None:
     assert deal.cards == (deal.starter, *deal.hands[0], *deal.hands[1])
 
 
-@pytest.mark.parametrize("form", ["spiral-play-1", "spiral-end+fifteens-4"])
-def test_deals_print_and_parse(form: str) -> None:
-    """And are the same for every form of the game."""
-    rules = SPIRAL[form]
+@pytest.mark.parametrize("name", ["spiral-play-1", "spiral-end+fifteens-4"])
+def test_deals_print_and_parse(name: str) -> None:
+    """And are the same for every variant."""
+    rules = SPIRAL[name]
     for seed in range(50):
         deal = Deal.from_seed(rules, seed, seed % 3)
         deal.check(rules)
