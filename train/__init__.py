@@ -1,1 +1,1 @@
-"""Scripts that train agents and measure speed, each one file to be read from top to bottom."""
+"""Scripts for training and for benchmarks, run from a checkout; what they share is in `train.common`."""

@@ -124,11 +124,11 @@ class PolicyNetwork(nn.Module):
 
 
 class ValueNetwork(nn.Module):
-    """Afterstate value network: a deep-sets encoder for each set of a position, then a trunk over all of it.
+    """Afterstate value network: a Deep Sets encoder (Zaheer et al. 2017) for each set of a position, then a trunk.
 
     Each element of a set, such as an empty cell, is encoded by the same weights, and the encodings are summed. The
     outputs are the points still to come for each seat, and a preference that is added to the value of a play. The
-    preference is 0 at initialisation, and training by TD learning leaves it there.
+    preference is 0 at initialisation, and TD learning leaves it there; it is reserved for policy targets.
 
     Args:
         layout: shape of the features of an afterstate.

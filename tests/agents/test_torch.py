@@ -1,0 +1,73 @@
+"""`quincunx_agents.torch`: what it exports, and greedy policies of torch modules."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork  # noqa: E402
+
+from quincunx_env.quincunx.batch import Batch  # noqa: E402
+from quincunx_env.quincunx.observation import Observer  # noqa: E402
+from quincunx_env.quincunx.rules import Rules  # noqa: E402
+
+OBSERVER = Observer(Rules(), preview=True)
+
+
+def initial_states(count: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    batch = Batch(Rules(), count)
+    batch.reset(seed=0)
+    return OBSERVER.observe_batch(batch), batch.mask()
+
+
+def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
+    observation, mask = initial_states(3)
+    logits = torch.zeros(mask.shape)
+    logits[torch.from_numpy(~mask)] = 9.0
+    best = mask.nonzero()[1].max()
+    logits[:, best] = 1.0
+    policy = GreedyPolicy(lambda flat: logits[: len(flat)], OBSERVER)
+    assert policy(observation, mask, np.random.default_rng(0))[mask[:, best]].tolist() == [best] * mask[:, best].sum()
+    level = GreedyPolicy(lambda flat: torch.zeros(len(flat), mask.shape[1]), OBSERVER)
+    assert level(observation, mask, np.random.default_rng(0)).tolist() == mask.argmax(axis=1).tolist()
+
+
+def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> None:
+    pytest.importorskip("sb3_contrib")
+    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
+    from sb3_contrib import MaskablePPO
+
+    from quincunx_env.adapters.sb3 import SolitaireVecEnv
+
+    env = SolitaireVecEnv(2, observation="flat", preview=True)
+    model = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs={"observer": OBSERVER}, device="cpu", seed=0)
+    for parameter in model.policy.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    observation, mask = initial_states(20)
+    expected, _ = model.predict(OBSERVER.flatten(observation), action_masks=mask, deterministic=True)
+    agent = SB3PolicyAgent(model.policy, OBSERVER)
+    assert agent(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
+    network = model.policy.mlp_extractor
+    assert isinstance(network, PolicyNetwork)
+    greedy = GreedyPolicy(network.forward_actor, OBSERVER)
+    assert greedy(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("missing", "statement"),
+    [
+        ("torch", "import quincunx_agents.torch"),
+        ("sb3_contrib", "from quincunx_agents.torch import QuincunxMaskablePolicy"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(missing: str, statement: str) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\ntry:\n    {statement}\nexcept ImportError as e:\n    print(e)"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert shown.count("\n") == 1
+    assert 'pip install "quincunx_env[train]"' in shown
+    assert missing in shown
