@@ -40,7 +40,7 @@ def raw_env(**options: Any) -> CardGameAEC:
 def env(**options: Any) -> Ordered:
     """Make the environment with PettingZoo's check of the order of calls.
 
-    PettingZoo's wrapper for illegal actions is left out: they raise `IllegalAction`, or do what ``illegal`` says.
+    It has no wrapper for illegal actions, which the environment handles itself, as ``illegal`` selects.
 
     Args:
         options: those of `raw_env`.

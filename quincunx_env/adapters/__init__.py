@@ -1,1 +1,1 @@
-"""One page for each library that wants the environments in a form of its own; each imports its library itself."""
+"""Adapters to other libraries, one module each, which imports its library."""

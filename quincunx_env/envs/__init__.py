@@ -1,1 +1,1 @@
-"""The games as environments."""
+"""Environments for Gymnasium and PettingZoo, and many games for several players in one batch."""

@@ -1,4 +1,4 @@
-"""Shared by the environments: checks of options, deals handed in, and the sequence of seeded deals."""
+"""Shared by the environments: checks of options, given deals, and sequences of seeded games."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
