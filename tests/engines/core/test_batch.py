@@ -147,6 +147,26 @@ def test_many_plays_are_valued_at_once(rules: Rules) -> None:
     assert [*zip(points.tolist(), draws.tolist(), strict=True)] == expected
 
 
+@by_name({**ONE_OF_EACH, **SOME_SPIRAL})
+@pytest.mark.parametrize("rows", [[3, 1], [False, True, False, True, False]], ids=["numbers", "mask"])
+def test_forfeited_games_are_over_and_keep_their_points(rules: BaseRules, rows: list[int]) -> None:
+    """In both engines alike; a solitaire is lost, and the other rows play on."""
+    batch = in_the_middle(rules, steps=4)
+    before, games = state_of(batch), [batch.to_game(row) for row in range(5)]
+    batch.forfeit(rows)
+    for row, game in enumerate(games):
+        if row in (1, 3):
+            game.forfeit()
+        assert (game.over, not game.legal_cards()) == (batch.over[row], not batch.mask()[row].any())
+        assert game.over == (row in (1, 3))
+        if isinstance(rules, Rules):
+            assert game.lost == batch.lost[row] == (game.over and rules.num_players == 1)
+    ended = {"over", "lost"}
+    same_but = {name: array for name, array in state_of(batch).items() if name not in ended}
+    assert same_state(same_but, {name: array for name, array in before.items() if name not in ended})
+    assert same_state(rows_of(batch, [0, 2, 4]), {name: before[name][[0, 2, 4]] for name in rows_of(batch, [0])})
+
+
 # --- Illegal actions -------------------------------------------------------------------------------------------------
 
 

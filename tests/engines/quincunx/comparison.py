@@ -213,7 +213,7 @@ class Comparison:
 
 
 _ATTRIBUTES = {"board": np.int8, "order": np.int8, "over": np.bool_, "lost": np.bool_} | dict.fromkeys(
-    ("ply", "drawn", "scores", "totals", "mover", "round"), np.int64
+    ("ply", "drawn", "scores", "totals", "mover", "round", "first"), np.int64
 )
 """Attributes that batch and game have alike."""
 

@@ -78,7 +78,7 @@ class Comparison:
         """Every array of the batch against the games, and those against the reference."""
         batch, games = self.batch, self.games
         dtypes: dict[str, Any] = {"board": np.int8, "over": np.bool_}
-        for name in ("board", "over", "ply", "scores", "totals", "mover", "round"):
+        for name in ("board", "over", "ply", "scores", "totals", "mover", "round", "first"):
             array: npt.NDArray[Any] = np.array([getattr(game, name) for game in games], dtypes.get(name, np.int64))
             same(getattr(batch, name), array, name)
         hands = np.unpackbits(batch.hands.view(np.uint8), axis=1, bitorder="little").reshape(len(games), 2, 64)
