@@ -113,7 +113,7 @@ class Arguments(RunOptions, RolloutOptions):
 MAY_CHANGE = ("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_every", "progress", "device", "threads")
 """Arguments that may differ when a run is resumed."""
 
-DEALS_APART = 10**12
+SELFPLAY_DEALS_APART = 10**12
 """Seeds between the first deals of runs with successive seeds: more than a run can use."""
 
 
@@ -161,7 +161,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         rng = np.random.default_rng([arguments.seed, run.iteration])
         weights = run.network.weights()
         games = -(-arguments.games // len(arguments.variants))
-        seed = DEALS_APART * (arguments.seed + 1) + run.iteration * games
+        seed = SELFPLAY_DEALS_APART * (arguments.seed + 1) + run.iteration * games
         targets = [
             play_games(arguments, VARIANTS[variant], games, weights, run.pool, seed, rng, run.timer)
             for variant in arguments.variants

@@ -30,7 +30,7 @@ FIRST_RATE, SECOND_RATE = 0.1, 0.01
 LEAST_POINTS_WEIGHT = 0.01
 """Lower bound of the weight of ``points``, a temperature of 100 points; the other weights are divided by it."""
 
-DEALS_APART = 10**9
+TUNING_DEALS_APART = 10**9
 """Seeds between the first deals of runs with successive seeds: more than a run can use."""
 
 
@@ -111,7 +111,7 @@ def main(arguments: Arguments) -> None:
     rules = arguments.rules
     rng = np.random.default_rng(arguments.seed)
     batch = Batch(rules, arguments.games)
-    first_seed = DEALS_APART * (arguments.seed + 1)
+    first_seed = TUNING_DEALS_APART * (arguments.seed + 1)
     batch.reset(seed=first_seed)
     features = action_features(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask()).features
     # Features are scaled by their standard deviation in the initial states; by 1 where they do not vary there.
