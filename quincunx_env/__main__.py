@@ -54,11 +54,7 @@ def main() -> None:
 
 def _agents() -> Iterator[str]:
     """Yield the names of the registered policies, by the package that declares them. No policy is imported."""
-    try:
-        policies = registered_policies()
-    except ValueError as error:
-        yield f"  {error}"
-        return
+    policies = registered_policies()
 
     def package(name: str) -> str:
         return policies[name].module.partition(".")[0]

@@ -1,4 +1,4 @@
-"""The registry of games. A new game is a package like ``quincunx_env.quincunx``, and an entry in `GAMES`."""
+"""Registry of games. A new game is a package like ``quincunx_env.quincunx``, and an entry in `GAMES`."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ GAMES: dict[str, GameSpec] = {spec.name: spec for spec in (quincunx.SPEC, spiral
 
 
 def spec_of(rules: BaseRules) -> GameSpec:
-    """The specification of the game that these rules belong to."""
+    """Return the specification of the game that these rules belong to."""
     return next(spec for spec in GAMES.values() if isinstance(rules, spec.Rules))
 
 
 def make_rules(game: str, **options: Any) -> Any:
-    """Rules of a game for several players.
+    """Return rules of a game for several players.
 
     Args:
         game: a name in `GAMES`.
-        options: those of the game's ``Rules``.
+        options: options of the game's ``Rules``.
 
     Raises:
-        ValueError: naming the game or the option that is wrong, and what is allowed.
-        TypeError: naming an option that the game does not have.
+        ValueError: if the game or the value of an option is invalid, naming the allowed values.
+        TypeError: if the game has no such option.
     """
     if game not in GAMES:
         raise ValueError(f"game must be one of {', '.join(map(repr, GAMES))}, got {game!r}")
@@ -33,10 +33,10 @@ def make_rules(game: str, **options: Any) -> Any:
 
 
 def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False) -> Observer:
-    """An observer of games played by these rules.
+    """Return an observer of games with these rules.
 
     Args:
-        rules: which game.
+        rules: rules of the game.
         preview: add the points and draws of every legal play to the observation.
         padded: observations and actions have the same shape under all rules of the game.
     """
