@@ -1,4 +1,4 @@
-"""Tests for user-defined environments: observations must not depend on hidden information.
+"""Check that the observations of an environment contain no hidden information.
 
 >>> from quincunx_env import quincunx_v0
 >>> from quincunx_env.registry import make_rules
@@ -24,29 +24,29 @@ from quincunx_env.registry import make_observer, spec_of
 
 Deals = tuple[BaseDeal, ...]
 Observe = Callable[[Deals, list[int], int], Any]
-"""(deals, actions, seat) -> observation: takes the actions from the deals of a game, one for each round, and returns
-the observation of the seat: arrays, or dictionaries and sequences of them. Actions are those of the engines,
+"""A function (deals, actions, seat) that plays the actions in a game from these deals, one for each round, and returns
+the observation of the seat: arrays, or dictionaries and sequences of them. Actions are those of the engines, see
 `quincunx_env.core.game.BaseGame.step`."""
 
 
 def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: int = 0, permutations: int = 2) -> int:
-    """Check that permuting the cards that a seat cannot see changes no byte of its observation.
+    """Assert that permuting hidden cards changes no byte of an observation.
 
-    At every third decision of random games, every seat observes the game and others that differ from it only in hidden
-    cards: those of other hands and of the pile are permuted, and later rounds are shuffled.
+    Random games are stopped at every third decision. The observation of each seat is then compared with those of games
+    that differ only in cards hidden from it (see `permute_hidden`).
 
     Args:
-        observe: plays the environment and returns an observation.
-        rules: of the game.
+        observe: plays a game in the tested environment and returns an observation.
+        rules: options of the game.
         games: number of random games.
-        seed: of the games and permutations.
-        permutations: number of permuted games for each position and seat.
+        seed: of the games and the permutations.
+        permutations: number of permutations that each observation is compared with.
 
     Returns:
-        Number of observations compared with that of the true game.
+        Number of comparisons.
 
     Raises:
-        AssertionError: if an observation differs, with the seat, the actions so far and the place of the difference.
+        AssertionError: if an observation differs, naming the seat, the actions so far and the part that differs.
     """
     compared = 0
     for number in range(games):
@@ -59,7 +59,7 @@ def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: 
                 for _ in range(permutations):
                     other = observe(permute_hidden(game, seat, rng), actions, seat)
                     for where in _differences(truth, other):
-                        raise AssertionError(f"seat {seat} sees what it cannot know in {where} after {actions}")
+                        raise AssertionError(f"seat {seat} observes hidden information in {where} after {actions}")
                     compared += 1
             actions.append(int(rng.choice(np.flatnonzero(mask(game)))))
             game.step(actions[-1])
@@ -69,8 +69,8 @@ def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: 
 def permute_hidden(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator) -> Deals:
     """Deals of another game in the same information set of a seat.
 
-    The cards that the seat cannot see are permuted, and later rounds are shuffled. The actions so far are legal in the
-    other game too.
+    Cards hidden from the seat are permuted, and later rounds are shuffled. The actions so far are legal in the other
+    game, too.
     """
     rules, observer = game.rules, make_observer(game.rules)
     hidden = sorted({*rules.deck} - {*observer.hidden(observer.observe(game, seat)).seen})
@@ -82,14 +82,14 @@ def permute_hidden(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator
 
 
 def _differences(one: Any, other: Any, where: str = "the observation") -> Iterator[str]:
-    """Yield the places where two observations differ in a byte."""
+    """Names of the parts in which two observations differ by a byte."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         for name in one:
             yield from _differences(one[name], other[name], f"{where}[{name!r}]")
     elif isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
-        for index, (mine, its) in enumerate(zip(one, other, strict=True)):
-            yield from _differences(mine, its, f"{where}[{index}]")
+        for index, (first, second) in enumerate(zip(one, other, strict=True)):
+            yield from _differences(first, second, f"{where}[{index}]")
     else:
-        mine, its = np.asarray(one), np.asarray(other)
-        if mine.dtype != its.dtype or mine.shape != its.shape or mine.tobytes() != its.tobytes():
+        first, second = np.asarray(one), np.asarray(other)
+        if first.dtype != second.dtype or first.shape != second.shape or first.tobytes() != second.tobytes():
             yield where

@@ -1,1 +1,1 @@
-"""What the games have in common."""
+"""Base classes and functions shared by all games."""

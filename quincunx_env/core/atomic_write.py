@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic file writes."""
 
 import os
 from collections.abc import Callable
@@ -6,9 +6,11 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside ``path`` that takes its place once it is complete and on disk.
+    """Write a file atomically: ``path`` holds either the old content or the new, whatever interrupts the write.
 
-    Whatever happens in between, ``path`` holds either the old content or the new.
+    Args:
+        path: where the file goes; missing folders are created.
+        write: writes the content to the temporary path it gets, which replaces ``path`` once it is on disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")

@@ -1,8 +1,8 @@
-"""Deals: cards as they lie before the first play, given or made from a seed.
+"""Deals: the cards of a round before the first play, handed in or generated from a seed.
 
-A deal made from a seed is a pure function of (domain, seed, game, round), the same on every machine and through every
-door: each card gets a key from a counter-based hash, and the cards are dealt in the order of their keys. The function
-is frozen: golden tests hold it.
+A deal generated from a seed is a pure function of (domain, seed, game, round), the same on every machine and in every
+environment: each card gets a key from a counter-based hash (SplitMix64), and the cards are dealt in the order of their
+keys. The function will not change; golden tests check it.
 """
 
 from abc import ABC, abstractmethod
@@ -20,11 +20,11 @@ from quincunx_env.core.rules import BaseRules
 Domain = Literal["play", "validation", "benchmark"]
 
 DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2}
-"""Keep deals apart by what they are for: ``play`` is every environment's, ``benchmark`` holds the arena's numbered
-deals, which nothing trains or tunes on, and ``validation`` those one may look at while training."""
+"""Disjoint sets of deals by purpose: ``play`` for all environments, ``benchmark`` for final results in the arena (never
+used for training or tuning), ``validation`` for evaluation during training and for model selection."""
 
 MAX_SEED = 2**63
-"""Seeds lie below this, so that row i of a batch can be seeded ``seed + i``."""
+"""Exclusive upper limit of seeds; row i of a batch is seeded ``seed + i``."""
 
 Groups = tuple[tuple[int, ...], ...]
 AnyDeal = TypeVar("AnyDeal", bound="BaseDeal")
@@ -33,19 +33,19 @@ AnyDeal = TypeVar("AnyDeal", bound="BaseDeal")
 class BaseDeal(ABC):
     """The cards of one round before its first play, as card ids.
 
-    A game's own class is a frozen dataclass that names the parts of its deal.
+    Each game has a subclass, a frozen dataclass that names the parts of its deal.
     """
 
     NAMES: ClassVar[CardNames]
     FORMAT: ClassVar[str]
-    """How such a deal is written, for error messages."""
+    """The text format of a deal, for error messages; parts are separated by ``|``."""
 
-    # --- What a game says --------------------------------------------------------------------------------------------
+    # --- Abstract interface ------------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def parts(self) -> tuple[Groups, ...]:
-        """The parts in the order in which they are dealt, each as groups of cards."""
+        """The parts in the order in which they are dealt, each a tuple of groups of cards."""
 
     @classmethod
     @abstractmethod
@@ -55,9 +55,9 @@ class BaseDeal(ABC):
     @classmethod
     @abstractmethod
     def of_cards(cls, rules: Any, cards: Sequence[int]) -> Self:
-        """Deal a shuffled deck from the top."""
+        """Deal cards from the top of a shuffled deck."""
 
-    # --- The same for all --------------------------------------------------------------------------------------------
+    # --- Shared implementation ---------------------------------------------------------------------------------------
 
     @property
     def cards(self) -> tuple[int, ...]:
@@ -66,7 +66,15 @@ class BaseDeal(ABC):
 
     @classmethod
     def from_seed(cls, rules: BaseRules, seed: int, game: int = 0, round: int = 0, domain: Domain = "play") -> Self:
-        """The deal that these rules, this seed and these counters always give."""
+        """The deal of a seed.
+
+        Args:
+            rules: options of the game.
+            seed: of the row.
+            game: number of the game since the row was seeded.
+            round: number of the round within the game.
+            domain: see `DOMAINS`.
+        """
         block, place = divmod(game, _BLOCK)
         deal = _deals(cls, rules, check_seed(seed), block, round, domain)[place]
         assert isinstance(deal, cls)
@@ -80,7 +88,7 @@ class BaseDeal(ABC):
         """The inverse of ``str``.
 
         Raises:
-            ValueError: if the text has not the parts of a deal, or something in it is not a card.
+            ValueError: if the text lacks the parts of a deal or contains anything but cards.
         """
         parts = tuple(tuple(map(cls.NAMES.parse_cards, part.split("/"))) for part in text.split("|"))
         deal = cls.of_parts(*parts) if len(parts) == cls.FORMAT.count("|") + 1 else None
@@ -89,10 +97,10 @@ class BaseDeal(ABC):
         return deal
 
     def check(self, rules: BaseRules) -> None:
-        """Make sure that these rules could have dealt this.
+        """Check that the deal is possible under these rules.
 
         Raises:
-            ValueError: naming the cards that are missing, double or foreign, or the part of the wrong size.
+            ValueError: naming the cards that are missing, dealt twice or not in the deck, or the sizes that are wrong.
         """
         counts = Counter(self.cards)
         for card in counts:
@@ -104,19 +112,19 @@ class BaseDeal(ABC):
             "dealt twice": [card for card, count in counts.items() if count > 1],
             "not in the deck of these rules": [card for card in counts if card not in rules.deck],
         }
-        complaints = [f"{what}: {self.NAMES.print_cards(sorted(cards))}" for what, cards in wrong.items() if cards]
+        problems = [f"{what}: {self.NAMES.print_cards(sorted(cards))}" for what, cards in wrong.items() if cards]
         needed, got = self.of_cards(rules, rules.deck)._sizes(), self._sizes()
         if got != needed:
-            complaints.append(f"{needed} cards ({self.FORMAT}) are needed, got {got}")
-        if complaints:
-            raise ValueError("this deal does not fit the rules; " + "; ".join(complaints))
+            problems.append(f"{needed} cards ({self.FORMAT}) are needed, got {got}")
+        if problems:
+            raise ValueError("this deal does not fit the rules; " + "; ".join(problems))
 
     def _sizes(self) -> str:
         return " | ".join(" / ".join(str(len(group)) for group in groups) for groups in self.parts)
 
 
 def check_deals(rules: BaseRules, deals: AnyDeal | Sequence[AnyDeal]) -> tuple[AnyDeal, ...]:
-    """A deal for each round, checked against the rules; a single round takes a bare deal too.
+    """A deal for each round, checked against the rules; a single round also takes a bare deal.
 
     Raises:
         ValueError: if the number of deals is wrong, or one of them does not fit the rules.
@@ -130,7 +138,7 @@ def check_deals(rules: BaseRules, deals: AnyDeal | Sequence[AnyDeal]) -> tuple[A
 
 
 def check_seed(seed: int) -> int:
-    """Return the seed if it is one.
+    """Return a seed as a Python int.
 
     Raises:
         ValueError: if it is not an integer from 0 to 2**63 - 1.
@@ -147,7 +155,7 @@ _CARD_BITS = np.uint64(63)
 
 
 def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), in place."""
+    """Apply the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) in place."""
     z ^= z >> np.uint64(30)
     z *= _MIX1
     z ^= z >> np.uint64(27)
@@ -163,17 +171,18 @@ def shuffle(
     rounds: npt.NDArray[np.uint64],
     domain: Domain = "play",
 ) -> npt.NDArray[np.int8]:
-    """Shuffled decks of n rows.
+    """Shuffle a deck for each of n rows.
 
-    Each word of (domain, seed, game, round) is absorbed in turn by adding it to SplitMix64's increment and mixing; the
-    state that results starts a SplitMix64 sequence, whose output number ``card + 1`` is the key of a card.
+    The words (domain, seed, game, round) are absorbed in turn, each by adding SplitMix64's increment to the state,
+    mixing and adding the word. The resulting state starts a SplitMix64 sequence; output number ``card + 1`` is the key
+    of a card, and the deck is sorted by keys.
 
     Args:
-        deck: ids of the cards that take part, below 64.
+        deck: card ids, below 64.
         seeds: uint64 [n].
         games: uint64 [n].
         rounds: uint64 [n].
-        domain: one of `DOMAINS`.
+        domain: see `DOMAINS`.
 
     Returns:
         int8 [n, cards in the deck]: card ids in the order in which they are dealt.
@@ -186,7 +195,7 @@ def shuffle(
     state = _mix(state + _GOLDEN)
     cards = np.array(deck, np.uint64)
     keys = _mix(state[:, None] + _GOLDEN * (cards + np.uint64(1)))
-    # The card number rides in the low bits, so that one sort of plain integers orders the cards.
+    # The card id replaces the low bits of its key, so that sorting plain integers orders the cards.
     keys &= ~_CARD_BITS
     keys |= cards
     keys.sort(axis=1)
@@ -195,13 +204,14 @@ def shuffle(
 
 
 _BLOCK = 16
+"""Deals generated together by `_deals`: hardly slower than one."""
 
 
 @lru_cache(maxsize=128)
 def _deals(
     cls: type[BaseDeal], rules: BaseRules, seed: int, block: int, round: int, domain: Domain
 ) -> tuple[BaseDeal, ...]:
-    """The deals of `_BLOCK` consecutive games: one array operation costs hardly more for all of them than for one."""
+    """The deals of `_BLOCK` consecutive games."""
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
     seeds, rounds = np.full_like(games, seed), np.full_like(games, round)
     return tuple(cls.of_cards(rules, cards) for cards in shuffle(rules.deck, seeds, games, rounds, domain).tolist())

@@ -1,4 +1,4 @@
-"""How the actions of a game are written, and what a position has to tell: what all games have in common."""
+"""Base class of a game's notation: actions as text, and the public part of a position as plain data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -11,22 +11,22 @@ AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
 
 
 class BaseNotation(ABC, Generic[AnyGame]):
-    """How a game is written. It has no state: there is one of each game, in `quincunx_env.registry`."""
+    """Notation of a game. It has no state; a `quincunx_env.core.spec.GameSpec` holds the one instance of a game."""
 
     NAMES: ClassVar[CardNames]
 
-    # --- What a game says --------------------------------------------------------------------------------------------
+    # --- Abstract interface ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def print_action(self, rules: Any, action: int) -> str:
-        """Write an action of the engines: ``2MK (1, 3)``."""
+        """Text of an engine action: ``2MK (1, 3)``."""
 
     @abstractmethod
     def read_action(self, rules: Any, text: str) -> int:
-        """The inverse of `print_action`; whether the action is legal it does not ask.
+        """The inverse of `print_action`, for legal and illegal actions alike.
 
         Raises:
-            ValueError: if no action is written like that; the message tells how they are.
+            ValueError: if the text is no action; the message describes the format.
         """
 
     @abstractmethod
@@ -35,35 +35,36 @@ class BaseNotation(ABC, Generic[AnyGame]):
 
     @abstractmethod
     def decode_play(self, game: AnyGame, action: int) -> tuple[int, int]:
-        """Card and cell of a play, or of the play whose points an announcement tells."""
+        """Card and cell of a play, or of the pending play if the action is an announcement."""
 
     @abstractmethod
     def legal_plays(self, game: AnyGame) -> Iterable[int]:
-        """The legal plays of the seat to move, ascending; announcements are none."""
+        """Legal actions of the seat to move that play a card, ascending."""
 
     @abstractmethod
     def describe_legal(self, game: AnyGame) -> str:
-        """What the seat to move may do, in a few words."""
+        """One phrase that names the legal actions of the seat to move, for messages."""
 
     @abstractmethod
     def public_state(self, game: AnyGame) -> dict[str, Any]:
-        """What everybody knows of a position in this game and not in others, as plain data; the board among it."""
+        """The public part of a position that is specific to this game, the board included, as plain data."""
 
-    # --- The same for all --------------------------------------------------------------------------------------------
+    # --- Shared implementation ---------------------------------------------------------------------------------------
 
     def parse_action(self, game: AnyGame, text: str) -> int:
-        """The legal action that a text says; the inverse of `print_action`.
+        """Legal action of a text; the inverse of `print_action`.
 
         Raises:
-            IllegalAction: if it says none, naming the mistake and what is legal.
+            IllegalAction: if the text is no action, or an illegal one; the message names the error and the legal
+                actions.
         """
         try:
             action = self.read_action(game.rules, text)
         except ValueError as error:
             raise IllegalAction(f"{error}; {self.describe_legal(game)}") from None
-        game.copy().step(action)  # knows what is wrong with it
+        game.copy().step(action)  # raises if the action is illegal
         return action
 
     def card_names(self, cards: Iterable[int]) -> list[str | None]:
-        """Cards by their names, None where none lies."""
+        """Names of cards; None for `EMPTY`."""
         return [None if card == EMPTY else self.NAMES.card_name(card) for card in cards]

@@ -1,7 +1,7 @@
-"""What a seat observes and how it answers: named pieces, their table, two spellings of the same content, and masks.
+"""Base class of observers: observations as named pieces or as one flat vector, their spaces and tables, and masks.
 
-An observation holds the complete information state of the round from one seat: everything that seat may know, nothing
-else. Seats are counted from the observing one: 0 is oneself, 1 the next to move.
+An observation is the complete information state of the round from one seat: everything that seat may know and nothing
+else. Seats are counted from the observing one: 0 is the observer, 1 the next seat in turn order.
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ AnyBatch = TypeVar("AnyBatch", bound=BaseBatch[Any, Any])
 
 
 class Piece(NamedTuple):
-    """One named part of an observation."""
+    """A named part of an observation."""
 
     name: str
     shape: tuple[int, ...]
@@ -45,10 +45,10 @@ class Piece(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """What an observation says about the cards it does not show."""
+    """Number and places of the cards that an observation does not show."""
 
     seen: Iterable[int]
-    """The cards that it does show."""
+    """The cards that it shows."""
     hands: list[int]
     """Hidden cards in the hands of the other seats, from the next one on."""
     stock: int
@@ -56,19 +56,19 @@ class Hidden(NamedTuple):
 
 
 class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
-    """Makes observations and masks of games played by the same rules.
+    """Makes observations and masks of games with the same rules.
 
     Args:
-        rules: which game.
-        preview: add the piece ``preview``: what every legal play would bring.
+        rules: options of the game.
+        preview: add the piece ``preview``, the immediate reward table: points (and draws) of every legal play.
 
     Attributes:
         pieces: the parts of an observation, in order.
         counts: meaning and range of each entry of the piece ``counts``, by name.
-        slices: where each piece lies in the flat codec.
-        size: length of the flat codec.
-        num_actions: A; actions are the integers below.
-        factors: where an action is a card and a cell: how many of each there are; otherwise None.
+        slices: slice of each piece in the flat encoding, by name.
+        size: length of the flat encoding.
+        num_actions: A; actions are the integers from 0 to A - 1.
+        factors: numbers of cards and cells where an action is a pair of both; otherwise None.
     """
 
     def __init__(self, rules: AnyRules, preview: bool = False) -> None:
@@ -84,32 +84,32 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         self.slices = {piece.name: slice(*ends) for piece, ends in zip(self.pieces, pairwise(ends), strict=True)}
         self.size: int = ends[-1]
 
-    # --- What a game says --------------------------------------------------------------------------------------------
+    # --- Abstract interface ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def make_batch(self, num_games: int) -> AnyBatch:
-        """A new batch of games by these rules; `BaseBatch.reset` deals them."""
+        """A new batch of ``num_games`` games with these rules; `BaseBatch.reset` deals them."""
 
     @abstractmethod
     def _counts(self) -> dict[str, Count]:
-        """The counts; only those that can vary under these rules."""
+        """Meaning and range of the counts by name; only those that can vary under these rules."""
 
     @abstractmethod
     def _layout(self) -> tuple[Piece | None, ...]:
-        """The pieces in order; None is the place of the counts."""
+        """The pieces in order; None marks the position of the counts."""
 
     @abstractmethod
     def _pieces(self, game: AnyGame, seat: int) -> Pieces:
-        """The pieces, in order; some of them may be views of the game that change as it goes on."""
+        """The pieces of an observation in order; some may be views of the game, which change with its next step."""
 
     @abstractmethod
     def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """What a seat of each game observes, as pieces [B, ...].
+        """Observations of one seat of each game, as pieces [B, ...].
 
         Args:
             batch: the games.
             seats: int64 [B], the observing seats; the seats to move by default.
-            copy: False returns views of the batch where possible, which change with its next step.
+            copy: False returns views of the batch where possible; they change with its next step.
         """
 
     @abstractmethod
@@ -118,27 +118,30 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def hidden(self, pieces: Pieces) -> Hidden:
-        """What an observation says about the cards it does not show.
+        """Number and places of the hidden cards.
 
         Raises:
-            ValueError: if it is of a game that is over: nothing in it is hidden any more.
+            ValueError: if the observed game is over.
         """
 
     @abstractmethod
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """Decks of the present round, int8 [n, cards dealt], that could have led to an observation.
+        """Decks of the current round that are consistent with an observation.
 
         Args:
             pieces: the observation.
-            hands: the cards that each seat holds, int8 [n, ...], from seat 0 on.
+            hands: the cards held by each seat, int8 [n, ...], from seat 0 on.
             stock: int8 [n, ...], the hidden cards that are in no hand, in order.
+
+        Returns:
+            int8 [n, cards dealt].
         """
 
     @abstractmethod
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """What an observation says of the game's own state, as `BaseBatch.set_position` takes it."""
+        """The game-specific public state in an observation, as arguments of `BaseBatch.set_position`."""
 
     # --- Counts ------------------------------------------------------------------------------------------------------
 
@@ -157,13 +160,13 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- Spaces and tables -------------------------------------------------------------------------------------------
 
     def dict_space(self) -> spaces.Dict:
-        """Space of the ``pieces`` codec."""
+        """Space of the ``pieces`` encoding."""
         return spaces.Dict(
             {piece.name: spaces.Box(*self._limits(piece), piece.shape, piece.dtype) for piece in self.pieces}
         )
 
     def flat_space(self) -> spaces.Box:
-        """Space of the ``flat`` codec: int16 [size]."""
+        """Space of the ``flat`` encoding, int16 [size]."""
         low, high = (
             np.concatenate([np.broadcast_to(self._limits(piece)[end], piece.shape).ravel() for piece in self.pieces])
             for end in (0, 1)
@@ -171,14 +174,14 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return spaces.Box(low.astype(np.int16), high.astype(np.int16), dtype=np.int16)
 
     def _limits(self, piece: Piece) -> tuple[Any, Any]:
-        """Lowest and highest values of a piece: its own, or those of each of the counts."""
+        """Lowest and highest values of a piece; arrays for the counts, which differ in range."""
         if piece.name != "counts":
             return piece.low, piece.high
         low, high = zip(*((low, high) for _, low, high in self.counts.values()), strict=True)
         return np.array(low, piece.dtype), np.array(high, piece.dtype)
 
     def table(self) -> str:
-        """The layout as a Markdown table: flat slice, name, meaning, range. The documentation shows this."""
+        """The layout of observations as a Markdown table: flat slice, piece, shape and dtype, meaning, range."""
         lines = ["| flat | piece | shape, dtype | meaning | range |", "|---|---|---|---|---|"]
         for piece in self.pieces:
             start = self.slices[piece.name].start
@@ -194,52 +197,52 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- One game ----------------------------------------------------------------------------------------------------
 
     def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
-        """What a seat of a game observes, as pieces (new arrays)."""
+        """Observation of a seat of one game, as pieces (new arrays)."""
         return {name: piece.copy() for name, piece in self._pieces(game, seat).items()}
 
     def observe_flat(self, game: AnyGame, seat: int = 0) -> Flat:
-        """The same in the flat codec."""
+        """Observation of a seat of one game in the flat encoding, int16 [size]."""
         parts = [piece.ravel() for piece in self._pieces(game, seat).values()]
         return np.concatenate(parts, dtype=np.int16)
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
     def mask_batch(self, batch: AnyBatch, out: Bools | None = None) -> Bools:
-        """Legal actions of the seats to move, bool [B, A]; see `BaseBatch.mask`."""
+        """Legal actions of the seats to move, bool [B, A], True = legal; see `BaseBatch.mask`."""
         return batch.mask(out)
 
     def factored_mask(self, game: AnyGame) -> Mask:
-        """Where an action is a card and a cell: the legal ones of each, int8 [cards + cells]."""
+        """Legal cards and legal cells, int8 [cards + cells], 1 = legal; only where `factors` is set."""
         raise NotImplementedError
 
     def factored_mask_batch(self, batch: AnyBatch) -> Bools:
-        """The same for each game, bool [B, cards + cells]."""
+        """Legal cards and legal cells of each game, bool [B, cards + cells]; only where `factors` is set."""
         raise NotImplementedError
 
     def to_engine(self, actions: Ints) -> Ints:
-        """Actions as the engines number them, -1 where they have none: int64 [n] -> int64 [n]."""
+        """Convert actions to those of the engines, -1 where there is none: int64 [n] -> int64 [n]."""
         return actions
 
-    # --- The two spellings -------------------------------------------------------------------------------------------
+    # --- Conversions between encodings -------------------------------------------------------------------------------
 
     def flatten(self, pieces: Mapping[str, npt.NDArray[Any]]) -> Flat:
-        """Pieces ``[..., *shape]`` as one array, int16 [..., size]."""
+        """Convert pieces ``[..., *shape]`` to the flat encoding, int16 [..., size]."""
         lead = pieces["board"].shape[:-1]
         parts = [pieces[piece.name].reshape(*lead, piece.size) for piece in self.pieces]
         return np.concatenate(parts, axis=-1, dtype=np.int16)
 
     def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
-        """The inverse of `flatten`: [..., size] as pieces ``[..., *shape]``."""
+        """The inverse of `flatten`: convert [..., size] to pieces ``[..., *shape]``."""
         return {
             piece.name: flat[..., self.slices[piece.name]].reshape(*flat.shape[:-1], *piece.shape).astype(piece.dtype)
             for piece in self.pieces
         }
 
     def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
-        """The observer of these rules' own width, and the pieces it would have made of the same game.
+        """The observer without padding, and the pieces of this observation as that observer makes them.
 
         Raises:
-            ValueError: if this is no observation of this observer's.
+            ValueError: if this is no observation made by this observer.
         """
         if isinstance(observation, Mapping):
             fits = self.dict_space().contains(dict(observation))
@@ -255,12 +258,12 @@ Observer = BaseObserver[Any, Any, Any]
 
 
 def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
-    """Values by seat, counted from this seat on."""
+    """Reorder values by seat so that they start with this seat."""
     return by_seat[seat:] + by_seat[:seat]
 
 
 def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> Iterator[list[npt.NDArray[Any]]]:
-    """The same for many games and several arrays: for each array [B, P], P arrays [B]."""
+    """`from_seat` for many games: for each array [B, P], P arrays [B] from the seats [B] on."""
     games, players = by_seat[0].shape
     first = np.arange(games) * players
     places = [first + (seats + offset) % players if players > 1 else first for offset in range(players)]

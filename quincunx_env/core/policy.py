@@ -1,4 +1,4 @@
-"""What a policy is, to everything that plays or measures one."""
+"""Protocols of policies and policy factories, which environments and the arena accept."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from quincunx_env.core.rules import BaseRules
 
 
 class Policy(Protocol):
-    """Chooses a joint action in each of n positions."""
+    """A function that chooses a joint action in each of n positions."""
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
@@ -18,32 +18,36 @@ class Policy(Protocol):
         """Choose legal actions.
 
         Args:
-            observation: pieces [n, ...] from the seats to move, the preview among them.
-            mask: bool [n, actions], True = legal; never empty.
+            observation: pieces [n, ...] from the seats to move, preview included.
+            mask: bool [n, actions], True = legal; at least one in each row.
             rng: the only source of randomness.
 
         Returns:
-            int64 [n].
+            int64 [n], actions.
         """
         ...
 
 
 class PolicyFactory(Protocol):
-    """Makes policies: an agent that must be told the rules, such as one that searches through games to come."""
+    """An agent that needs the rules, for example to simulate games in a search."""
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """A policy for games played by these rules.
+        """A policy for games with these rules.
 
         Raises:
-            ValueError: if it cannot play them.
+            ValueError: if the agent does not support these rules.
         """
         ...
 
 
 Agent = Policy | PolicyFactory
-"""What can be asked to play."""
+"""A policy, or a factory of policies."""
 
 
 def policy_for(agent: Agent, rules: BaseRules) -> Policy:
-    """The policy of an agent for games played by these rules."""
+    """The policy of an agent for games with these rules.
+
+    Raises:
+        ValueError: if the agent does not support these rules.
+    """
     return agent.for_rules(rules) if hasattr(agent, "for_rules") else agent

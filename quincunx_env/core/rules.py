@@ -1,11 +1,11 @@
-"""What the engines and doors ask of the rules of any game here."""
+"""The interface that engines and environments need of the rules of a game."""
 
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 
 class BaseRules(Hashable, Protocol):
-    """Options of a game, and what follows from them. A game's own class is a frozen dataclass of its options."""
+    """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options."""
 
     @property
     def num_players(self) -> int:
@@ -14,7 +14,7 @@ class BaseRules(Hashable, Protocol):
 
     @property
     def num_rounds(self) -> int:
-        """Rounds of an episode, each from a deal of its own."""
+        """Rounds of a game, each with its own deal."""
         ...
 
     @property
@@ -29,17 +29,17 @@ class BaseRules(Hashable, Protocol):
 
     @property
     def num_actions(self) -> int:
-        """Actions are the integers below this."""
+        """Number of actions; an action is an integer from 0 to ``num_actions - 1``."""
         ...
 
     @property
     def deck(self) -> Sequence[int]:
-        """Ids of the cards that are shuffled, ascending."""
+        """Ids of the cards in the deck, ascending."""
         ...
 
     @property
     def num_dealt(self) -> int:
-        """How many of them a deal holds."""
+        """Number of cards that a deal holds."""
         ...
 
     @property

@@ -1,6 +1,6 @@
-"""What there is to see of a game, whatever the game and whoever draws it: text here, pictures in `quincunx_env.render`.
+"""View model of a game, independent of game and renderer: printed as text here, drawn by `quincunx_env.render`.
 
-A game describes itself as a `Scene`; nothing here knows its rules, and no library is needed to make one.
+Each game builds a `Scene` of its state. A scene holds no rules, and making one needs no graphics library.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,27 +10,27 @@ from typing import NamedTuple
 from quincunx_env.core.scoring import Part
 
 Point = tuple[float, float]
-"""(x, y) from the middle of an emblem, which reaches from -1 to 1; y points down."""
+"""(x, y) relative to the centre of an emblem, which extends from -1 to 1; y points down."""
 
 
 class Disc(NamedTuple):
-    """A filled circle of an emblem."""
+    """A filled circle in an emblem."""
 
     centre: Point
     radius: float
     cut: bool = False
-    """Take away instead of adding."""
+    """Whether the shape is cut out of the emblem instead of added to it."""
 
 
 class Polygon(NamedTuple):
-    """A filled polygon of an emblem."""
+    """A filled polygon in an emblem."""
 
     points: tuple[Point, ...]
     cut: bool = False
 
 
 class Stroke(NamedTuple):
-    """A thick line with round ends through points of an emblem."""
+    """A thick line with round ends in an emblem."""
 
     points: tuple[Point, ...]
     width: float
@@ -38,27 +38,27 @@ class Stroke(NamedTuple):
 
 
 class Suit(NamedTuple):
-    """What a suit looks like. Shape and colour each suffice to tell it from the others."""
+    """Appearance of a suit. Suits differ in shape and in colour, so that either is enough."""
 
     name: str
     letter: str
     colour: tuple[int, int, int]
-    """On the light ground of a card."""
+    """RGB, on the light background of a card."""
     terminal: int
-    """Its colour among the 256 of a terminal, readable on black and on white."""
+    """Colour number in a terminal of 256 colours, readable on black and on white."""
     emblem: tuple[Disc | Polygon | Stroke, ...]
 
 
 class Face(NamedTuple):
-    """What is printed on a card."""
+    """Appearance of a card."""
 
     name: str
-    """As it is written: ``2MK``, ``TH``."""
+    """Its name in text: ``2MK``, ``TH``."""
     rank: str
     """The large print: ``2``, ``10``."""
     suits: tuple[Suit, ...]
     note: str = ""
-    """Small print: what the rank does not say."""
+    """The small print."""
 
 
 class Seat(NamedTuple):
@@ -68,24 +68,24 @@ class Seat(NamedTuple):
     score: int
     """Points in the whole game so far."""
     hand_size: int
-    """How many cards it holds."""
+    """Number of cards held."""
     cards: tuple[int, ...] | None
-    """Their ids; None if the seat that looks may not see them."""
+    """Ids of the cards held; None if they are hidden from the observing seat."""
     to_move: bool
     """Whether it is to move."""
     won: bool = False
 
 
 class ScoredPlay(NamedTuple):
-    """A card on its cell, and what it scored or would score."""
+    """A card in a cell, and the points it scored or would score."""
 
     title: str
-    """Who plays what where."""
+    """The play in words: seat, card and cell."""
     card: int
     cell: int
     parts: tuple[Part, ...]
     scored: bool = True
-    """Whether its points are counted, and may be told, now."""
+    """Whether its points are known and shown now."""
 
     @property
     def points(self) -> int:
@@ -100,10 +100,10 @@ class ScoredPlay(NamedTuple):
 
 @dataclass(frozen=True)
 class Scene:
-    """A game as one seat sees it, or with all hands open."""
+    """A game as observed by one seat, or with all hands open."""
 
     title: str
-    """Which game it is."""
+    """Name and options of the game."""
     faces: Sequence[Face]
     """By card id."""
     side: int
@@ -112,34 +112,34 @@ class Scene:
     columns: range
     """The part of the grid that is shown."""
     max_side: int
-    """Rows and columns that the grid may come to show; a picture keeps room for so many."""
+    """Most rows and columns that the scene of this game can ever show; pictures are laid out for this number."""
     board: Mapping[int, int]
     """Card ids by cell; other cells are empty."""
     legal: frozenset[int]
     """Cells in which a card may be played."""
     face_down: bool
-    """Whether cards lie face down on the empty cells."""
+    """Whether empty cells show face-down cards."""
     seats: Sequence[Seat]
     seat: int | None
-    """The seat that looks; None sees all hands."""
+    """The observing seat; None shows all hands."""
     mover: int
     pile: int | None = None
     """Cards left to draw; None where there is no pile."""
     last: ScoredPlay | None = None
     """The last play of the round."""
     pending: ScoredPlay | None = None
-    """A play that has been chosen and waits for the announcement of its points."""
+    """Simpleton: the play whose points are to be announced."""
     rows_score: Mapping[int, int] = field(default_factory=dict)
     """Points by row, where rows score."""
     columns_score: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """Where the game stands."""
+    """Lines about the progress of the game."""
 
     def text(self, colour: bool = False) -> str:
-        """The scene as lines of text, readable without colour. The last card played stands in brackets.
+        """The scene as lines of text, readable without colour. The last card played is in brackets.
 
         Args:
-            colour: colour the suits with a terminal's escape sequences.
+            colour: colour the suits with terminal escape sequences.
         """
         width = max(3, *(len(face.name) for face in self.faces)) + 1
         lines = ["     " + "".join(f"{column:<{width}}" for column in self.columns)]
@@ -158,7 +158,7 @@ class Scene:
 
     @property
     def shown(self) -> int:
-        """The seat whose hand is shown large: the one that looks, else the one to move."""
+        """The seat whose hand is shown large: the observing seat, or the seat to move if all hands are open."""
         return self.mover if self.seat is None else self.seat
 
     def place(self, cell: int) -> tuple[int, int]:
@@ -195,7 +195,7 @@ class Scene:
         return points + draws + "".join(f"\n    {line}" for line in self.sums(play))
 
     def sums(self, play: ScoredPlay) -> list[str]:
-        """Each kind of part in words: ``basic 4 (0, 1), 9 (1, 2)``."""
+        """A line of text for each kind of part: ``basic +4 (0, 1), +9 (1, 2)``."""
         names = dict.fromkeys(part.name for part in play.parts)
         return [f"{name} " + ", ".join(self._part(part) for part in play.parts if part.name == name) for name in names]
 
@@ -205,7 +205,7 @@ class Scene:
 
 
 def coloured(face: Face) -> str:
-    """The name of a card with its suit letters in colour, as a terminal shows it."""
+    """The name of a card with its suit letters in colour, for a terminal."""
     rank = face.name[: len(face.name) - len(face.suits)]
     letters = (f"\033[38;5;{suit.terminal}m{suit.letter}" for suit in face.suits)
     return f"\033[1m{rank}{''.join(letters)}\033[0m"

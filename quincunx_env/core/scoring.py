@@ -1,15 +1,15 @@
-"""What a play scores, taken apart, whatever the game."""
+"""Parts of the score of a play, for any game."""
 
 from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """One part of what a play scores, and the cards that it comes from."""
+    """A part of the score of a play, and the cells that it comes from."""
 
     name: str
-    """What the rules call it."""
+    """Its name in the rules."""
     points: int
     cells: tuple[int, ...]
-    """Where the cards lie that make it together with the card played."""
+    """Cells of the cards that score together with the card played."""
     draws: int = 0
-    """Cards drawn for it."""
+    """Cards that it draws."""

@@ -14,13 +14,13 @@ from quincunx_env.core.scene import Scene, ScoredPlay
 
 @dataclass(frozen=True)
 class GameSpec:
-    """What environments, the arena and the programs need to know of a game.
+    """Classes and functions of a game that environments, the arena and the programs use.
 
-    A game declares its own in its package's ``__init__``; `quincunx_env.registry` lists them by name.
+    Each game declares one in its package's ``__init__``; `quincunx_env.registry` lists them by name.
     """
 
     name: str
-    """By which the game is chosen: ``"quincunx"`` or ``"spiral"``."""
+    """Name of the game: ``"quincunx"`` or ``"spiral"``."""
     Rules: type[Any]
     """Options of the game; a frozen dataclass, see `quincunx_env.core.rules.BaseRules`."""
     multiplayer_rules: Callable[..., Any]
@@ -36,10 +36,10 @@ class GameSpec:
     PaddedObserver: type[BaseObserver[Any, Any, Any]] | None
     """Observations and masks of the same shape under all rules; None where ``Observer`` has that already."""
     notation: BaseNotation[Any]
-    """How actions and positions are written."""
+    """Text format of actions, and positions as plain data."""
     ansi: Callable[..., str]
     """A game as text: (game, seat, colour); seat None shows all hands."""
     scene: Callable[..., Scene]
     """A game as a scene for renderers: (game, seat)."""
     candidate: Callable[[Any, int, int], ScoredPlay]
-    """What a play would score: (game, card, cell)."""
+    """The score of a play that is not made yet: (game, card, cell)."""

@@ -1,4 +1,4 @@
-"""Game records: a game from its deal to its last play as a text file that is verified when it is read.
+"""Game records: a game from its deal to its last play as readable text with a checksum.
 
     quincunx_env record 1
     game quincunx num_players=2 simpleton=yes
@@ -10,14 +10,14 @@
     over 64 71
     check 5f3a9c21
 
-The first line has the version of the format. ``game`` lists the options that differ from the defaults; ``seats``, which
-is optional, the names of the players; ``seed`` the source of the deals, or a line ``deal`` the cards of each round.
-Every action has a line with its number, the seat, the action as `quincunx_env.notation.text` writes it, and the points
-that each seat gains by it; a line ``round 2`` precedes each later round. ``over``, or ``stopped`` for a game that has
-not ended, has the points of all seats. Empty lines, and everything after a ``#``, are ignored.
+The first line has the version of the format, ``game`` the options that differ from the defaults, ``seats`` (optional)
+the names of the players, and ``seed`` the seed of the deals; instead of it a line ``deal`` for each round has its cards.
+Each action has a line with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the
+points gained by each seat; a line ``round 2`` precedes the second round, and so on. ``over``, or ``stopped`` for a game
+that has not ended, has the points of all seats. Empty lines and everything after a ``#`` are ignored.
 
-Reading a record replays it: a record that breaks the rules, or whose points are not those of its plays, is refused.
-``check`` is the CRC-32 checksum of the text before it, so that a changed record is refused too.
+Parsing a record replays it: a record that breaks the rules, or whose points are not those of its plays, is an error.
+``check`` is the CRC-32 checksum of everything before it, so that a changed record is an error, too.
 
 >>> from quincunx_env import Rules
 >>> record = Record(Rules(), Seeded(seed=0), actions=(33,), seats=("ann",))
@@ -58,11 +58,11 @@ Read = TypeVar("Read")
 
 
 class RecordError(ValueError):
-    """Raised for text that is no record, and for a record that breaks the rules."""
+    """A text that is no record, or a record that breaks the rules."""
 
 
 class Seeded(NamedTuple):
-    """Deals made from a seed; see `quincunx_env.core.deal`."""
+    """The seed of the deals of a game; see `quincunx_env.core.deal`."""
 
     seed: int
     game: int = 0
@@ -70,7 +70,7 @@ class Seeded(NamedTuple):
 
 
 class RecordedAction(NamedTuple):
-    """An action with its result."""
+    """An action of a game, and its result."""
 
     number: int
     """From 1."""
@@ -79,29 +79,29 @@ class RecordedAction(NamedTuple):
     seat: int
     action: int
     text: str
-    """The action in the notation of its game."""
+    """The action as text."""
     score: PlayScore | None
-    """Score of the play with its parts; with Simpleton the announcement has it. None where plays score nothing, or
-    without ``explain``."""
+    """Score of the play, by parts; with Simpleton it belongs to the announcement. None if it was not computed, and where
+    plays do not score."""
     gains: list[int]
-    """Points that each seat gains by it, negative for a loss."""
+    """Points gained or lost by each seat."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A game from its deal on. Records are equal if rules, deals, actions and names are.
+    """A game from its deal on. Records are equal if their rules, deals, actions and seats are.
 
     Raises:
-        RecordError: if the game does not follow the rules, naming the first play that breaks them.
+        RecordError: if an action breaks the rules; the message names the first one.
     """
 
     rules: BaseRules
     dealt: Seeded | Deals
     """The seed of the deals, or a deal for each round."""
     actions: tuple[int, ...] = ()
-    """Actions of the engines."""
+    """Actions of the engine."""
     seats: tuple[str, ...] = ()
-    """Names of the players from seat 0 on; may be empty."""
+    """Names of the players, from seat 0 on; empty if unknown."""
 
     def __post_init__(self) -> None:
         if self.seats and len(self.seats) != self.rules.num_players:
@@ -121,29 +121,29 @@ class Record:
         return _start(self.rules, self.dealt).deals
 
     def game(self, actions: int | None = None) -> Game:
-        """The game after the first ``actions`` actions; by default after all."""
+        """The game after the first ``actions`` actions; after all of them by default."""
         game = _start(self.rules, self.dealt)
         for action in self.actions[:actions]:
             game.step(action)
         return game
 
     def replay(self) -> Iterator[tuple[RecordedAction, Game]]:
-        """Yield every action with the game after it; the game is one object that changes."""
+        """Iterate over the actions, each with the game after it; all items share one game object."""
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
             yield apply_action(game, number, action, explain=True), game
 
     @cached_property
     def turns(self) -> tuple[RecordedAction, ...]:
-        """Every action with what came of it."""
-        return tuple(turn for turn, _ in self.replay())
+        """All actions with their results."""
+        return tuple(recorded for recorded, _ in self.replay())
 
     # --- Text --------------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         game = _start(self.rules, self.dealt)
-        turns = (apply_action(game, number, action) for number, action in enumerate(self.actions, 1))
-        lines = [*_header(self.rules, self.dealt, self.seats), *_turns(turns)]
+        recorded = (apply_action(game, number, action) for number, action in enumerate(self.actions, 1))
+        lines = [*_header(self.rules, self.dealt, self.seats), *_action_lines(recorded)]
         lines.append(f"{'over' if game.over else 'stopped'} {_numbers(game.totals)}")
         text = "\n".join(lines)
         return f"{text}\ncheck {zlib.crc32(text.encode()):08x}"
@@ -153,7 +153,7 @@ class Record:
         """The inverse of ``str``.
 
         Raises:
-            RecordError: naming the line and what is wrong with it, a play that breaks the rules with what is legal.
+            RecordError: naming the line and the error; for an action that breaks the rules also the legal ones.
         """
         numbered = ((number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), 1))
         lines = [_Line(number, " ".join(words)) for number, words in numbered if words]
@@ -163,7 +163,7 @@ class Record:
         game, actions = _start(rules, dealt), list[int]()
         for line in lines:
             if line.text[0].isdigit():
-                actions.append(_read_turn(line, game, len(actions) + 1))
+                actions.append(_read_action(line, game, len(actions) + 1))
         record = cls(rules, dealt, tuple(actions), seats)
         _compare(lines, str(record).splitlines())
         return record
@@ -179,12 +179,12 @@ class Record:
         """Read a file.
 
         Raises:
-            RecordError: naming the file, the line and what is wrong.
-            OSError: if there is no such file, or it cannot be read.
+            RecordError: naming the file, the line and the error.
+            OSError: if the file cannot be read.
         """
         try:
             return cls.parse(path.read_text(encoding="utf-8"))
-        except ValueError as error:  # also of a text that is no UTF-8
+        except ValueError as error:  # includes UnicodeDecodeError
             raise RecordError(f"{path}: {error}") from error
 
 
@@ -192,29 +192,29 @@ def apply_action(game: Game, number: int, action: int, explain: bool = False) ->
     """Take an action in a game and return it with its result.
 
     Args:
-        game: changed by the action.
-        number: of the action, from 1.
+        game: changed in place.
+        number: number of the action in the game, from 1.
         action: of the engine.
-        explain: add the score of the play with its parts.
+        explain: compute the score of the play, too.
 
     Raises:
-        IllegalAction: if it is illegal; the game is unchanged then.
+        IllegalAction: if the action is illegal; the game is unchanged.
     """
     round, seat, before = game.round, game.mover, game.copy()
     gains = game.step(action)
-    laid = (game.round, game.ply) != (before.round, before.ply)  # with Simpleton only after the announcement
+    laid = (game.round, game.ply) != (before.round, before.ply)  # with Simpleton by the announcement
     scores = play_score(before, action) if explain and laid else None
     return RecordedAction(number, round, seat, action, print_action(game, action), scores, gains)
 
 
 def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
-    """`apply_action` with the error of a record."""
+    """`apply_action`, with an illegal action as a `RecordError`."""
     try:
         return apply_action(game, number, action)
     except IllegalAction as error:
-        shown = print_action(game, action) if 0 <= action < game.rules.num_actions else action
+        text = print_action(game, action) if 0 <= action < game.rules.num_actions else action
         legal = spec_of(game.rules).notation.describe_legal(game)
-        raise RecordError(f"play {number}, {shown}, breaks the rules: {error}; {legal}") from error
+        raise RecordError(f"play {number}, {text}, breaks the rules: {error}; {legal}") from error
 
 
 def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
@@ -253,17 +253,17 @@ def _print_option(value: bool | int | str) -> str:
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
-def _turns(turns: Iterable[RecordedAction]) -> Iterator[str]:
+def _action_lines(actions: Iterable[RecordedAction]) -> Iterator[str]:
     round = 0
-    for turn in turns:
-        if turn.round > round:
-            round = turn.round
+    for action in actions:
+        if action.round > round:
+            round = action.round
             yield f"round {round + 1}"
-        yield _turn(turn)
+        yield _action_line(action)
 
 
-def _turn(turn: RecordedAction) -> str:
-    return f"{turn.number}. seat {turn.seat}: {turn.text} = {_numbers(turn.gains)}"
+def _action_line(action: RecordedAction) -> str:
+    return f"{action.number}. seat {action.seat}: {action.text} = {_numbers(action.gains)}"
 
 
 def _numbers(numbers: Iterable[int]) -> str:
@@ -274,25 +274,25 @@ def _numbers(numbers: Iterable[int]) -> str:
 
 
 class _Line(NamedTuple):
-    """A line that is not empty."""
+    """A line without comment and surplus space."""
 
     number: int
     """From 1."""
     text: str
 
-    def wrong(self, why: object) -> RecordError:
-        return RecordError(f"line {self.number}: {why}")
+    def error(self, reason: object) -> RecordError:
+        return RecordError(f"line {self.number}: {reason}")
 
     def read(self, reader: Callable[[str], Read]) -> Read:
         """Apply ``reader`` to the text after the first word."""
         try:
             return reader(self.text.partition(" ")[2])
         except ValueError as error:
-            raise self.wrong(error) from error
+            raise self.error(error) from error
 
 
 def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Seeded | Deals]:
-    """Rules, names of seats and deals. `_compare` checks the order, and that there is nothing else."""
+    """Rules, names of seats and deals. `_compare` checks the order of lines, and that there are no others."""
 
     def lines_of(keyword: str) -> list[_Line]:
         return [line for line in lines if line.text.split()[0] == keyword]
@@ -308,14 +308,14 @@ def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Se
 
 
 def _read_seeded(text: str) -> Seeded:
-    found = re.fullmatch(r"(\d{1,20}) game (\d{1,20}) domain (\w+)", text, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(\d{1,20}) game (\d{1,20}) domain (\w+)", text, re.ASCII)
+    if not match:
         raise ValueError(f"a seed reads as 'seed 7 game 0 domain play', got {text!r}")
-    return Seeded(int(found[1]), int(found[2]), cast(Domain, found[3]))  # whether it is one is checked with the rest
+    return Seeded(int(match[1]), int(match[2]), cast(Domain, match[3]))  # `_start` checks the values
 
 
 def _read_rules(text: str) -> BaseRules:
-    """Parse the text that `_header` writes after ``game``."""
+    """Rules of the text after ``game``; the inverse of `_header`."""
     name, *options = text.split() or [""]
     if name not in GAMES:
         raise ValueError(f"the game is one of {', '.join(GAMES)}, got {name!r}")
@@ -334,38 +334,42 @@ def _read_rules(text: str) -> BaseRules:
 def _read_option(text: str, default: bool | int | str) -> bool | int | str:
     """An option of the type of its default."""
     if isinstance(default, bool):
-        return {"yes": True, "no": False}.get(text, text)  # the rules refuse anything else
+        return {"yes": True, "no": False}.get(text, text)  # the rules raise for any other text
     return int(text) if isinstance(default, int) and text.isdecimal() else text
 
 
-def _read_turn(line: _Line, game: Game, number: int) -> int:
-    """Take the action of a line, check its result against the line, and return it."""
-    found = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
-    if not found:
-        raise line.wrong(f"a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")
+def _read_action(line: _Line, game: Game, number: int) -> int:
+    """Apply the action of a line to a game, check the line against the result, and return the action."""
+    match = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
+    if not match:
+        raise line.error(f"a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")
     notation = spec_of(game.rules).notation
     try:
-        action = notation.read_action(game.rules, found[1])
+        action = notation.read_action(game.rules, match[1])
     except ValueError as error:
-        raise line.wrong(f"play {number} is illegible: {error}; {notation.describe_legal(game)}") from error
+        raise line.error(f"play {number} cannot be read: {error}; {notation.describe_legal(game)}") from error
     try:
-        turn = _apply_action(game, number, action)
+        recorded = _apply_action(game, number, action)
     except RecordError as error:
-        raise line.wrong(error) from error
-    if line.text != _turn(turn):
-        raise line.wrong(f"by the rules play {number} reads {_turn(turn)!r}, got {line.text!r}")
+        raise line.error(error) from error
+    if line.text != _action_line(recorded):
+        raise line.error(f"by the rules play {number} reads {_action_line(recorded)!r}, got {line.text!r}")
     return action
 
 
 def _compare(lines: Sequence[_Line], written: Sequence[str]) -> None:
-    """Compare the lines of a record with those that `Record` writes."""
+    """Check that the lines of a record are those that `Record` prints.
+
+    Raises:
+        RecordError: naming the first line that differs.
+    """
     for line, right in zip_longest(lines, written):
         if line is None:
             raise RecordError(f"the record is cut short: {right!r} is missing")
         if line.text == right:
             continue
         if right is None:
-            raise line.wrong(f"nothing follows the line 'check ...', got {line.text!r}")
+            raise line.error(f"nothing follows the line 'check ...', got {line.text!r}")
         if right.startswith("check"):
-            raise line.wrong(f"the record has been changed since it was written; if that is right, write {right!r}")
-        raise line.wrong(f"this should read {right!r}, got {line.text!r}")
+            raise line.error(f"the record has been changed since it was written; if that is right, write {right!r}")
+        raise line.error(f"this should read {right!r}, got {line.text!r}")

@@ -1,6 +1,6 @@
-"""Positions of any game as text and as JSON, from any seat, and actions as text.
+"""Positions of any game as text and as JSON, as observed by any seat, and actions as text.
 
-For logs, for people and for language models. From a seat they contain no hidden information.
+For logs, human players and language models. Information hidden from the seat is left out.
 
 >>> from quincunx_env import Game, Rules
 >>> game = Game.from_seed(Rules(num_players=2), seed=0)
@@ -37,14 +37,14 @@ Json = dict[str, Any]
 
 
 class PlayScore(NamedTuple):
-    """Immediate score of a play with its parts."""
+    """Immediate score of a play, by parts."""
 
     points: int
     """Sum of the parts."""
     draws: int
-    """Cards that it earns, even if the pile has fewer."""
+    """Cards earned, whether or not the pile holds as many."""
     parts: dict[str, int]
-    """Points by part of the score; parts of 0 points are left out."""
+    """Points by the name of the part; only those that are not 0."""
 
     def __str__(self) -> str:
         parts = [f"{name} {points:+}" for name, points in self.parts.items()]
@@ -53,22 +53,25 @@ class PlayScore(NamedTuple):
 
 
 def play_score(game: Game, action: int) -> PlayScore | None:
-    """Immediate score of a play; of an announcement the true points of its play. None where plays score nothing.
+    """Immediate score of an action: the true score of the play, also if the action is an announcement.
 
     Args:
-        game: in the position before the play.
-        action: of the engine; legal.
+        game: the game before the action.
+        action: a legal action of the engine.
+
+    Returns:
+        The score; None where plays do not score.
     """
     spec = spec_of(game.rules)
     return _play_score(spec.candidate(game, *spec.notation.decode_play(game, action)))
 
 
 def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
-    """A position as text: grid, hands, scores, the last play and its score.
+    """A position as text: grid, hands, scores, and the last play with its score.
 
     Args:
-        game: in the position.
-        seat: the observing seat: of other hands only the number of cards is shown. None shows all hands.
+        game: the game to show.
+        seat: the observing seat; other hands are shown as numbers of cards. None shows all hands.
         legal: list the legal plays with their immediate scores, if it is this seat's turn.
     """
     spec = spec_of(game.rules)
@@ -84,39 +87,39 @@ def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
 def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
     """A position as plain data for ``json.dumps``.
 
-    The keys are always the same for one game. Cards are their names, cells lists of row and column from the top left;
-    null stands for missing values and for hidden hands.
+    The keys are the same for all positions of a game. A card is its name, a cell a list of row and column from the top
+    left; null stands for missing values, and for hands hidden from the seat.
 
     | key | value |
     |---|---|
     | ``game`` | ``"quincunx"`` or ``"spiral"`` |
     | ``rules`` | its options by name |
-    | ``seat`` | the observing seat, null: all of them |
+    | ``seat`` | the observing seat, null: all hands are shown |
     | ``round``, ``first`` | number of the round from 0, the seat that began it |
     | ``ply`` | cards played in this round |
     | ``mover`` | the seat to move, null when the game is over |
-    | ``over``, ``winners`` | whether the game has ended; then the seats that won |
+    | ``over``, ``winners`` | whether the game has ended; the seats that won it |
     | ``totals``, ``scores`` | points of each seat in the whole game so far, and in this round |
-    | ``hand_sizes``, ``hands`` | for each seat: how many cards it holds, and which, null if hidden |
+    | ``hand_sizes``, ``hands`` | for each seat: number and names of the cards held, null if hidden |
     | ``board`` | rows of cards |
-    | ``last`` | last play of this round: ``seat``, ``action`` as text, its ``number`` for the engines, ``score`` |
+    | ``last`` | last play of this round: ``seat``, ``action`` as text, its ``number`` in the engines, ``score`` |
     | ``legal`` | with ``legal=True``: the legal plays, if it is this seat's turn, as in ``last`` without the seat |
-    | Quincunx: ``order`` | rows of the plies on which the cards came, 0 for those dealt face up |
-    | ``pile`` | cards left in it |
+    | Quincunx: ``order`` | rows of the plies on which the cards were played, 0 for face-up cards |
+    | ``pile`` | number of cards in the pile |
     | ``pending`` | Simpleton: the play (``action``) whose points are to be announced, from ``least`` to ``most`` |
-    | ``lost``, ``rating`` | solitaire: whether the round is lost; the rating of a finished round |
+    | ``lost``, ``rating`` | solitaire: whether the hand ran out; rating of a finished round |
     | The spiral game: ``dealer``, ``next`` | the seat that deals; the cell of the next card |
 
     ``score`` is the immediate score of a play: ``points``, ``draws``, and the ``parts`` that are not 0; null where the
     full square is scored. With Simpleton these are the true points.
 
     Args:
-        game: in the position.
+        game: the game to show.
         seat: the observing seat. None shows all hands.
-        legal: list the legal plays.
+        legal: include the legal plays.
     """
     rules, notation = game.rules, spec_of(game.rules).notation
-    seats, moves = range(rules.num_players), seat in (None, game.mover)
+    seats, to_move = range(rules.num_players), seat in (None, game.mover)
     last = spec_of(rules).scene(game, seat).last
     position = {
         "game": spec_of(rules).name,
@@ -140,23 +143,23 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
         position["last"]["seat"] = (game.first + game.ply - 1) % rules.num_players
     if legal:
         position["legal"] = [
-            _action(game, play, play_score(game, play)) for play in notation.legal_plays(game) if moves
+            _action(game, play, play_score(game, play)) for play in notation.legal_plays(game) if to_move
         ]
     return position
 
 
 def print_action(game: Game, action: int) -> str:
-    """Write an action of the engine: ``2MK (1, 3)``, in the spiral game ``9H``, with Simpleton also ``announce 12``."""
+    """Text of an engine action: ``2MK (1, 3)``, in the spiral game ``9H``, with Simpleton also ``announce 12``."""
     return spec_of(game.rules).notation.print_action(game.rules, action)
 
 
 def parse_action(game: Game, text: str) -> int:
-    """Parse a legal action; the inverse of `print_action`.
+    """Legal action of a text; the inverse of `print_action`.
 
-    Brackets and comma, and the word ``announce``, may be left out.
+    Parentheses, the comma and the word ``announce`` are optional.
 
     Raises:
-        IllegalAction: if the text is no legal action, with the reason and the legal actions.
+        IllegalAction: if the text is no action, or an illegal one; the message names the error and the legal actions.
     """
     return spec_of(game.rules).notation.parse_action(game, text)
 

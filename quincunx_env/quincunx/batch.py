@@ -1,8 +1,8 @@
 """Many games of Quincunx at once, in array operations (RULES.md Part 1).
 
-`Batch` plays what `Game` plays, B games side by side and without a loop over them; the two are tested against each
-other, move by move. Hands and cells are bits of one integer per game, what a play scores is looked up in the tables of
-`scoring`, and a pile is the list of its prefix sets, so that drawing any number of cards is one exclusive or.
+`Batch` plays B games without a loop over them; tests compare it with `Game` after every action. Hands and cells are
+bits of one integer per game, the score of a play is looked up in the tables of `scoring`, and a pile is stored as its
+prefix sets, so that drawing any number of cards is one exclusive or.
 
 Axes: B games, P seats, C cells, K cards, W words of 64 cells (1, or 2 for the 81 cells of the open start), R rounds.
 """
@@ -25,6 +25,7 @@ from quincunx_env.quincunx.tables import derived_tables
 
 _WORD = 64
 _CHUNK = 8192
+"""Table entries gathered at once by `Batch._words`; not tuned beyond fitting into the cache."""
 
 _COLUMNS = len(CARDS) + 1
 """Length of a table's axis of neighbours: every card, and `EMPTY` first."""
@@ -71,7 +72,6 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
 
     def _begin_round(self, rows: Ints) -> None:
-        """Begin the current round of these rows."""
         rules, tables = self.rules, self._tables
         cards = self.decks[rows, self.round[rows]]
         up, hand, players = len(rules.face_up_cells), rules.hand_size, rules.num_players
@@ -114,7 +114,7 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
-        """See `BaseBatch.is_legal`."""
+        """Whether each joint action is legal in its game, bool [len(rows)]; False in finished games."""
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
         rules, at = self.rules, self._at(rows)
@@ -129,7 +129,15 @@ class Batch(BaseBatch[Rules, Game]):
         return legal & ~self.over[at]
 
     def _finish_play(self, rows: Ints, cards: Ints, cells: Ints, draws: Ints, gains: Ints) -> None:
-        """Everything after the points of a play are settled: ``gains`` [n, P] holds them, and takes the penalties."""
+        """Finish plays whose points are known: lay the cards, draw, pass the turn, end rounds.
+
+        Args:
+            rows: int64 [n].
+            cards: int64 [n], already taken from the hands.
+            cells: int64 [n].
+            draws: int64 [n], cards earned.
+            gains: int64 [n, P], points for the plays; the penalties at the end of a round are subtracted in place.
+        """
         rules, at = self.rules, self._at(rows)
         self.ply[at] += 1
         self._lay(rows, cards, cells)
@@ -153,7 +161,7 @@ class Batch(BaseBatch[Rules, Game]):
             self._end_round(rows[full])
 
     def _lay(self, rows: Ints, cards: Ints, cells: Ints) -> None:
-        """Put cards on the grid and keep the legal cells up to date."""
+        """Put cards on the grid and update the legal cells."""
         rules, tables, at = self.rules, self._tables, self._at(rows)
         place = rows * (rules.num_cells + 1) + cells
         self.board.reshape(-1)[place] = cards
@@ -171,7 +179,7 @@ class Batch(BaseBatch[Rules, Game]):
         self.legal[at] = self._legal_where_touching(at)
 
     def _legal_where_touching(self, at: slice | Ints) -> Words:
-        """Cells that are free, touch a card and, in the open start, keep within the span, [n, W]."""
+        """Bits of the empty cells that touch a card and, in the open start, keep within the span: uint64 [n, W]."""
         legal: Words = self._touched[at] & ~self._taken[at]
         if self.rules.start == "open":
             legal &= self._tables.row_window.take(self._rows_used[at], axis=0)
@@ -179,7 +187,7 @@ class Batch(BaseBatch[Rules, Game]):
         return legal
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
-        """See `BaseBatch.forfeit`; a solitaire is lost."""
+        """End the games of these rows (numbers or a mask) at once. Points stay as they are; a solitaire is lost."""
         super().forfeit(rows)
         if self.rules.num_players == 1:
             self.lost[row_numbers(rows)] = True
@@ -192,7 +200,7 @@ class Batch(BaseBatch[Rules, Game]):
         Args:
             cards: int64 [n].
             cells: int64 [n].
-            rows: int64 [n], the game of each; may repeat. All games, one each, by default.
+            rows: int64 [n], the game of each play; may repeat. By default play i is in game i.
         """
         rows = self._all if rows is None else rows
         tables = self._tables
@@ -210,10 +218,10 @@ class Batch(BaseBatch[Rules, Game]):
         return points, words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
 
     def _words(self, cards: Ints, cells: Ints, first: Ints) -> Ints:
-        """The sums of the words around each play, int64 [n] (see `scoring.tables`)."""
+        """Sums of the words of the cards around each play, int64 [n] (see `scoring.tables`)."""
         tables, board = self._tables, self.board.reshape(-1)
         words = np.empty(len(cards), np.int64)
-        # In pieces small enough to stay in the cache.
+        # In chunks small enough to stay in the cache.
         size = _CHUNK // len(tables.around)
         for start in range(0, len(cards), size):
             piece = slice(start, start + size)
@@ -225,7 +233,7 @@ class Batch(BaseBatch[Rules, Game]):
         return words
 
     def _flushes(self, cards: Ints, cells: Ints, first: Ints) -> Ints:
-        """Lines and boxes that score a flush, int64 [n]."""
+        """Numbers of lines and boxes that score a flush, int64 [n]."""
         tables, board = self._tables, self.board.reshape(-1)
         own = tables.suits.take(cards + 1)
         count = np.zeros(len(cards), np.int64)
@@ -244,7 +252,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
     def penalties(self, rows: Ints | None = None) -> Ints:
-        """int64 [n, P]: what the cards in each hand cost if the round ended now."""
+        """Penalty points of the cards in each hand if the round ended now, int64 [n, P]."""
         hands = self.hands if rows is None else self.hands[rows]
         return unpack(hands[..., None], self.rules.num_cards) @ self._tables.penalty
 
@@ -264,15 +272,15 @@ class Batch(BaseBatch[Rules, Game]):
         self._finish_play(rows, cards, cells, draws, gains)
         return gains
 
-    # --- What may be played ------------------------------------------------------------------------------------------
+    # --- Masks -------------------------------------------------------------------------------------------------------
 
     def card_mask(self) -> Bools:
-        """Bool [B, K]: cards that the seat to move may play; none in finished and announcing games."""
+        """Cards that the seat to move may play, bool [B, K]; none in finished and announcing games."""
         hands = np.where(self._no_play(), np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
         return unpack(hands[:, None], self.rules.num_cards).view(np.bool_)
 
     def cell_mask(self) -> Bools:
-        """Bool [B, C]: cells into which each of these cards may go; none in finished and announcing games."""
+        """Cells in which any legal card may be played, bool [B, C]; none in finished and announcing games."""
         legal = np.where(self._no_play()[:, None], np.uint64(0), self.legal)
         return unpack(legal, self.rules.num_cells).view(np.bool_)
 
@@ -280,13 +288,13 @@ class Batch(BaseBatch[Rules, Game]):
         return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
 
     def mask(self, out: Bools | None = None) -> Bools:
-        """See `BaseBatch.mask`."""
+        """Mask of legal actions, bool [B, A]; see `BaseBatch.mask`."""
         rules = self.rules
         if out is None:
             out = np.zeros((self.num_games, rules.num_actions), np.bool_)
         else:
             out[:] = False
-        # Each row of cells is copied as one wide element, and only where its card may be played.
+        # A row of cells is copied as one wide element, and only where its card may be played.
         wide = np.dtype((np.void, rules.num_cells))
         cells = self.cell_mask().view(wide)[:, 0]
         plays = out[:, : rules.num_plays_encoded].view(wide)
@@ -302,7 +310,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- State -------------------------------------------------------------------------------------------------------
 
     def set_position(self, **state: npt.ArrayLike) -> None:
-        """See `BaseBatch.set_position`; of the present round's decks only the rest of the pile matters."""
+        """See `BaseBatch.set_position`. Of the decks of the current round only the rest of the pile is used."""
         super().set_position(**state)
         rules, tables, drawn = self.rules, self._tables, int(self.drawn[0])
         self.ply[:] = np.maximum(self.order.max(axis=1), 0)
@@ -322,11 +330,11 @@ class Batch(BaseBatch[Rules, Game]):
         self.lost[:] = False
 
     def deals(self, row: int) -> tuple[Deal, ...]:
-        """See `BaseBatch.deals`."""
+        """The deals of one game, one for each round."""
         return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
 
     def to_game(self, row: int) -> Game:
-        """A plain copy of one game, in the same state."""
+        """One game in plain Python, in the same state; a copy."""
         order = self.order[row, :-1].tolist()
         laid = sorted((ply, cell) for cell, ply in enumerate(order) if ply > 0)
         card, cell = self.pending[row].tolist()
@@ -347,26 +355,26 @@ class Batch(BaseBatch[Rules, Game]):
 
 
 def ratings(scores: Ints, lost: Bools) -> Ints:
-    """`scoring.rating` of many solitaire rounds: int64 [n], bool [n] -> int64 [n]."""
+    """Indices into `scoring.RATINGS` of solitaire rounds: points int64 [n], bool [n] -> int64 [n]."""
     return np.where(lost, 0, 1 + np.searchsorted(scoring.RATING_STEPS, scores, side="right"))
 
 
-# --- Tables, built from the plain rules ------------------------------------------------------------------------------
+# --- Tables, built from the plain functions of the rules -------------------------------------------------------------
 
 
 class _Tables(NamedTuple):
-    """Axes: places in reach of a play (see `scoring.tables`), neighbours from `EMPTY` on, W words of cells."""
+    """Axes: places within reach of a play (see `scoring.tables`), neighbours with `EMPTY` first, W words of cells."""
 
     around: Ints
-    """[places, C]: the cells in reach."""
+    """[places, C]: the cells within reach."""
     words: Ints
-    """[cards, places, neighbours], flat: what a neighbour adds to the sum."""
+    """[cards, places, neighbours], flat: the word that a neighbour adds to the sum."""
     word_offsets: Ints
-    """[places, 1]: where a place's neighbours begin in a card's part of ``words``, one on for `EMPTY`."""
+    """[places, 1]: index of card 0 among the neighbours of a place, in a card's part of ``words``."""
     bonus: tuple[npt.NDArray[np.int16], ...]
-    """For each pair of lines, by the codes of both: their bonuses."""
+    """See `DerivedTables.line_bonus`."""
     power: npt.NDArray[np.int16]
-    """[cards, neighbours], flat: what a card in the grid adds to a power play."""
+    """[cards, neighbours], flat: points that a card in the grid adds to a power play."""
     suits: npt.NDArray[np.uint8]
     """[neighbours]: suit bits."""
     flush_lines: tuple[Ints, ...]
@@ -374,17 +382,17 @@ class _Tables(NamedTuple):
     flush_boxes: tuple[Ints, ...]
     """For each box [3, C]: its other cells."""
     penalty: Ints
-    """[K]: what a card costs in hand."""
+    """[K]: penalty of a card left in hand."""
     cell_bits: Words
     """[C, W]: the bit of each cell."""
     adjacent_bits: Words
-    """[C, W]: the bits of its neighbours."""
+    """[C, W]: the bits of its adjacent cells."""
     row_window: Words
-    """[2 ** side, W], by the set of rows in use: the cells of rows that keep within the span of the open start."""
+    """[2 ** side, W], by the set of rows in use: the cells in rows that keep within the span of the open start."""
     column_window: Words
     """The same for columns."""
     first_order: npt.NDArray[np.int8]
-    """[C + 1]: `Batch.order` when play begins; likewise those that follow."""
+    """[C + 1]: `Batch.order` when play begins; likewise the following fields."""
     first_legal: Words
     first_taken: Words
     first_touched: Words
@@ -399,12 +407,12 @@ def _tables(rules: Rules) -> _Tables:
     suits = [0, *(card.suits for card in CARDS)]
 
     def bits(cells: Iterable[int]) -> list[int]:
-        """A set of cells as words."""
+        """Bits of a set of cells, in words of 64."""
         number = sum(1 << cell for cell in set(cells) - {grid.off})
         return [number >> _WORD * word & 2**_WORD - 1 for word in range(_num_words(rules))]
 
     def window(used: int, axis: int) -> list[int]:
-        """Cells whose row (axis 0) or column (axis 1) keeps those in use within the span."""
+        """Bits of the cells whose row (axis 0) or column (axis 1) keeps those in use within the span."""
         lanes = [lane for lane in range(grid.side) if used >> lane & 1]
         near = [lane for lane in range(grid.side) if max([*lanes, lane]) - min([*lanes, lane]) < OPEN_SPAN]
         return bits(cell for cell in range(grid.num_cells) if grid.place(cell)[axis] in near)

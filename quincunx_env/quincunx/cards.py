@@ -1,7 +1,7 @@
-"""The Decktet: ids, names and properties of its cards, and how they print and parse (RULES.md 1.1).
+"""The Decktet: ids, names and properties of its cards (RULES.md 1.1).
 
-Ids never move: 0-35 are the basic deck in the order of the rules' table (Aces, then 2 to 9, then Crowns; suits in their
-order), 36-39 the Pawns, 40 the Excuse.
+Ids never change: 0-35 are the basic deck in the order of the rules' table (Aces, then 2 to 9, then Crowns; suits in
+their order), 36-39 the Pawns, 40 the Excuse.
 
 >>> card_name(0), card_name(40), parse_card("2MK"), parse_cards("AM CK")
 ('AM', 'X', 6, (0, 35))
@@ -33,7 +33,7 @@ _TITLES = (
 
 
 class Card(NamedTuple):
-    """What is printed on a card."""
+    """Properties of a card."""
 
     name: str
     """Rank, then suit letters: ``AM``, ``2MK``, ``CM``, ``PVLY``, ``X``."""
@@ -41,7 +41,7 @@ class Card(NamedTuple):
     rank: str
     """``A``, ``2`` ... ``9``, ``P`` (Pawn), ``C`` (Crown), or ``X``: the Excuse has neither rank nor suit."""
     value: int
-    """What the card counts in sums: Ace and Pawn 1, numbers as printed, Crown 10, Excuse 0."""
+    """Value in sums: Ace and Pawn 1, numbers as printed, Crown 10, Excuse 0."""
     suits: int
     """Bit i is set if the card bears ``SUITS[i]``."""
 

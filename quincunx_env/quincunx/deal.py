@@ -13,14 +13,14 @@ from quincunx_env.quincunx.rules import Rules
 class Deal(BaseDeal):
     """The cards of one round before its first play, as card ids.
 
-    Prints as ``AM 5SV 9MS CK | 2MK ... / 3MV ... | 4YK ...``: face-up cards, hands separated by slashes, pile.
+    Printed as ``AM 5SV 9MS CK | 2MK ... / 3MV ... | 4YK ...``: face-up cards, hands separated by slashes, pile.
     """
 
     NAMES = NAMES
     FORMAT = "face-up cards | hand / hand ... | pile"
 
     face_up: tuple[int, ...]
-    """In reading order of their cells."""
+    """Face-up cards, in reading order of their cells."""
     hands: Groups
     """One for each seat, from seat 0 on."""
     pile: tuple[int, ...]

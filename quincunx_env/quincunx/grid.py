@@ -1,45 +1,45 @@
-"""Geometry of a square grid: which cells touch, and which lie in line.
+"""Geometry of a square grid: adjacent cells, lines and boxes.
 
-Inside the package a cell is its index ``row * side + column``; people read and write ``(row, column)``, from the top
-left. The index just past the last cell, ``side * side``, stands for everything off the grid: boards carry one extra,
-for ever empty entry there, so that looking over the edge needs no special case.
+A cell is its index ``row * side + column``; text shows ``(row, column)``, from the top left. The index past the last
+cell, ``side * side``, stands for every place off the grid: boards have one extra entry there, which is always empty, so
+that the edge needs no special case.
 """
 
 from functools import cache
 from typing import Any
 
 LINES = ("row", "column", "falling", "rising")
-"""The four lines through a cell. Falling runs from the top left to the bottom right, rising from the bottom left to
-the top right; the diagonals come last, so that the solitaire, which ignores them, uses the first two."""
+"""The four lines through a cell. ``falling`` runs from the top left to the bottom right, ``rising`` from bottom left to
+top right. The diagonals come last: the solitaire, which ignores them, uses the first two."""
 
 STEPS = ((0, 1), (1, 0), (1, 1), (-1, 1))
 """(row, column) from one cell of a line to the next, in the order of `LINES`."""
 
 BOXES = ("upper left", "upper right", "lower left", "lower right")
-"""The four 2x2 boxes that hold a cell, named by where they lie from it."""
+"""The four 2x2 boxes that hold a cell, named by their direction from it."""
 
 
 class Grid:
-    """A ``side`` x ``side`` grid. Use `grid` to get the one grid of a size."""
+    """A ``side`` x ``side`` grid. `grid` returns the one instance of each size."""
 
     def __init__(self, side: int) -> None:
         self.side = side
         self.num_cells = side * side
         self.off = self.num_cells
-        """Stands for every place off the grid."""
+        """Index that stands for every place off the grid."""
         cells = range(self.num_cells)
         self.adjacent = tuple(
             tuple(self._at(cell, row, column) for row, column in ((-1, 0), (0, -1), (0, 1), (1, 0))) for cell in cells
         )
-        """The four cells that share an edge with each cell."""
+        """By cell: the four cells that share an edge with it."""
         self.boxes = tuple(
             tuple((self._at(cell, r, 0), self._at(cell, 0, c), self._at(cell, r, c)) for r in (-1, 1) for c in (-1, 1))
             for cell in cells
         )
-        """The other three cells of each of the `BOXES` at each cell."""
+        """By cell: the other three cells of each of the `BOXES`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies and pickles are the one grid of this size, which tables are kept for.
+        # Copies and pickles give the one instance of this size, which is a key of cached tables.
         return grid, (self.side,)
 
     def _at(self, cell: int, rows: int, columns: int) -> int:
@@ -48,7 +48,7 @@ class Grid:
         return row * self.side + column if inside else self.off
 
     def line(self, cell: int, line: int, distances: tuple[int, ...]) -> tuple[int, ...]:
-        """The cells at these signed distances from ``cell`` on the line of this number in `LINES`."""
+        """The cells at these signed distances from ``cell`` on line number ``line`` of `LINES`."""
         row, column = STEPS[line]
         return tuple(self._at(cell, row * distance, column * distance) for distance in distances)
 
@@ -60,7 +60,7 @@ class Grid:
         """Cell at (row, column).
 
         Raises:
-            ValueError: if that lies off the grid.
+            ValueError: if the place is off the grid.
         """
         row, column = place
         if not (0 <= row < self.side and 0 <= column < self.side):

@@ -1,4 +1,4 @@
-"""How plays and announcements of Quincunx are written, and what its positions have to tell."""
+"""Notation of Quincunx: plays and announcements as text, and the public part of a position as plain data."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _ANNOUNCEMENT = re.compile(r"(?:announce\s+)?([-+]?\d{1,4})", re.ASCII)
 class Notation(BaseNotation[Game]):
     """A play is written ``2MK (1, 3)``: card, row and column; an announcement ``announce 12``.
 
-    Brackets and comma, and the word ``announce``, may be left out when it is read.
+    Parentheses, the comma and the word ``announce`` are optional in input.
     """
 
     NAMES = NAMES

@@ -1,7 +1,7 @@
-"""What a seat of Quincunx observes: board, own hand, counts; see `quincunx_env.core.observation`.
+"""Observations of Quincunx: board, own hand and counts; see `quincunx_env.core.observation`.
 
-Left out on purpose are when one's own cards were drawn and earlier rounds beyond their totals: they say nothing about
-what is hidden.
+The plies on which a seat drew its cards and earlier rounds beyond their totals are left out, because they carry no
+information about hidden cards.
 """
 
 from typing import Any
@@ -17,19 +17,19 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 
 POINTS_LIMIT = 20_000
-"""No seat's points leave -20,000 ... 20,000. In a match a seat plays at most 24 times; Simpleton's worst announcement
-loses 391 points and its best gift brings the next seat 366, so that 24 x (391 + 366) and four hands' penalties bound
-them; without Simpleton points are far smaller."""
+"""Bound of the absolute points of a seat. In a match a seat plays at most 24 times; with Simpleton a play loses at most
+391 points and brings the next seat at most 366, which gives 24 x (391 + 366) points, and four hands of
+penalties. Without Simpleton points are far smaller."""
 
 PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
-"""What a single play can score at all."""
+"""Bounds of the points of a single play."""
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):
-    """Makes observations and masks of games of Quincunx; `BaseObserver` has what is not told here.
+    """Makes observations and masks of games of Quincunx. See `BaseObserver` for inherited attributes.
 
     Args:
-        rules: which game.
+        rules: options of the game.
         preview: add the piece ``preview``: points and draws of every legal play.
     """
 
@@ -38,7 +38,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         self.factors = None if rules.simpleton else (rules.num_cards, rules.num_cells)
 
     def make_batch(self, num_games: int) -> Batch:
-        """See `BaseObserver.make_batch`."""
+        """A new batch of ``num_games`` games with these rules."""
         return Batch(self.rules, num_games)
 
     def _counts(self) -> dict[str, Count]:
@@ -81,7 +81,6 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- One game ----------------------------------------------------------------------------------------------------
 
     def _pieces(self, game: Game, seat: int) -> Pieces:
-        """The pieces, in order; some of them views of the game that change as it goes on."""
         pieces: Pieces = {
             "board": np.frombuffer(game.board, np.int8, self.rules.num_cells),
             "order": np.frombuffer(game.order, np.int8, self.rules.num_cells),
@@ -119,7 +118,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Many games --------------------------------------------------------------------------------------------------
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """See `BaseObserver.observe_batch`."""
+        """Observations of one seat of each game, as pieces [B, ...]; see `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
         board, order = batch.board[:, :-1], batch.order[:, :-1]
         hands = batch.hands.reshape(-1).take(np.arange(batch.num_games) * self.rules.num_players + seats)
@@ -163,7 +162,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Masks -------------------------------------------------------------------------------------------------------
 
     def mask(self, game: Game) -> Mask:
-        """See `BaseObserver.mask`. Legal plays are all pairs of a legal card and a legal cell."""
+        """Legal actions of the seat to move, int8 [A]. Every legal card may be played in every legal cell."""
         rules = self.rules
         mask = np.zeros(rules.num_actions, np.int8)
         if game.over:
@@ -176,23 +175,23 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return mask
 
     def factored_mask(self, game: Game) -> Mask:
-        """See `BaseObserver.factored_mask`."""
+        """Legal cards and legal cells, int8 [cards + cells]."""
         mask = np.frombuffer(game.hands[game.mover] + game.legal, np.int8).copy()
         return np.zeros_like(mask) if game.over or game.pending else mask
 
     def factored_mask_batch(self, batch: Batch) -> Bools:
-        """See `BaseObserver.factored_mask_batch`."""
+        """Legal cards and legal cells of each game, bool [B, cards + cells]."""
         return np.concatenate([batch.card_mask(), batch.cell_mask()], axis=1)
 
-    # --- What is hidden ----------------------------------------------------------------------------------------------
+    # --- Hidden information ------------------------------------------------------------------------------------------
 
     def hidden(self, pieces: Pieces) -> Hidden:
-        """See `BaseObserver.hidden`."""
+        """Number and places of the hidden cards; see `BaseObserver.hidden`."""
         rules, board = self.rules, pieces["board"]
         counts = self.named_counts(pieces)
         lost = rules.num_players == 1 and not counts["hand_size_0"]
         if lost or (board != EMPTY).sum() == rules.setup.filled:
-            raise ValueError("this observation is of a game that is over: nothing in it is hidden any more")
+            raise ValueError("this observation is of a game that is over: no card is hidden")
         pending = pieces["pending"].tolist()[:1] if rules.simpleton else []
         seen = {*board.tolist(), *np.flatnonzero(pieces["hand"]).tolist(), *pending} - {EMPTY}
         return Hidden(seen, [counts[f"hand_size_{seat}"] for seat in range(1, rules.num_players)], counts["pile"])
@@ -200,7 +199,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.possible_decks`: the face-up cards, whatever is in no pile, then the pile."""
+        """See `BaseObserver.possible_decks`: face-up cards first, the stock last, all others in between."""
         up = pieces["board"][pieces["order"] == 0].tolist()
         decks = np.empty((len(stock), len(self.rules.deck)), np.int8)
         for deck, pile in zip(decks, stock.tolist(), strict=True):
@@ -208,7 +207,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return decks
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """See `BaseObserver.public_state`."""
+        """Board, order, cards drawn and, with Simpleton, the pending play."""
         state: dict[str, Any] = {name: np.append(pieces[name], -1) for name in ("board", "order")}
         state["drawn"] = self.rules.pile_size - self.named_counts(pieces)["pile"]
         return state | ({"pending": pieces["pending"]} if self.rules.simpleton else {})

@@ -1,6 +1,6 @@
-"""One width for every form of Quincunx: observations and actions padded, so that one network plays them all.
+"""Padded observations and actions: the same shapes under all rules of Quincunx, so that one network plays them all.
 
-Four seats, 41 cards, the 81 cells of the open start's grid; smaller grids lie in its middle. An action is
+They have four seats, 41 cards and the 81 cells of the open start's grid; smaller grids lie in its middle. An action is
 ``card * 81 + cell``, or ``41 * 81 + announcement + 64``.
 """
 
@@ -19,162 +19,166 @@ from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 
 WIDEST = Rules(num_players=4, start="open", excuse=True, pawns=True, simpleton=True, match=True)
-"""The rules whose own observation has every piece and count, and whose axes are the longest."""
+"""The rules whose observations have every piece and count, and the longest axes."""
 
 NO_CELL = -2
-"""What ``board`` holds where these rules have no cell."""
+"""Value of ``board`` where these rules have no cell."""
 
 FORM = ("num_players", "num_rounds", "touching", "num_lines", "excuse", "pawns", "flush", "simpleton")
 """Properties of `Rules`, in the order of the piece ``form``."""
 
 
 class PaddedObserver(Observer):
-    """A `quincunx_env.quincunx.observation.Observer` whose observations and actions have one layout under all rules.
+    """An `Observer` whose observations and actions have the same shape under all rules.
 
-    Counts that the rules leave nothing to say are 0, with two exceptions: in a single round ``total`` is the score, and
-    the seat to move in the solitaire is 0 anyway. The piece ``form`` tells which form of the game is played.
+    Counts that these rules do not have are 0, except ``total``, which is the score in a game of one round. The piece
+    ``form`` encodes the rules.
 
     Args:
-        rules: which game.
+        rules: options of the game.
         preview: add the piece ``preview``: points and draws of every legal play.
     """
 
     def __init__(self, rules: Rules, preview: bool = False) -> None:
-        self._narrow = Observer(rules, preview)
-        self._wide = Observer(WIDEST, preview)
+        self._unpadded = Observer(rules, preview)
+        self._widest = Observer(WIDEST, preview)
         super().__init__(rules, preview)
         self.num_actions = WIDEST.num_actions
         self.factors = None if rules.simpleton else (WIDEST.num_cards, WIDEST.num_cells)
         margin = (WIDEST.grid.side - rules.grid.side) // 2
         places = (rules.grid.place(cell) for cell in range(rules.num_cells))
         self._cells = np.array([WIDEST.grid.cell((row + margin, column + margin)) for row, column in places])
-        """The place of each cell among the 81."""
+        """Index of each cell among the 81."""
         plays = np.arange(rules.num_cards)[:, None] * WIDEST.num_cells + self._cells
         announcements = WIDEST.num_plays_encoded + np.arange(rules.num_actions - rules.num_plays_encoded)
         self._actions = np.concatenate([plays.ravel(), announcements])
-        """The place of each action of these rules."""
+        """Index of each action of these rules among the padded ones."""
         self._engine = np.full(self.num_actions, -1)
         self._engine[self._actions] = np.arange(rules.num_actions)
-        own = list(self._narrow.counts)
-        names = [name if name in own else name.replace("total", "score") for name in self.counts]
-        self._filled = [index for index, name in enumerate(names) if name in own]
-        self._source = [own.index(names[index]) for index in self._filled]
+        unpadded = list(self._unpadded.counts)
+        names = [name if name in unpadded else name.replace("total", "score") for name in self.counts]
+        self._filled = [index for index, name in enumerate(names) if name in unpadded]
+        self._source = [unpadded.index(names[index]) for index in self._filled]
         self._form = np.array([getattr(rules, name) for name in FORM], np.int8)
 
     def _counts(self) -> dict[str, Count]:
-        meaning, low, _ = self._wide.counts["pile"]
-        return self._wide.counts | {"pile": (meaning, low, len(WIDEST.deck))}  # smaller tables leave more in the pile
+        meaning, low, _ = self._widest.counts["pile"]
+        return self._widest.counts | {"pile": (meaning, low, len(WIDEST.deck))}  # fewer seats leave more in the pile
 
     def _layout(self) -> tuple[Piece | None, ...]:
         form = Piece("form", (len(FORM),), np.int8, 0, 4, f"the rules: {', '.join(FORM)}")
-        wide = {piece.name: piece for piece in self._wide.pieces} | {"counts": None}
-        board = wide["board"]
+        pieces = {piece.name: piece for piece in self._widest.pieces} | {"counts": None}
+        board = pieces["board"]
         assert board is not None
-        wide["board"] = board._replace(low=NO_CELL, meaning=f"{board.meaning}, {NO_CELL} where there is no cell")
-        return (*wide.values(), form)
+        pieces["board"] = board._replace(low=NO_CELL, meaning=f"{board.meaning}, {NO_CELL} where there is no cell")
+        return (*pieces.values(), form)
 
     # --- Observations ------------------------------------------------------------------------------------------------
 
     def _pieces(self, game: Game, seat: int) -> Pieces:
-        one = {name: piece[None] for name, piece in self._narrow._pieces(game, seat).items()}
+        one = {name: piece[None] for name, piece in self._unpadded._pieces(game, seat).items()}
         return {name: piece[0] for name, piece in self.pad(one).items()}
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """See `BaseObserver.observe_batch`."""
-        return self.pad(self._narrow.observe_batch(batch, seats, copy=False))
+        """Observations of one seat of each game, as padded pieces [B, ...] (new arrays)."""
+        return self.pad(self._unpadded.observe_batch(batch, seats, copy=False))
 
-    def pad(self, own: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
-        """Pieces of these rules' own width as fixed ones, [n, ...] each."""
-        n, cards = len(own["board"]), self.rules.num_cards
+    def pad(self, pieces: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
+        """Pad pieces of the unpadded observer, [n, ...] each."""
+        n, cards = len(pieces["board"]), self.rules.num_cards
         empty = {"board": NO_CELL, "order": -1, "pending": -1}
-        wide: Pieces = {
+        padded: Pieces = {
             piece.name: np.full((n, *piece.shape), empty.get(piece.name, 0), piece.dtype) for piece in self.pieces
         }
         for name in ("board", "order"):
-            wide[name][:, self._cells] = own[name]
-        wide["hand"][:, :cards] = own["hand"]
-        wide["counts"][:, self._filled] = own["counts"][:, self._source]
-        wide["form"][:] = self._form
-        if "pending" in own:
-            card, cell = own["pending"].T
-            wide["pending"][:] = np.stack([card, np.where(card < 0, -1, self._cells[cell])], axis=1)
+            padded[name][:, self._cells] = pieces[name]
+        padded["hand"][:, :cards] = pieces["hand"]
+        padded["counts"][:, self._filled] = pieces["counts"][:, self._source]
+        padded["form"][:] = self._form
+        if "pending" in pieces:
+            card, cell = pieces["pending"].T
+            padded["pending"][:] = np.stack([card, np.where(card < 0, -1, self._cells[cell])], axis=1)
         if self.preview:
-            wide["preview"][:, :cards, self._cells] = own["preview"]
-        return wide
+            padded["preview"][:, :cards, self._cells] = pieces["preview"]
+        return padded
 
     def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
-        """See `BaseObserver.to_unpadded`; the inverse of `pad`, for one game."""
-        _, wide = super().to_unpadded(observation)
-        if (wide["form"] != self._form).any():
-            raise ValueError(f"this observation is of another form of the game than {self.rules}")
-        own = {piece.name: wide[piece.name] for piece in self._narrow.pieces}
-        own["board"], own["order"] = wide["board"][self._cells], wide["order"][self._cells]
-        own["hand"] = wide["hand"][: self.rules.num_cards]
-        own["counts"] = np.zeros(len(self._narrow.counts), np.int16)
-        own["counts"][self._source] = wide["counts"][self._filled]
-        if self.rules.simpleton and wide["pending"][0] >= 0:
-            card, cell = wide["pending"].tolist()
-            own["pending"] = np.array([card, self._cells.tolist().index(cell)], np.int8)
+        """The unpadded observer, and its pieces of the same game; the inverse of `pad` for one observation.
+
+        Raises:
+            ValueError: if this is no observation made by this observer.
+        """
+        _, padded = super().to_unpadded(observation)
+        if (padded["form"] != self._form).any():
+            raise ValueError(f"this observation is of other rules than {self.rules}")
+        pieces = {piece.name: padded[piece.name] for piece in self._unpadded.pieces}
+        pieces["board"], pieces["order"] = padded["board"][self._cells], padded["order"][self._cells]
+        pieces["hand"] = padded["hand"][: self.rules.num_cards]
+        pieces["counts"] = np.zeros(len(self._unpadded.counts), np.int16)
+        pieces["counts"][self._source] = padded["counts"][self._filled]
+        if self.rules.simpleton and padded["pending"][0] >= 0:
+            card, cell = padded["pending"].tolist()
+            pieces["pending"] = np.array([card, self._cells.tolist().index(cell)], np.int8)
         if self.preview:
-            own["preview"] = wide["preview"][: self.rules.num_cards, self._cells]
-        return self._narrow, own
+            pieces["preview"] = padded["preview"][: self.rules.num_cards, self._cells]
+        return self._unpadded, pieces
 
     def hidden(self, pieces: Pieces) -> Hidden:
-        """See `BaseObserver.hidden`."""
-        return self._narrow.hidden(self.to_unpadded(pieces)[1])
+        """Number and places of the hidden cards; see `BaseObserver.hidden`."""
+        return self._unpadded.hidden(self.to_unpadded(pieces)[1])
 
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.possible_decks`."""
-        return self._narrow.possible_decks(self.to_unpadded(pieces)[1], hands, stock)
+        """Decks that are consistent with an observation; see `BaseObserver.possible_decks`."""
+        return self._unpadded.possible_decks(self.to_unpadded(pieces)[1], hands, stock)
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """See `BaseObserver.public_state`."""
-        return self._narrow.public_state(self.to_unpadded(pieces)[1])
+        """The public state in an observation; see `BaseObserver.public_state`."""
+        return self._unpadded.public_state(self.to_unpadded(pieces)[1])
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
     def mask(self, game: Game) -> Mask:
-        """See `BaseObserver.mask`."""
+        """Legal actions of the seat to move, int8 [A], 1 = legal; all 0 when the game is over."""
         mask = np.zeros(self.num_actions, np.int8)
-        mask[self._actions] = self._narrow.mask(game)
+        mask[self._actions] = self._unpadded.mask(game)
         return mask
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
-        """See `BaseObserver.mask_batch`."""
+        """Legal actions of the seats to move, bool [B, A]; a new array, ``out`` is not used."""
         return self.pad_mask(batch.mask())
 
-    def pad_mask(self, own: Bools) -> Bools:
-        """Masks of these rules' own width as fixed ones, [n, A] each."""
-        mask = np.zeros((len(own), self.num_actions), np.bool_)
-        mask[:, self._actions] = own
-        return mask
+    def pad_mask(self, mask: Bools) -> Bools:
+        """Pad masks of the unpadded observer: bool [n, actions] -> bool [n, A]."""
+        padded = np.zeros((len(mask), self.num_actions), np.bool_)
+        padded[:, self._actions] = mask
+        return padded
 
     def factored_mask(self, game: Game) -> Mask:
-        """See `BaseObserver.factored_mask`."""
+        """Legal cards and legal cells, int8 [41 + 81]."""
         mask = np.zeros(WIDEST.num_cards + WIDEST.num_cells, np.int8)
-        mask[self._factor_places()] = self._narrow.factored_mask(game)
+        mask[self._factor_places()] = self._unpadded.factored_mask(game)
         return mask
 
     def factored_mask_batch(self, batch: Batch) -> Bools:
-        """See `BaseObserver.factored_mask_batch`."""
+        """Legal cards and legal cells of each game, bool [B, 41 + 81]."""
         mask = np.zeros((batch.num_games, WIDEST.num_cards + WIDEST.num_cells), np.bool_)
-        mask[:, self._factor_places()] = self._narrow.factored_mask_batch(batch)
+        mask[:, self._factor_places()] = self._unpadded.factored_mask_batch(batch)
         return mask
 
     def _factor_places(self) -> Ints:
         return np.concatenate([np.arange(self.rules.num_cards), WIDEST.num_cards + self._cells])
 
     def to_engine(self, actions: Ints) -> Ints:
-        """See `BaseObserver.to_engine`."""
+        """Convert padded actions to those of the engines, -1 where there is none: int64 [n] -> int64 [n]."""
         known = (actions >= 0) & (actions < self.num_actions)
         return np.where(known, self._engine[np.where(known, actions, 0)], -1)
 
-    def unpad_policy(self, fixed: Policy) -> Policy:
-        """A policy for observations and masks of these rules' own width that asks one for fixed ones."""
+    def unpad_policy(self, policy: Policy) -> Policy:
+        """Wrap a policy for padded observations and actions as one for unpadded ones."""
 
-        def own(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-            return self.to_engine(fixed(self.pad(observation), self.pad_mask(mask), rng))
+        def unpadded(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+            return self.to_engine(policy(self.pad(observation), self.pad_mask(mask), rng))
 
-        return own
+        return unpadded

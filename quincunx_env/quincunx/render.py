@@ -1,4 +1,4 @@
-"""What there is to see of a game of Quincunx: its cards, and a game as a scene and as text."""
+"""Scenes of Quincunx: the appearance of its cards, and games as scenes and as text."""
 
 from math import cos, pi, sin
 
@@ -11,18 +11,18 @@ from quincunx_env.quincunx.scoring import RATINGS, parts, rating
 
 
 def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
-    """The grid, hands, pile and scores of a game, and what the last play scored.
+    """A game as text: grid, hands, pile, scores, and the parts of the last play's score.
 
     Args:
-        game: what to show.
-        seat: the seat that looks: the other hands show as numbers of cards. None shows all hands.
-        colour: with the escape sequences of a terminal; readable without.
+        game: the game to show.
+        seat: the observing seat; other hands are shown as numbers of cards. None shows all hands.
+        colour: with the escape sequences of a terminal; the text is readable without.
     """
     return scene(game, seat).text(colour)
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """What a seat sees of a game; None sees all hands."""
+    """The scene of a game as observed by a seat; None shows all hands."""
     rules, grid = game.rules, game.rules.grid
     cells = range(rules.num_cells)
     rows, columns = [range(grid.side)] * 2
@@ -67,13 +67,13 @@ def scene(game: Game, seat: int | None = None) -> Scene:
 
 
 def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
-    """What a card would score in an empty cell."""
+    """The score of playing a card in an empty cell."""
     title = f"{card_name(card)} at {game.rules.grid.place(cell)}"
     return ScoredPlay(title, card, cell, parts(game.rules, game.board, cell, card))
 
 
 def _last(game: Game) -> ScoredPlay | None:
-    """The last play of the round. Its points follow from the grid: they were counted before anything else happened."""
+    """The last play of the round; its score follows from the grid without the card (R2)."""
     if not game.ply:
         return None
     cell = game.order.index(game.ply)
@@ -115,14 +115,14 @@ def _notes(game: Game) -> tuple[str, ...]:
 # --- Cards -----------------------------------------------------------------------------------------------------------
 
 
-def _turn(count: int, radius: float, start: float = -pi / 2) -> list[Point]:
-    """Points at even distances on a circle."""
+def _circle(count: int, radius: float, start: float = -pi / 2) -> list[Point]:
+    """Points on a circle, evenly spaced."""
     angles = [start + 2 * pi * index / count for index in range(count)]
     return [(radius * cos(angle), radius * sin(angle)) for angle in angles]
 
 
 def _rays() -> tuple[Polygon, ...]:
-    tips, left, right = _turn(8, 1.0), _turn(8, 0.62, -pi / 2 - 0.25), _turn(8, 0.62, -pi / 2 + 0.25)
+    tips, left, right = _circle(8, 1.0), _circle(8, 0.62, -pi / 2 - 0.25), _circle(8, 0.62, -pi / 2 + 0.25)
     return tuple(map(Polygon, zip(tips, left, right, strict=True)))
 
 
@@ -171,7 +171,7 @@ SUITS = (
     Suit("Wyrms", "Y", (174, 34, 24), 160, _wyrm()),
     Suit("Knots", "K", (208, 104, 174), 169, _knot()),
 )
-"""In the order of the rules. The colours stay apart for colour-blind eyes, too."""
+"""In the order of the rules. The colours differ for colour-blind readers, too."""
 
 FACES = tuple(
     Face(
@@ -182,4 +182,4 @@ FACES = tuple(
     )
     for card in CARDS
 )
-"""By card id. The small print is the value in sums of what bears no number."""
+"""By card id. The small print of a card without a number is its value in sums."""

@@ -1,4 +1,4 @@
-"""Which game is played: the options, the set-ups and what follows from them (RULES.md 1.1, 1.2, 1.5, 1.6)."""
+"""Rules of Quincunx: options, set-ups and quantities that follow from them (RULES.md 1.1, 1.2, 1.5, 1.6)."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -10,15 +10,15 @@ from quincunx_env.quincunx.grid import Grid, grid
 Start = Literal["corners", "open"]
 
 OPEN_SPAN = 5
-"""Open start: the cards in play never span more rows or columns than this."""
+"""Open start: most rows or columns that the cards in play may span."""
 
 
 class Setup(NamedTuple):
-    """What lies on the table before the first play."""
+    """Set-up of the table before the first play."""
 
     side: int
-    """The grid has ``side`` x ``side`` cells. The open start's is 9x9 so that its 5x5 square can grow anywhere around
-    the first card, which lies in the middle."""
+    """The grid has ``side`` x ``side`` cells. The open start has a 9x9 grid, on which a 5x5 square can grow in any
+    direction around the first card in the middle."""
     face_up: tuple[tuple[int, int], ...]
     """(row, column) of the face-up cards, in reading order."""
     hand: int
@@ -43,7 +43,7 @@ SETUPS: dict[tuple[int, str], Setup] = {
 """By number of players and start."""
 
 ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
-"""Simpleton: what may be announced. The points of a play lie within -36 and 302."""
+"""Simpleton: least and greatest announcement. The points of a play lie between -36 and 302."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Rules:
     """The options of a game of Quincunx.
 
     Raises:
-        ValueError: if an option or a combination of options is not one of the rules', naming what is.
+        ValueError: for an invalid option or combination of options; the message names the valid ones.
     """
 
     num_players: int = 1
@@ -84,7 +84,7 @@ class Rules:
             if self.start == "open":
                 raise ValueError("start='open' needs 2 to 4 players; the solitaire's start is 'corners'")
             if self.simpleton:
-                raise ValueError("simpleton=True needs 2 to 4 players: somebody has to notice (RULES.md 1.6)")
+                raise ValueError("simpleton=True needs 2 to 4 players: an opponent takes missing points (RULES.md 1.6)")
             if self.match:
                 raise ValueError("match=True needs 2 to 4 players; a solitaire is a single round")
         elif self.edge_contact:
@@ -100,7 +100,7 @@ class Rules:
 
     @cached_property
     def grid(self) -> Grid:
-        """The grid on which the cells of this game are numbered."""
+        """The grid."""
         return grid(self.setup.side)
 
     @cached_property
@@ -155,17 +155,17 @@ class Rules:
 
     @cached_property
     def num_lines(self) -> int:
-        """How many of the `LINES` count: all four, in the solitaire rows and columns only (1.4, ruling R7)."""
+        """Number of `LINES` that count: all four, in the solitaire rows and columns only (1.4, ruling R7)."""
         return 2 if self.num_players == 1 else 4
 
     @cached_property
     def num_plays_encoded(self) -> int:
-        """Joint actions that are plays: ``card * num_cells + cell``."""
+        """Number of joint actions that are plays: ``card * num_cells + cell``."""
         return self.num_cards * self.num_cells
 
     @cached_property
     def num_actions(self) -> int:
-        """Joint actions: the plays and, with Simpleton, ``num_plays_encoded + announcement + 64``."""
+        """Number of joint actions: plays and, with Simpleton, ``num_plays_encoded + announcement + 64``."""
         return self.num_plays_encoded + (ANNOUNCE_MAX - ANNOUNCE_MIN + 1 if self.simpleton else 0)
 
 
@@ -173,7 +173,7 @@ def multiplayer_rules(num_players: int = 2, **options: Any) -> Rules:
     """The `Rules` of a game for two to four players.
 
     Raises:
-        ValueError: naming the option and what is allowed.
+        ValueError: naming the option and its valid values.
     """
     if num_players not in (2, 3, 4):
         raise ValueError(f"num_players must be one of 2, 3, 4, got {num_players!r}")

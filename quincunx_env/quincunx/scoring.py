@@ -1,8 +1,7 @@
-"""What a play scores (RULES.md 1.4), told once.
+"""Scoring of a play (RULES.md 1.4).
 
-The first half are the rules as plain functions, in the order of the text; `score` puts them together and returns every
-part of a play. The second half are tables, *built* from these functions, from which both engines read the total of
-a play quickly.
+The first half states the rules as plain functions, in the order of the text; `score` combines them and returns all
+parts of a score. The second half builds tables from these functions, in which both engines look up the total of a play.
 """
 
 from collections.abc import Sequence
@@ -23,13 +22,13 @@ STRAIGHT_BONUS = 20
 PAIR_BONUS = 5
 FLUSH_BONUS = 10
 HAND_PENALTY = {"A": 15, "P": 10, "C": 10, "X": 0} | {str(number): number for number in range(2, 10)}
-"""What each rank costs that is left in hand when the round ends (1.5)."""
+"""Penalty of a card left in hand at the end of the round, by rank (1.5)."""
 
 RATINGS = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more")
-"""Classes of a solitaire round, ascending (1.5)."""
+"""Ratings of a solitaire round, ascending (1.5)."""
 
 RATING_STEPS = (80, 100, 120, 150)
-"""Least scores of the classes from the third on."""
+"""Least scores of the ratings from the third on."""
 
 Place = tuple[int, int]
 
@@ -49,7 +48,7 @@ def basic(card: int, neighbour: int) -> tuple[int, int]:
         return 0, 1
     if total > 9:
         return total - 10, 0
-    low = "AP"  # Pawns do as Aces
+    low = "AP"  # in sums a Pawn is like an Ace
     friendly = one.suits & other.suits and (one.rank in low or other.rank in low)
     return (total if friendly else -total), 0
 
@@ -72,7 +71,7 @@ def line_bonus(ranks: Sequence[int | None], at: int) -> int:
 
 
 def line_run(ranks: Sequence[int | None], at: int) -> tuple[int, range]:
-    """`line_bonus`, and the indices of the cards that make it."""
+    """`line_bonus`, and the indices of the cards that score it."""
     for bonus, step in ((THREE_BONUS, 0), (STRAIGHT_BONUS, 1), (STRAIGHT_BONUS, -1)):
         if ranks[at] is not None and len(run := _run(ranks, at, step)) >= 3:
             return bonus, run
@@ -164,7 +163,7 @@ def _whole_lines(rules: Rules, cell: int) -> dict[str, tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Score:
-    """A play with its parts. Places are (row, column)."""
+    """The score of a play, by parts. Places are (row, column)."""
 
     basic: dict[Place, int]
     """Points from each adjacent card that scores any."""
@@ -200,13 +199,13 @@ class Score:
 
 
 def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
-    """Score a card played into an empty cell (R2: on the grid with the new card, before anything is drawn).
+    """Score a card played into an empty cell (R2: on the grid with the new card, before any card is drawn).
 
     Args:
-        rules: decide which lines count, the order of ranks and whether there is a flush bonus.
-        board: card id or `EMPTY` of every cell, and one extra `EMPTY` for what is off the grid.
-        cell: where the card goes.
-        card: its id.
+        rules: determine the lines that count, the order of ranks and whether there is a flush bonus.
+        board: card id or `EMPTY` of every cell, and one extra `EMPTY` that stands for every place off the grid.
+        cell: the cell of the play.
+        card: id of the card played.
     """
     grid = rules.grid
     after = list(board)
@@ -236,9 +235,9 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
 
 
 def parts(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[Part, ...]:
-    """What `score` adds up, each part with the cells that it comes from; takes the same.
+    """The parts of `score`, each with the cells that it comes from; takes the same arguments.
 
-    The points of a power play stand with the cards that count in it.
+    A power play has a part for each card whose value counts.
     """
     grid, found = rules.grid, score(rules, board, cell, card)
     after = list(board)
@@ -274,7 +273,7 @@ def parts(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[Par
 
 
 def penalty(cards: Sequence[int]) -> int:
-    """What cards left in hand cost at the end of the round (1.5)."""
+    """Penalty of cards left in hand at the end of the round (1.5)."""
     return sum(HAND_PENALTY[CARDS[card].rank] for card in cards)
 
 
@@ -284,21 +283,21 @@ def rating(points: int, lost: bool) -> int:
 
 
 def simpleton(announced: int, true: int) -> tuple[int, int]:
-    """(what the announcing player scores, what the next player takes) for an announcement (1.6, R11)."""
-    # Too little: what was announced. Too much: the true points less the difference. Either way the lower of the two.
+    """(points of the announcing player, points taken by the next player) for an announcement (1.6, R11)."""
+    # Too low: the announcement. Too high: the true points less the difference. In both cases the lower of the two.
     return min(announced, 2 * true - announced), max(true - announced, 0)
 
 
-# --- The same as tables ----------------------------------------------------------------------------------------------
+# --- Tables ----------------------------------------------------------------------------------------------------------
 #
-# Everything but power play and flush follows from the cards within two cells of the play: a straight or a three of
-# three cards never reaches farther, and longer runs score no more. Each of those places adds a word to a sum whose bit
-# fields are wide enough never to carry into each other:
+# All parts of a score but power play and flush follow from the cards within two cells of the play: three cards suffice
+# for a straight or a three of a kind, and longer runs score no more. The card at each of these places adds a word to a
+# sum, whose bit fields are wide enough never to carry into each other:
 #
 #     bits 0-6    basic points, 9 added for each adjacent place so that they stay positive (4 x 18 at most)
 #     bits 7-9    draws (4 at most)
 #     bit  10     power play (1 at most: there is one such card)
-#     bits 11-    an 8-bit code for each line: what the ranks of its four places are to that of the card
+#     bits 11-    an 8-bit code for each line: the relation of the ranks at its four places to that of the card
 
 DISTANCES = (-2, -1, 1, 2)
 BASIC_OFFSET = 9
@@ -308,19 +307,19 @@ _UNRELATED, _SAME, _ABOVE, _BELOW = range(4)
 
 
 class Tables(NamedTuple):
-    """What both engines look up. See the comment above for the bit fields."""
+    """Lookup tables of both engines. See the comment above for the bit fields."""
 
     around: tuple[tuple[int, ...], ...]
-    """[cell][place]: the cells in reach, line by line, by ``DISTANCES``."""
+    """[cell][place]: the cells within reach, line by line, by ``DISTANCES``."""
     words: tuple[tuple[tuple[int, ...], ...], ...]
-    """[card][place][neighbour]: what a neighbour adds to the sum. Index `EMPTY` (-1) is the last and stands for an
-    empty cell."""
+    """[card][place][neighbour]: the word that a neighbour adds to the sum. Index `EMPTY` (-1) is the last and stands
+    for an empty cell."""
     bonus: tuple[tuple[int, ...], ...]
     """[line][code]: bonus of a line, with the pairs on it."""
 
 
 def tables(rules: Rules) -> Tables:
-    """The tables for a game."""
+    """The tables for these rules."""
     return _tables(rules.grid, rules.num_lines, rules.pawns)
 
 
@@ -346,7 +345,7 @@ def _is_orthogonal(line: int) -> bool:
 
 
 def _word(card: int, other: int, line: int, distance: int, pawns: bool) -> int:
-    """What one card in reach adds to the sum."""
+    """The word that a card within reach adds to the sum."""
     word = _relation(card, other, distance, pawns) << CODE_SHIFT + 8 * line + 2 * DISTANCES.index(distance)
     if _is_orthogonal(line) and abs(distance) == 1:
         points, draws = basic(card, other)
@@ -355,7 +354,7 @@ def _word(card: int, other: int, line: int, distance: int, pawns: bool) -> int:
 
 
 def _relation(card: int, other: int, distance: int, pawns: bool) -> int:
-    """How the rank of a card in reach stands to that of the card played."""
+    """Relation of the rank of a card within reach to that of the card played."""
     here, there = rank_order(card, pawns), rank_order(other, pawns)
     if here is None or there is None:
         return _UNRELATED
@@ -363,7 +362,7 @@ def _relation(card: int, other: int, distance: int, pawns: bool) -> int:
 
 
 def _coded_bonus(line: int, code: int) -> int:
-    """`line_bonus` and the pairs of a line whose cards stand to the card played as the code says."""
+    """`line_bonus` of a line with this code, and the points of its pairs."""
     ranks: list[int | None] = []
     for index, distance in enumerate(DISTANCES):
         relation = code >> 2 * index & 3

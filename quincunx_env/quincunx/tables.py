@@ -1,7 +1,7 @@
-"""What follows from the rules of scoring, as NumPy arrays for everything that works on many plays at once.
+"""Tables derived from the rules of scoring, as NumPy arrays.
 
-`scoring` states the rules and the packed tables of the engines in plain Python. The tables here are built from it
-once; the batch engine, the oracle and the agents share them.
+`scoring` holds the rules and the packed tables of the engines in plain Python. The batch engine, the oracle and the
+agents share the tables built from it here.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
 """Many spiral games at once, in array operations (RULES.md Part 2).
 
-`Batch` plays what `Game` plays, B games side by side and without a loop over them. What the eight other cells of the
-two lines add to a play is packed into one word: a decimal digit for each says how its rank stands to that of the card
-played, and a bit whether the suit is the same. Tables built from the functions of `scoring` turn these into points.
+`Batch` plays B games without a loop over them; tests compare it with `Game` after every action. The eight other cells
+of the two lines of a play are packed into one word: a decimal digit for each encodes the distance of its rank from that
+of the card played, a bit whether the suit is the same. Tables built from the functions of `scoring` give the points.
 """
 
 from functools import cache
@@ -22,7 +22,7 @@ from quincunx_env.spiral.rules import COLUMNS, LINES, NUM_CELLS, PLAYS, ROWS, SI
 
 _OTHERS = SIDE - 1
 _FAR = 0
-"""The digit of a card whose rank is too far away to matter, or of no card; nearer ones have their distance plus 5."""
+"""Digit of an empty cell, or of a card whose rank is at least 5 away; other digits are the distance plus 5."""
 _CODES = 10**_OTHERS
 _CODE_BITS = 14
 _SUITS_SHIFT = 2 * _CODE_BITS
@@ -31,7 +31,7 @@ _COLUMNS = len(CARDS) + 1
 
 
 class Batch(BaseBatch[Rules, Game]):
-    """``num_games`` games in progress; `BaseBatch` has what is not told here. A round is a deal, an action a card."""
+    """``num_games`` games in progress. A round is a deal, an action a card. See `BaseBatch` for the attributes."""
 
     def _load_tables(self) -> None:
         self._tables = _tables()
@@ -39,7 +39,6 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.1 Set-up --------------------------------------------------------------------------------------------------
 
     def _begin_round(self, rows: Ints) -> None:
-        """Begin the current deal of these rows."""
         cards = self.decks[rows, self.round[rows]]
         board = np.full((len(rows), NUM_CELLS), EMPTY, np.int8)
         board[:, SPIRAL[0]] = cards[:, 0]
@@ -53,7 +52,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.2 Play ----------------------------------------------------------------------------------------------------
 
     def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
-        """See `BaseBatch.is_legal`."""
+        """Whether each card may be played in its game, bool [len(rows)]; False in finished games."""
         rows = self._all if rows is None else rows
         actions = self._as_actions(actions, len(rows))
         is_card = (actions >= 0) & (actions < len(CARDS))
@@ -73,14 +72,14 @@ class Batch(BaseBatch[Rules, Game]):
         full = self.ply[at] == PLAYS
         any_full = full.any()
         if any_full and self.rules.scoring == "end":
-            gains[full] = self._hands(rows[full])
+            gains[full] = self._final_scores(rows[full])
         self._gain(rows, gains)
         if any_full:
             self._end_round(rows[full])
         return gains
 
     def mask(self, out: Bools | None = None) -> Bools:
-        """See `BaseBatch.mask`: the hand of the seat to move."""
+        """Mask of legal actions, bool [B, A]: the hand of the seat to move; all False in finished games."""
         hands = np.where(self.over, np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
         mask = unpack(hands[:, None], len(CARDS)).view(np.bool_)
         if out is None:
@@ -91,11 +90,11 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
     def value(self, cards: Ints, rows: Ints | None = None) -> Ints:
-        """What cards would make in the next cell of the spiral, int64 [n, 2]: in the row and in the column.
+        """Points of cards in the next cell of the spiral, int64 [n, 2]: in its row and in its column.
 
         Args:
             cards: int64 [n].
-            rows: int64 [n], the game of each, none of them over; may repeat. All games, one each, by default.
+            rows: int64 [n], the game of each card, not over; may repeat. By default card i is in game i.
         """
         rows = self._all if rows is None else rows
         cells = self._tables.spiral.take(self.ply[rows] + 1)
@@ -108,8 +107,12 @@ class Batch(BaseBatch[Rules, Game]):
         return points
 
     def _lines(self, rows: Ints, cells: Ints, cards: Ints) -> tuple[Ints, Ints]:
-        """For the row and the column of each cell with this card in it: the code of the ranks of the other cards, and
-        the points of the flush, [n, 2] both.
+        """Code of the other ranks, and points of the flush, in the row and the column of each card: int64 [n, 2] both.
+
+        Args:
+            rows: int64 [n], the game of each card.
+            cells: int64 [n], the cell of each card.
+            cards: int64 [n].
         """
         tables = self._tables
         others = self.board.reshape(-1).take(tables.around[cells] + (rows * NUM_CELLS)[:, None])
@@ -120,23 +123,23 @@ class Batch(BaseBatch[Rules, Game]):
         return codes, tables.flush[tables.place[:, cells].T, suits]
 
     def _fifteens(self, rows: Ints, places: Ints, extra: tuple[Ints, Ints] | None = None) -> Bools:
-        """Which sets of the cells of a line add up to 15, bool [n, 32]; ``places`` [n, 5] are its cells.
+        """Whether each set of cells of a line adds up to 15, bool [n, 32].
 
         Args:
-            rows: [n], the game of each line.
-            places: [n, 5].
-            extra: where in the line one more card lies, [n], and which, [n].
+            rows: int64 [n], the game of each line.
+            places: int64 [n, 5], its cells.
+            extra: a card that is not on the board yet: its index in the line, int64 [n], and its id, int64 [n].
         """
         cards = self.board[rows[:, None], places].astype(np.int64)
         if extra is not None:
             cards[np.arange(len(rows)), extra[0]] = extra[1]
-        fifteen: Bools = self._tables.worth.take(cards + 1) @ self._tables.sets == scoring.FIFTEEN
+        fifteen: Bools = self._tables.values.take(cards + 1) @ self._tables.sets == scoring.FIFTEEN
         return fifteen
 
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
-    def _hands(self, rows: Ints) -> Ints:
-        """What each seat scores for the full squares of these rows, int64 [n, 2]."""
+    def _final_scores(self, rows: Ints) -> Ints:
+        """Points of each seat for the full squares of these rows, int64 [n, 2]."""
         n, tables = len(rows), self._tables
         each = np.repeat(rows, NUM_CELLS)
         cells = np.tile(np.arange(NUM_CELLS), n)
@@ -144,7 +147,7 @@ class Batch(BaseBatch[Rules, Game]):
         shape = (n, SIDE, SIDE)
         totals = []
         for line, axis, places in ((0, 2, ROWS), (1, 1, COLUMNS)):
-            # Every card of a kind brings its share; the cards of a run or a flush all score the whole of it.
+            # Each card of a kind has its share of the points; each card of a run or a flush has all of them.
             kinds = tables.kind_share.take(codes[:, line]).reshape(shape).sum(axis=axis)
             runs = tables.runs.take(codes[:, line]).reshape(shape).max(axis=axis)
             points = kinds + runs + flushes[:, line].reshape(shape).max(axis=axis)
@@ -160,11 +163,11 @@ class Batch(BaseBatch[Rules, Game]):
     # --- State -------------------------------------------------------------------------------------------------------
 
     def deals(self, row: int) -> tuple[Deal, ...]:
-        """See `BaseBatch.deals`."""
+        """The deals of one game, one for each round."""
         return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
 
     def to_game(self, row: int) -> Game:
-        """A plain copy of one game, in the same state."""
+        """One game in plain Python, in the same state; a copy."""
         board = self.board[row].tolist()
         return Game.from_position(
             self.rules,
@@ -178,32 +181,34 @@ class Batch(BaseBatch[Rules, Game]):
         )
 
 
-# --- Tables, built from the plain rules ------------------------------------------------------------------------------
+# --- Tables, built from the plain functions of the rules -------------------------------------------------------------
 
 
 class _Tables(NamedTuple):
-    """Axes: lines (the row, then the column of a cell), the four other cells of a line, neighbours from `EMPTY` on."""
+    """Axes: lines (the row, then the column of a cell), the four other cells of a line, neighbours (`EMPTY` first)."""
 
     spiral: Ints
     """[25]: cell by ply."""
     lines: Ints
     """[2, cells, 5]: the cells of the lines of each cell."""
     place: Ints
-    """[2, cells]: where in its lines a cell lies."""
+    """[2, cells]: index of a cell in its lines."""
     around: Ints
     """[cells, 8]: the other cells of its lines."""
     words: Ints
     """[cards, 8, neighbours], flat: what a neighbour adds to the word."""
     word_offsets: Ints
-    """[8]: where a place's neighbours begin in a card's part of ``words``, one on for `EMPTY`."""
+    """[8]: index of card 0 among the neighbours of a place, in a card's part of ``words``."""
     kinds: Ints
-    """[codes]: points, likewise those that follow."""
+    """[codes]: points for kinds."""
     kind_share: Ints
+    """[codes]: the share of each card in these points."""
     runs: Ints
+    """[codes]: points for runs."""
     flush: Ints
-    """[place in the line, same suits]."""
-    worth: Ints
-    """[neighbours]: value in a fifteen; an empty cell is worth too much for any."""
+    """[place in the line, same suits]: points for a flush."""
+    values: Ints
+    """[neighbours]: value in a fifteen; that of an empty cell exceeds 15."""
     sets: npt.NDArray[np.int64]
     """[5, 32]: 1 for the members of each set of the cells of a line."""
 
@@ -231,13 +236,13 @@ def _tables() -> _Tables:
         kind_share=shares,
         runs=runs,
         flush=np.array([[_flush(at, suits) for suits in range(2**_OTHERS)] for at in range(SIDE)]),
-        worth=np.array([scoring.FIFTEEN + 1, *(card.value for card in CARDS)]),
+        values=np.array([scoring.FIFTEEN + 1, *(card.value for card in CARDS)]),
         sets=np.array(list(product((0, 1), repeat=SIDE))).T.copy(),
     )
 
 
 def _word(card: int, other: int, place: int) -> int:
-    """What the card in one of the eight other places adds to the word of a play."""
+    """The part of the word of a play for the card in one of the eight other places."""
     if other == EMPTY:
         return 0
     line, position = divmod(place, _OTHERS)
@@ -249,17 +254,17 @@ def _word(card: int, other: int, place: int) -> int:
 
 @cache
 def _scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
-    """Points for kinds, the card's share of them, and points for runs, for a card among others of these ranks."""
+    """Points for kinds, a card's share of them, and points for runs, by the digits of the other ranks in a line."""
     middle = 6  # ranks up to four away on either side exist
     line = [middle, *(EMPTY if digit == _FAR else middle + digit - SIDE for digit in digits)]
     if line.count(middle) > len(SUITS):
-        return 0, 0, 0  # no pack has five cards of a rank
+        return 0, 0, 0  # impossible: a pack has four cards of a rank
     kinds = scoring.kinds(line, 0)
     return kinds, kinds // line.count(middle), scoring.runs(line, 0)
 
 
 def _flush(at: int, suits: int) -> int:
-    """Points for a flush of the card at this place of a line, by which of the others have its suit."""
+    """Points for a flush of the card at this index of a line; bit i of ``suits``: other card i has its suit."""
     other_suit = len(CARDS) // len(SUITS)
     line = [0 if suits >> place & 1 else other_suit for place in range(_OTHERS)]
     line.insert(at, 0)

@@ -1,6 +1,6 @@
 """The standard pack of 52 cards: ids, names and properties (RULES.md Part 2).
 
-Ids never move: ``13 * suit + rank``, suits in the order of `SUITS`, ranks from the Ace (0) to the King (12).
+Ids never change: ``13 * suit + rank``, suits in the order of `SUITS`, ranks from the Ace (0) to the King (12).
 
 >>> card_name(0), card_name(51), parse_card("TH"), parse_cards("AS KD")
 ('AS', 'KD', 22, (0, 51))
@@ -11,23 +11,23 @@ from typing import NamedTuple
 from quincunx_env.core.cards import CardNames
 
 RANKS = "A23456789TJQK"
-"""The Ace is low, always."""
+"""Ranks, ascending; the Ace is always low."""
 
 SUITS = "SHCD"
 """Spades, hearts, clubs, diamonds."""
 
 
 class Card(NamedTuple):
-    """What is printed on a card."""
+    """Properties of a card."""
 
     name: str
     """Rank, then suit: ``AS``, ``TD``, ``KH``."""
     rank: int
-    """Place in ``RANKS``."""
+    """Index in ``RANKS``."""
     suit: int
-    """Place in `SUITS`."""
+    """Index in `SUITS`."""
     value: int
-    """What the card counts in a fifteen: court cards 10, the Ace 1."""
+    """Value in a fifteen: court cards 10, the Ace 1."""
 
 
 CARDS = tuple(

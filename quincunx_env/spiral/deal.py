@@ -12,9 +12,9 @@ from quincunx_env.spiral.rules import HAND, Rules
 
 @dataclass(frozen=True)
 class Deal(BaseDeal):
-    """The cards of one deal that anybody ever sees, as card ids.
+    """The known cards of one deal, as card ids; 25 others stay face down.
 
-    Prints as ``JS | 3S ... / AS ...``: the starter, then the hands of seat 0 and of seat 1.
+    Printed as ``JS | 3S ... / AS ...``: the starter, then the hands of seat 0 and of seat 1.
     """
 
     NAMES = NAMES
@@ -31,7 +31,7 @@ class Deal(BaseDeal):
 
     @classmethod
     def of_parts(cls, *parts: Groups) -> Self:
-        """The inverse of ``parts``."""
+        """The inverse of `parts`."""
         (up, *_), hands = parts
         return cls(up[0] if up else EMPTY, hands)
 

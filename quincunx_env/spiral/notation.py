@@ -1,4 +1,4 @@
-"""How plays of the spiral game are written, and what its positions have to tell."""
+"""Notation of the spiral game: plays as text, and the public part of a position as plain data."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from quincunx_env.spiral.rules import ROWS, SIDE, Rules
 
 
 class Notation(BaseNotation[Game]):
-    """A play is written as its card, ``9H``: the spiral gives its cell."""
+    """A play is written as its card, ``9H``; the spiral determines its cell."""
 
     NAMES = NAMES
 

@@ -1,7 +1,6 @@
-"""What a seat of the spiral game observes: square, own hand, counts; see `quincunx_env.core.observation`.
+"""Observations of the spiral game: square, own hand and counts; see `quincunx_env.core.observation`.
 
-The spiral says in which order the cards came, and so who played them; the 25 cards that stay face down are unknown to
-everybody.
+The spiral determines the order in which cards were played and who played them. The 25 face-down cards stay unknown.
 """
 
 from typing import Any
@@ -18,23 +17,23 @@ from quincunx_env.spiral.game import Game
 from quincunx_env.spiral.rules import HAND, NUM_CELLS, PLAYS, SPIRAL, Rules
 
 LINE_LIMIT = 41
-"""No play scores more than this in a line: kinds 12, runs 12, a flush of 5, and six fifteens 12."""
+"""Upper bound of the points of a play in a line: kinds 12, runs 12, a flush of 5, and six fifteens 12."""
 
 POINTS_LIMIT = 4_000
-"""No seat scores more than this: 12 plays in each of four deals, two lines each."""
+"""Upper bound of the points of a seat: 12 plays in each of four deals, two lines each."""
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):
-    """Makes observations and masks of spiral games; `BaseObserver` has what is not told here.
+    """Makes observations and masks of spiral games. See `BaseObserver` for inherited attributes.
 
     Args:
-        rules: which game.
-        preview: add the piece ``preview``: what every legal card would make for oneself and for the other player; if
-            the full square is scored, what it makes at once in the lines of each.
+        rules: options of the game.
+        preview: add the piece ``preview``: points of every legal card for the observer and for the other player; where
+            the full square is scored, its points at this moment in the line of each.
     """
 
     def make_batch(self, num_games: int) -> Batch:
-        """See `BaseObserver.make_batch`."""
+        """A new batch of ``num_games`` games with these rules."""
         return Batch(self.rules, num_games)
 
     def _counts(self) -> dict[str, Count]:
@@ -81,13 +80,13 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return pieces
 
     def mask(self, game: Game) -> Mask:
-        """See `BaseObserver.mask`: the hand of the seat to move."""
+        """Legal actions, int8 [A], 1 = legal: the hand of the seat to move; all 0 when the game is over."""
         return np.zeros(len(CARDS), np.int8) if game.over else np.frombuffer(game.hands[game.mover], np.int8).copy()
 
     # --- Many games --------------------------------------------------------------------------------------------------
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """See `BaseObserver.observe_batch`."""
+        """Observations of one seat of each game, as pieces [B, ...]; see `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
         scores, totals = batch_from_seat(seats, batch.scores, batch.totals)
         columns = [batch.ply, *scores]
@@ -112,13 +111,13 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             preview[rows, cards] = made
         return pieces
 
-    # --- What is hidden ----------------------------------------------------------------------------------------------
+    # --- Hidden information ------------------------------------------------------------------------------------------
 
     def hidden(self, pieces: Pieces) -> Hidden:
-        """See `BaseObserver.hidden`."""
+        """Number and places of the hidden cards; see `BaseObserver.hidden`."""
         counts = self.named_counts(pieces)
         if counts["ply"] == PLAYS:
-            raise ValueError("this observation is of a game that is over: nothing more is played")
+            raise ValueError("this observation is of a game that is over: no card is played any more")
         seen = {*pieces["board"].tolist(), *np.flatnonzero(pieces["hand"]).tolist()} - {EMPTY}
         theirs = HAND - (counts["ply"] + counts["first"]) // 2
         return Hidden(seen, [theirs], len(CARDS) - self.rules.num_dealt)
@@ -126,7 +125,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.possible_decks`: the starter, and for each seat what it holds and what it has played."""
+        """See `BaseObserver.possible_decks`: the starter, then for each seat the cards it holds and those it played."""
         counts = self.named_counts(pieces)
         along = pieces["board"][list(SPIRAL)].astype(np.int8)
         began = counts.get("round", 0) % 2
@@ -135,5 +134,5 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return np.concatenate([np.broadcast_to(part, (len(stock), part.shape[-1])) for part in parts], axis=1)
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """See `BaseObserver.public_state`."""
+        """Board and ply."""
         return {"board": pieces["board"], "ply": self.named_counts(pieces)["ply"]}

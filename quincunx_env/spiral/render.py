@@ -1,4 +1,4 @@
-"""What there is to see of a spiral game: its cards, and a game as a scene and as text."""
+"""Scenes of the spiral game: the appearance of its cards, and games as scenes and as text."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ from quincunx_env.spiral.scoring import Line, parts, score_hand
 
 
 def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
-    """The square, hands and scores of a game, and what the last play scored; the next card goes where ``()`` stands.
+    """A game as text: square, hands, scores, and the parts of the last play's score; ``()`` marks the next cell.
 
     Args:
-        game: what to show.
-        seat: the seat that looks: the other hand shows as a number of cards. None shows both hands.
-        colour: with the escape sequences of a terminal; readable without.
+        game: the game to show.
+        seat: the observing seat; the other hand is shown as a number of cards. None shows both hands.
+        colour: with the escape sequences of a terminal; the text is readable without.
     """
     return scene(game, seat).text(colour)
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """What a seat sees of a game; None sees both hands."""
+    """The scene of a game as observed by a seat; None shows both hands."""
     full = game.over and game.ply == PLAYS and game.rules.scoring == "end"
     seats = [
         Seat(
@@ -57,7 +57,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
 
 
 def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
-    """What a card would score in a cell."""
+    """The score of playing a card in a cell."""
     return ScoredPlay(f"{card_name(card)} at {divmod(cell, SIDE)}", card, cell, *_parts(game, game.board, card, cell))
 
 
@@ -71,13 +71,13 @@ def _last(game: Game) -> ScoredPlay | None:
 
 
 def _parts(game: Game, board: Sequence[int], card: int, cell: int) -> tuple[tuple[Part, ...], bool]:
-    """The parts of a play, and whether plays score at all."""
+    """The parts of the score of a play, and whether plays are scored as they are made."""
     scored = game.rules.scoring == "play"
     return parts(board, cell, card, game.rules.fifteens) if scored else (), scored
 
 
 def _hands(game: Game, lines: Sequence[Line]) -> dict[int, int]:
-    """Points of full rows or columns, by number."""
+    """Points of full rows or columns, by their number."""
     hands = ([game.board[cell] for cell in line] for line in lines)
     return {number: score_hand(hand, game.rules.fifteens).points for number, hand in enumerate(hands)}
 
@@ -114,7 +114,7 @@ SUITS = (
     Suit("clubs", "C", (20, 150, 84), 35, _CLUB),
     Suit("diamonds", "D", (0, 96, 196), 33, (Polygon(((0, -0.95), (0.72, 0), (0, 0.95), (-0.72, 0))),)),
 )
-"""In the order of the pack: four colours, so that a flush is seen at a glance."""
+"""In the order of the pack; four colours make a flush easy to see."""
 
 FACES = tuple(Face(card.name, RANKS[card.rank].replace("T", "10"), (SUITS[card.suit],)) for card in CARDS)
 """By card id."""

@@ -1,4 +1,4 @@
-"""Which form of the spiral game is played, and where its cards go (RULES.md 2.1, 2.2, 2.5)."""
+"""Rules of the spiral game: options, and the geometry of the spiral (RULES.md 2.1, 2.2, 2.5)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -46,11 +46,11 @@ class Rules:
     """The options of the spiral game.
 
     Raises:
-        ValueError: if an option is not one of the rules', naming what is.
+        ValueError: for an invalid option; the message names the valid ones.
     """
 
     scoring: Literal["play", "end"] = "play"
-    """``"play"``: every play scores at once. ``"end"``: the full square does, the dealer its columns."""
+    """``"play"``: every play scores at once. ``"end"``: the full square scores, its columns for the dealer."""
     fifteens: bool = False
     """Sets of cards that add up to 15 score too."""
     deals: Literal[1, 2, 4] = 2
@@ -66,12 +66,12 @@ class Rules:
 
     @property
     def num_players(self) -> int:
-        """Two."""
+        """Seats at the table: always two."""
         return 2
 
     @property
     def num_rounds(self) -> int:
-        """A round is a deal."""
+        """Rounds of a game; a round is a deal."""
         return self.deals
 
     @property
@@ -81,7 +81,7 @@ class Rules:
 
     @property
     def num_dealt(self) -> int:
-        """The starter and two hands; the other 25 cards lie face down and are never seen."""
+        """The starter and two hands; the other 25 cards stay face down."""
         return 1 + 2 * HAND
 
     @property
@@ -101,5 +101,5 @@ class Rules:
 
     @property
     def num_actions(self) -> int:
-        """An action is a card: the spiral gives its cell."""
+        """Number of actions; an action is a card, the spiral determines its cell."""
         return len(CARDS)

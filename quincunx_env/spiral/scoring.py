@@ -1,4 +1,4 @@
-"""What a play and a full line score (RULES.md 2.3, 2.4), told once, as plain functions in the order of the text."""
+"""Scoring of plays and of full lines (RULES.md 2.3, 2.4), as plain functions in the order of the text."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from quincunx_env.spiral.cards import CARDS
 from quincunx_env.spiral.rules import LINES
 
 KINDS = (0, 0, 2, 6, 12)
-"""Points by how many cards of one rank."""
+"""Points by number of cards of one rank."""
 
 LEAST_RUN = LEAST_FLUSH = 3
 FIFTEEN = 15
@@ -78,13 +78,13 @@ def _touching(line: Line, at: int) -> range:
 
 
 def _sums(values: Sequence[int], total: int) -> int:
-    """How many sets of the values add up to a total."""
+    """Number of sets of values that add up to a total."""
     return sum(sum(chosen) == total for size in range(len(values) + 1) for chosen in combinations(values, size))
 
 
 @dataclass(frozen=True)
 class LineScore:
-    """What a row or a column scores, in its parts."""
+    """The score of a row or a column, by parts."""
 
     kinds: int
     runs: int
@@ -99,7 +99,7 @@ class LineScore:
 
 @dataclass(frozen=True)
 class Score:
-    """A play with its parts."""
+    """The score of a play, by lines."""
 
     row: LineScore
     column: LineScore
@@ -120,9 +120,9 @@ def score(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> Sc
 
     Args:
         board: card id or `EMPTY` by cell, before the play.
-        cell: where the card goes.
-        card: its id.
-        with_fifteens: whether the option is played.
+        cell: the cell of the play.
+        card: id of the card played.
+        with_fifteens: whether fifteens score.
     """
     row, column = (
         score_line([card if place == cell else board[place] for place in line], line.index(cell), with_fifteens)
@@ -132,7 +132,7 @@ def score(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> Sc
 
 
 def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tuple[Part, ...]:
-    """What `score` adds up, each part with the cells that it comes from; takes the same."""
+    """The parts of `score`, each with the cells that it comes from; takes the same arguments."""
     found = []
     for places in LINES[cell]:
         line, at = [card if place == cell else board[place] for place in places], places.index(cell)
@@ -159,9 +159,9 @@ def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tu
 
 
 def score_hand(line: Line, with_fifteens: bool) -> LineScore:
-    """Score a full line as a hand of five cards: everything that is in it, once.
+    """Score a full line as a hand of five cards: each kind, run, flush and fifteen once.
 
-    Five cards hold at most one run and one flush; the card that belongs to it scores it.
+    Five cards hold at most one run and one flush, whose points any of its cards gives.
     """
     places = range(len(line))
     return LineScore(

@@ -272,7 +272,7 @@ def test_every_leak_is_found_and_named(rules: Any, leak: Leak, where: str) -> No
         return good(deals, actions, seat) | {"more": leak(replayed(rules, deals, actions), seat)}
 
     assert assert_no_leak(good, rules) > 0
-    place = re.escape(f"sees what it cannot know in the observation['more']{where} after [")
+    place = re.escape(f"observes hidden information in the observation['more']{where} after [")
     with pytest.raises(AssertionError, match=rf"^seat [0-{rules.num_players - 1}] {place}[\d, ]*\]$"):
         assert_no_leak(bad, rules)
 

@@ -1,4 +1,4 @@
-"""Records come back as they were written; those that do not follow the rules are refused with what is wrong."""
+"""Records survive printing and parsing; records that break the rules are errors that name the line."""
 
 import random
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_ten_thousand_random_games_come_back(rules: BaseRules) -> None:
         check(rules, number)
 
 
-# --- What is wrong is refused ----------------------------------------------------------------------------------------
+# --- Errors ----------------------------------------------------------------------------------------------------------
 
 
 def mutated(text: str, rng: random.Random) -> str:
@@ -128,7 +128,7 @@ def test_a_record_reads_like_this() -> None:
         ("domain play", "domain work", "domain must be one of play, benchmark, validation, got 'work'"),
         ("seed 0 game 0 domain play", "deal AM | CM", "line 4: a deal is written 'face-up cards | hand"),
         ("seed 0 game 0 domain play", "deal AM | CM | AS", "this deal does not fit the rules; missing:"),
-        ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 is illegible: 'AV at 0' is no play: write card, row"),
+        ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 cannot be read: 'AV at 0' is no play: write card, row"),
         ("1. seat 0: AV (0, 1) = 3 0", "1. AV", "line 5: a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got '1. AV'"),
         (
             "AM (0, 2)",
@@ -196,5 +196,5 @@ def test_any_position_of_a_record_can_be_shown() -> None:
 def test_golden_records(path: Path) -> None:
     """The format does not change unnoticed; remarks in the files are for people."""
     text = path.read_text(encoding="utf-8")
-    said = [line.partition("#")[0].strip() for line in text.splitlines()]
-    assert str(Record.parse(text)).splitlines() == [line for line in said if line]
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    assert str(Record.parse(text)).splitlines() == [line for line in lines if line]

@@ -84,7 +84,7 @@ def test_no_leak(rules: BaseRules) -> None:
     assert assert_no_leak(look, rules, permutations=1) > 0
 
 
-def test_everybody_is_shown_on_request_but_not_the_pile() -> None:
+def test_all_hands_are_shown_on_request_but_not_the_pile() -> None:
     game = new_game(Rules(num_players=2), seed=0)
     position = to_json(game)
     assert position["seat"] is None

@@ -127,7 +127,7 @@ def test_resampling_takes_either_width(rules: Rules) -> None:
     same(wide.hidden(wide.observe(game, 0)), own.hidden(own.observe(game, 0)))
     same(wide.public_state(wide.observe(game, 0)), own.public_state(own.observe(game, 0)))
     other = PaddedObserver(VARIANTS["open-2+pawns+flush"], preview=True)
-    with pytest.raises(ValueError, match="another form of the game"):
+    with pytest.raises(ValueError, match="of other rules than"):
         resample(other, wide.observe(game, 0), np.random.default_rng(0))
 
 
