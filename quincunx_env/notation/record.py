@@ -11,8 +11,8 @@
     check 5f3a9c21
 
 The first line has the version of the format, ``game`` the options that differ from the defaults, ``seats`` (optional)
-the names of the players, and ``seed`` the seed of the deals; instead of it a line ``deal`` for each round has its cards.
-Each action has a line with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the
+the names of the players, and ``seed`` the seed of the deals, instead of which a line ``deal`` may hold each deal. Each
+action has a line with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the
 points gained by each seat; a line ``round 2`` precedes the second round, and so on. ``over``, or ``stopped`` for a game
 that has not ended, has the points of all seats. Empty lines and everything after a ``#`` are ignored.
 
@@ -81,8 +81,8 @@ class RecordedAction(NamedTuple):
     text: str
     """The action as text."""
     score: PlayScore | None
-    """Score of the play, by parts; with Simpleton it belongs to the announcement. None if it was not computed, and where
-    plays do not score."""
+    """Score of the play, by parts; with Simpleton it belongs to the announcement. None if it was not computed, and
+    where plays do not score."""
     gains: list[int]
     """Points gained or lost by each seat."""
 
