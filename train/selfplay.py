@@ -50,15 +50,7 @@ from train.common.evaluation import strength
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import RunOptions
 from train.common.plots import Curve, draw_learning_curves
-from train.selfplay_rollout import (
-    Opponents,
-    PhaseTimer,
-    RolloutOptions,
-    ValueTargets,
-    Weights,
-    concatenate,
-    play_games,
-)
+from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, concatenate, play_games
 
 
 @dataclass
@@ -129,6 +121,7 @@ class Run:
     timer: PhaseTimer = field(default_factory=PhaseTimer)
     iteration: int = 0
     steps: int = 0
+    """Environment steps learned from: all but those after which the values follow from the rules."""
     earlier_seconds: dict[str, float] = field(default_factory=dict)
     """Processor time before the run was resumed, by phase."""
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -270,7 +263,8 @@ def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:
         curves[variant] = Curve([entry["steps"] for entry in run.history], middle, low, high)
     what = "mean score" if solitaire else f"win rate against {run.arguments.against}, 1 is even"
     ylabel = f"{what} ({run.arguments.eval_deals} validation deals)"
-    draw_learning_curves(run.folder / "learning_curve.png", curves, ylabel=ylabel, title=run.arguments.name)
+    xlabel, path = "environment steps learned from", run.folder / "learning_curve.png"
+    draw_learning_curves(path, curves, xlabel=xlabel, ylabel=ylabel, title=run.arguments.name)
 
 
 # --- Files -----------------------------------------------------------------------------------------------------------

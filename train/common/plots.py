@@ -22,7 +22,13 @@ class Curve(NamedTuple):
 
 
 def draw_learning_curves(
-    path: Path, curves: Mapping[str, Curve], *, ylabel: str, title: str, references: Mapping[str, float] | None = None
+    path: Path,
+    curves: Mapping[str, Curve],
+    *,
+    ylabel: str,
+    title: str,
+    xlabel: str = "environment steps",
+    references: Mapping[str, float] | None = None,
 ) -> None:
     """Write a figure of learning curves over environment steps, atomically.
 
@@ -31,6 +37,7 @@ def draw_learning_curves(
         curves: by label.
         ylabel: what is measured.
         title: of the figure.
+        xlabel: unit of `Curve.steps`.
         references: constants to compare with, drawn as horizontal lines, by label.
     """
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
@@ -39,7 +46,7 @@ def draw_learning_curves(
         axes.fill_between(curve.steps, curve.low, curve.high, color=line.get_color(), alpha=0.15)
     for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
         axes.axhline(value, color="tab:gray", linestyle=style, label=label)
-    axes.set(xlabel="environment steps", ylabel=ylabel, title=title)
+    axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
     plt.close(figure)
