@@ -5,8 +5,9 @@ Reinforcement Learning, 2nd ed., section 6.8). Here it is known exactly but for 
 other hands, of which the seat that acted knows no more than before.
 """
 
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,47 @@ SEATS = 4
 def observer_for(rules: BaseRules) -> Observer:
     """The observer of the observations that policies receive: with the preview."""
     return make_observer(rules, preview=True)
+
+
+Inputs = TypeVar("Inputs")
+
+
+class Feature(NamedTuple, Generic[Inputs]):
+    """A named feature, or several of one kind side by side."""
+
+    name: str
+    scale: float | np.float32
+    """Divisor that brings usual values to the order of 1."""
+    compute: Callable[[Inputs], npt.NDArray[Any]]
+    """From the inputs of a game: one array, or, if there are several features, an array with an axis of them."""
+    meaning: str
+    size: int = 1
+    """Number of features."""
+
+
+def num_features(features: Sequence[Feature[Any]]) -> int:
+    """The number of features of a list."""
+    return sum(feature.size for feature in features)
+
+
+def write_features(features: Sequence[Feature[Inputs]], inputs: Inputs, out: Floats, axis: int = -1) -> None:
+    """Compute features.
+
+    Args:
+        features: to be computed.
+        inputs: of all of them.
+        out: float32, with `num_features` entries along ``axis``; receives the features.
+        axis: the first or the last axis, in ``out`` and where one `Feature` computes several.
+    """
+    start = 0
+    for feature in features:
+        at: Any = slice(start, start + feature.size) if feature.size > 1 else start
+        target = out[at] if axis == 0 else out[..., at]
+        if feature.scale == 1:
+            target[...] = feature.compute(inputs)
+        else:
+            np.divide(feature.compute(inputs), feature.scale, out=target, casting="same_kind")
+        start += feature.size
 
 
 class FeatureLayout(NamedTuple):

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 from quincunx_agents.afterstates import AfterstateFeatures, Afterstates
-from quincunx_agents.spiral.features import AHEAD, KEPT, LEVELS, afterstates_of
+from quincunx_agents.spiral.features import LEVELS, MOST_KEPT, NEXT_CELLS, afterstates_of
 
 from quincunx_env.core.resample import resample
 from quincunx_env.spiral import Batch, Observer, Rules
@@ -47,8 +47,8 @@ def test_what_cards_would_make_is_what_the_engine_says() -> None:
             kept = np.flatnonzero(game.mask()[0] & (np.arange(52) != card))
             unseen = np.setdiff1d(np.arange(52), [*kept, card, *game.board[0]])
             game.board[0, SPIRAL[ply + 1]] = card
-            assert all_cards[play, :, 0].tolist() == [1] * len(kept) + [0] * (KEPT - len(kept))
-            for number in range(AHEAD):
+            assert all_cards[play, :, 0].tolist() == [1] * len(kept) + [0] * (MOST_KEPT - len(kept))
+            for number in range(NEXT_CELLS):
                 cell = all_cells[play, number]
                 game.ply[:] = ply + 1 + number
                 if game.ply[0] >= PLAYS:

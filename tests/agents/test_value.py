@@ -167,7 +167,7 @@ def test_refuses_other_games() -> None:
     simpleton = Rules(num_players=2, simpleton=True)
     for rules in (Rules(pawns=True), Rules(num_players=2, excuse=True), simpleton, SpiralRules(scoring="end")):
         for agent in (value, load("players-v0")):
-            with pytest.raises(ValueError, match="learned 2-|learned solitaire, 2-"):
+            with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
                 agent.for_rules(rules)
     with pytest.raises(ValueError, match="solitaire-v0"):
         load("nobody")

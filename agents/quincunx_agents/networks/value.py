@@ -1,9 +1,9 @@
 """One-ply lookahead with a value network: argmax over legal actions of immediate points + V(afterstate).
 
 The network reads the features of an afterstate (`quincunx_agents.quincunx.features`,
-`quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017): an encoder shared
-by all elements of a set, the sum over the elements, and a trunk that reads the sums and the context features. It gives
-the points still to come for each seat and a preference, by which an action is preferred beyond its value.
+`quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017): an encoder
+shared by all elements of a set, the sum over the elements, and a trunk that reads the sums and the context features. It
+gives the points still to come for each seat and a preference, by which an action is preferred beyond its value.
 
 The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which ``train/selfplay.py`` trains. The
 weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they

@@ -1,10 +1,12 @@
-"""What a player can judge of Quincunx: the position after each legal play, in numbers that a small network reads.
+"""Afterstate features of Quincunx as a list of named features: of each empty cell, and of the position as a whole.
 
-All that is hidden after a play are the cards to be drawn and the other hands. Of each empty cell it is told what the
-cards of the hand and the unseen cards would score in it; of the position as a whole, what the hand and the grid
-promise, and how far the round has come. Turning or mirroring the grid changes nothing.
+All that is unknown in an afterstate are the cards to be drawn and the other hands. The set of empty cells describes the
+scores that the cards of the hand and the unseen cards would make in each; the context features describe the hand, the
+grid and the stage of the round. They are invariant under rotations and reflections of the grid.
 
-The basic deck, two to four players from both starts and the solitaire; matches are played round by round.
+Supported are the basic deck, two to four players with both starts, and the solitaire; a match is played round by round.
+
+Scales are not tuned: they bring usual values to the order of 1.
 """
 
 from functools import cache
@@ -18,10 +20,13 @@ from quincunx_agents.afterstates import (
     AfterstateFeatures,
     Afterstates,
     Bools,
+    Feature,
     FeatureLayout,
     Floats,
     Ints,
+    num_features,
     observer_for,
+    write_features,
 )
 from quincunx_agents.quincunx import heuristic
 from quincunx_env.core.cards import EMPTY
@@ -29,22 +34,37 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import BASIC_DECK, CARDS, SUITS
 from quincunx_env.quincunx.rules import OPEN_SPAN, Rules
+from quincunx_env.quincunx.tables import derived_tables
 
-K = len(BASIC_DECK)
+NUM_CARDS = len(BASIC_DECK)
+NUM_RANKS = 10
 ACES, CROWNS = slice(0, 6), slice(30, 36)
-DRAW_VALUE = 8.0
-"""Points that a draw is taken for where one number must say how good a card is in a cell."""
-NOTHING = np.float32(-30.0)
-"""PlayScore of a card that is not there."""
-CHUNK = 1024
-"""Positions described at once: few enough to stay in the cache."""
+
+DRAW_POINTS = 8.0
+"""Points for a draw in the value of a card in a cell; that of the solitaire's heuristic (`heuristic.DRAW_VALUE`)."""
+
+ABSENT_CARD_VALUE = np.float32(-30.0)
+"""Value of a card that is not in hand. Not tuned: below nearly all that cards score."""
+
+LARGE_GAIN = 15
+"""Points above which a gain is large: a half of a three of a kind. Not tuned."""
+
+MOST_CELLS = 24
+"""The most elements of the set of cells: no grid has more empty cells, and in the open start the next card can come to
+no more."""
+
+CHUNK_SIZE = 1024
+"""Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
+
+
+# --- Inputs of the features ------------------------------------------------------------------------------------------
 
 
 class _Tables(NamedTuple):
     """Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last)."""
 
     words: npt.NDArray[np.signedinteger]
-    """[places, K + 1, K]: what a neighbour adds to the sum of each card (`scoring.tables`)."""
+    """[places, K + 1, K]: contribution of a card in reach to the sum of each card played (`scoring.tables`)."""
     bonus: tuple[npt.NDArray[np.int16], ...]
     """For each pair of lines, by the codes of both: their bonuses."""
     around: Ints
@@ -56,72 +76,255 @@ class _Tables(NamedTuple):
     ranks: Floats
     """[K, 10]."""
     power: Floats
-    """[K + 1, 6]: what a card in the grid adds to a power play in each suit."""
+    """[K + 1, 6]: points that a card in the grid adds to a power play in each suit."""
     penalty: Floats
     """[K]."""
     windows: Ints
-    """[windows, 3]: the cells of every three in line."""
+    """[windows, 3]: the cells of all threes in line."""
     joined: Ints
     """[pairs, 2]: cells that share an edge."""
     pair_points: Floats
-    """[K, K]: what two adjacent cards score, basic points and pair."""
+    """[K, K]: basic points and pair of two adjacent cards."""
     pair_draws: Floats
-    """[K, K]: what they draw."""
+    """[K, K]: their draws."""
 
 
 @cache
 def _tables(rules: Rules) -> _Tables:
-    plain = scoring.tables(rules)
-    words = np.array(plain.words, np.int64)[:K]
-    words = np.concatenate([words[:, :, :K], words[:, :, -1:]], axis=2).transpose(1, 2, 0)
-    bonus = np.array(plain.bonus, np.int16)
+    plain, derived, deck = scoring.tables(rules), derived_tables(rules), list(BASIC_DECK)
+    words = np.array(plain.words, np.int64)[:NUM_CARDS]
+    words = np.concatenate([words[:, :, :NUM_CARDS], words[:, :, -1:]], axis=2).transpose(1, 2, 0)
     values = np.array([CARDS[card].value for card in BASIC_DECK])
-    power = [[scoring.power_points(1 << bit, [card]) for bit in range(len(SUITS))] for card in (*BASIC_DECK, EMPTY)]
     cells = range(rules.num_cells)
     threes = [(cell, *rules.grid.line(cell, line, (1, 2))) for cell in cells for line in range(rules.num_lines)]
     return _Tables(
         words=np.ascontiguousarray(words, np.int32 if words.max() < 2**27 else np.int64),
-        bonus=tuple(
-            (bonus[line][None, :] + bonus[line + 1][:, None]).reshape(-1) for line in range(0, rules.num_lines, 2)
-        ),
+        bonus=derived.line_bonus,
         around=np.array(plain.around, np.int64),
         adjacent=np.array(rules.grid.adjacent),
         suits=np.array(
             [[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in BASIC_DECK], np.float32
         ),
-        ranks=np.eye(10, dtype=np.float32)[values - 1],
-        power=np.array(power, np.float32),
-        penalty=np.array([scoring.penalty([card]) for card in BASIC_DECK], np.float32),
+        ranks=np.eye(NUM_RANKS, dtype=np.float32)[values - 1],
+        power=np.ascontiguousarray(derived.power[ACES][:, [*deck, EMPTY]].T, np.float32),  # an Ace has one suit
+        penalty=derived.penalty[deck].astype(np.float32),
         windows=np.array([three for three in threes if rules.grid.off not in three]),
         joined=np.array([(cell, near) for cell in cells for near in rules.grid.adjacent[cell] if near < cell]),
-        pair_points=np.array(
-            [
-                [scoring.basic(card, other)[0] + scoring.PAIR_BONUS * scoring.pair(card, other) for other in BASIC_DECK]
-                for card in BASIC_DECK
-            ],
-            np.float32,
-        ),
-        pair_draws=np.array(
-            [[scoring.basic(card, other)[1] for other in BASIC_DECK] for card in BASIC_DECK], np.float32
-        ),
+        pair_points=derived.points[deck][:, deck].astype(np.float32),
+        pair_draws=derived.draws[deck][:, deck].astype(np.float32),
     )
 
 
-MOST_CELLS = 24
-"""No grid has more empty cells, and no position of the open start more that a card may come to next."""
-LAYOUT = FeatureLayout(sets=((MOST_CELLS, 18),), context=95)
-"""Cells; numbers of the whole."""
+class _OpenThrees(NamedTuple):
+    """Threes in line of which one card lies and the others are empty: numbers of ways to complete them, float32 [j].
+
+    By the origin of the two missing cards: both from the hand, one from the hand and one unseen, both unseen.
+    """
+
+    kind_hand: Floats
+    kind_mixed: Floats
+    kind_unseen: Floats
+    straight_hand: Floats
+    straight_mixed: Floats
+    straight_unseen: Floats
+    """The ways of each direction are divided by 10 before they are added."""
+    empty: Ints
+    """Threes in line of which no card lies."""
+
+
+class _Inputs(NamedTuple):
+    """Arrays from which the features are computed. Axes: j afterstates, e cells, K cards, H slots of the hand.
+
+    Values are points + `DRAW_POINTS` for each draw.
+    """
+
+    rules: Rules
+    tables: _Tables
+    # Of each cell.
+    present: Bools
+    """[j, e]: False where the row only pads."""
+    points: Floats
+    """[j, e, K]: points of every card in every cell."""
+    draws: Floats
+    """[j, e, K]."""
+    gains: Floats
+    """[j, e, K]: values, negative ones 0."""
+    own_values: Floats
+    """[H, j, e]: values of the cards of the hand."""
+    own_values_but_best: Floats
+    """[H, j, e]: the same without the best card."""
+    own_points: Floats
+    """[H, j, e]."""
+    own_draws: Floats
+    """[H, j, e]."""
+    touching: Floats
+    """[j, e]: adjacent cards."""
+    edges: Floats
+    """[j, e]: sides at the edge of the grid."""
+    # Of each card.
+    hand: Floats
+    """[j, K]: 1 for each card kept."""
+    share: Floats
+    """[j, K]: share of each unseen card among all of them."""
+    best_values: Floats
+    """[j, K]: value of each card in its best cell, in units of 20 points."""
+    most_draws: Floats
+    """[j, K]: most draws of each card."""
+    filled: Bools
+    """[H, j]: which slots hold a card."""
+    own_best_values: Floats
+    """[H, j]: ``best_values`` of the cards of the hand."""
+    own_best_points: Floats
+    """[H, j]: most points of the cards of the hand, in units of 20."""
+    # Of the position.
+    open_cells: Bools
+    """[j, C + 1]: empty cells where a card may still come."""
+    threes: _OpenThrees
+    power: Floats
+    """[j, 6]: points of a power play in each suit."""
+    size: Floats
+    """[j]: cards kept."""
+    drawn: Floats
+    """[j]: cards to be drawn."""
+    pile: Floats
+    """[j]: cards in the pile after that."""
+    others: Floats
+    """[j, SEATS - 1]: cards in the other hands, from the next seat on."""
+    margins: Floats
+    """[j, SEATS - 1]: points of this round more than each other seat has."""
+    left: Ints
+    """[j]: plays of all seats still to come."""
+    need: Floats
+    """[j]: cards lacking for the own plays still to come."""
+
+
+# --- The features ----------------------------------------------------------------------------------------------------
+
+CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
+    Feature("present", 1, lambda s: s.present, "1 for a cell, 0 for padding"),
+    Feature("best_value", 20, lambda s: s.own_values.max(axis=0), "value of the best card of the hand"),
+    Feature("second_value", 20, lambda s: s.own_values_but_best.max(axis=0), "value of the second best"),
+    Feature("most_points", 20, lambda s: s.own_points.max(axis=0), "most points of a card of the hand"),
+    Feature("most_draws", 1, lambda s: s.own_draws.max(axis=0), "most draws of a card of the hand"),
+    Feature("all_gains", 30, lambda s: np.maximum(s.own_points, 0).sum(axis=0), "positive points of the hand, summed"),
+    Feature("all_draws", 2, lambda s: s.own_draws.sum(axis=0), "draws of the hand, summed"),
+    # The average unseen card here.
+    Feature("unseen_points", 5, lambda s: (s.points @ s.share[:, :, None])[..., 0], "mean points"),
+    Feature("unseen_value", 10, lambda s: (s.gains @ s.share[:, :, None])[..., 0], "mean of the positive values"),
+    Feature(
+        "unseen_gains", 5, lambda s: (np.maximum(s.points, 0) @ s.share[:, :, None])[..., 0], "mean positive points"
+    ),
+    Feature(
+        "unseen_large_gains",
+        5,
+        lambda s: (np.maximum(s.points - LARGE_GAIN, 0) @ s.share[:, :, None])[..., 0],
+        "mean of the points above `LARGE_GAIN`",
+    ),
+    Feature("unseen_draws", 1, lambda s: (s.draws @ s.share[:, :, None])[..., 0] * 3, "mean draws, times 3"),
+    Feature("touching", 1, lambda s: s.touching[..., None] == np.arange(5), "number of adjacent cards, one-hot", 5),
+    Feature("edges", 1, lambda s: s.edges, "sides at the edge of the grid"),
+)
+"""Features of a cell, [j, e] each."""
+
+CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
+    # Threes in line that can be completed, and room.
+    Feature("kind_hand", 1, lambda s: s.threes.kind_hand, "threes of a kind from the hand"),
+    Feature("kind_mixed", 2, lambda s: s.threes.kind_mixed, "threes of a kind with an unseen card"),
+    Feature("kind_unseen", 5, lambda s: s.threes.kind_unseen, "threes of a kind with two unseen cards"),
+    Feature("straight_hand", 1, lambda s: s.threes.straight_hand, "straights from the hand"),
+    Feature("straight_mixed", 4, lambda s: s.threes.straight_mixed, "straights with an unseen card"),
+    Feature("straight_unseen", 1, lambda s: s.threes.straight_unseen, "straights with two unseen cards, tenths"),
+    Feature("empty_threes", 5, lambda s: s.threes.empty, "threes in line without a card"),
+    Feature(
+        "empty_pairs", 10, lambda s: s.open_cells[:, s.tables.joined].all(axis=2).sum(axis=1), "adjacent empty cells"
+    ),
+    # Cards of the hand beside each other, and beside unseen cards.
+    Feature(
+        "hand_pair_points",
+        50,
+        lambda s: (s.hand @ np.maximum(s.tables.pair_points, 0) * s.hand).sum(axis=1),
+        "positive points of all pairs of cards of the hand",
+    ),
+    Feature("hand_pair_draws", 5, lambda s: (s.hand @ s.tables.pair_draws * s.hand).sum(axis=1), "their draws"),
+    Feature(
+        "unseen_pair_points",
+        10,
+        lambda s: (s.share @ np.maximum(s.tables.pair_points, 0) * s.hand).sum(axis=1),
+        "positive points of the cards of the hand beside the average unseen card",
+    ),
+    Feature("unseen_pair_draws", 1, lambda s: (s.share @ s.tables.pair_draws * s.hand).sum(axis=1), "their draws"),
+    # The stage of the round, and the cards for the plays still to come.
+    Feature("drawn", 2, lambda s: s.drawn, "cards to be drawn"),
+    Feature("left", 10, lambda s: s.left, "plays of all seats still to come"),
+    Feature("size", 5, lambda s: s.size, "cards kept"),
+    Feature("pile", 20, lambda s: s.pile, "cards in the pile"),
+    Feature("next_hand", 10, lambda s: s.others[:, 0], "cards in the next seat's hand"),
+    Feature("need", 4, lambda s: s.need, "cards lacking for the own plays still to come, or -spare ones"),
+    Feature("lacking", 3, lambda s: np.maximum(s.need, 0), "cards lacking, at least 0"),
+    Feature("lacks", 1, lambda s: s.need > 0, "whether cards lack"),
+    Feature("no_card", 1, lambda s: s.size == 0, "whether no card is kept"),
+    Feature("one_card", 1, lambda s: s.size + s.drawn == 1, "whether there will be one card"),
+    Feature("two_cards", 1, lambda s: s.size + s.drawn == 2, "whether there will be two cards"),
+    Feature("last_plays", 1, lambda s: s.left[:, None] == np.arange(1, 4), "1, 2 or 3 plays to come, one-hot", 3),
+    # Penalties.
+    Feature("penalty", 40, lambda s: s.hand @ s.tables.penalty, "penalty for the hand if the round ended"),
+    Feature("unseen_penalty", 10, lambda s: s.share @ s.tables.penalty, "penalty for the average unseen card"),
+    # Each card in its best cell.
+    Feature("best_values", 5, lambda s: (s.own_best_values * s.filled).sum(axis=0), "of the hand, summed"),
+    Feature("best_value", 1, lambda s: s.own_best_values.max(axis=0), "of the best card of the hand"),
+    Feature("best_points", 5, lambda s: (s.own_best_points * s.filled).sum(axis=0), "points of the hand, summed"),
+    Feature("best_draws", 4, lambda s: (s.most_draws * s.hand).sum(axis=1), "most draws of the hand, summed"),
+    Feature(
+        "unplayable", 3, lambda s: ((s.own_best_points < 0) & s.filled).sum(axis=0), "cards that lose points anywhere"
+    ),
+    Feature("unseen_best_value", 1, lambda s: (s.share * s.best_values).sum(axis=1), "mean of the unseen cards"),
+    Feature("unseen_best_draws", 1, lambda s: (s.share * s.most_draws).sum(axis=1), "mean of their most draws"),
+    Feature("unseen_small_value", 1, lambda s: (s.share * np.minimum(s.best_values, 1)).sum(axis=1), "up to 20 points"),
+    Feature(
+        "unseen_large_value", 1, lambda s: (s.share * np.maximum(s.best_values - 1, 0)).sum(axis=1), "above 20 points"
+    ),
+    # Ranks, suits and power plays.
+    Feature(
+        "power_pairs", 1, lambda s: (s.hand[:, ACES] * s.hand[:, CROWNS]).sum(axis=1), "Aces and Crowns of one suit"
+    ),
+    Feature("ranks", 1, lambda s: s.hand @ s.tables.ranks, "cards of the hand by rank", NUM_RANKS),
+    Feature("suits", 3, lambda s: s.hand @ s.tables.suits, "cards of the hand by suit", len(SUITS)),
+    Feature("unseen_ranks", 1, lambda s: s.share @ s.tables.ranks * 5, "share of each rank unseen, times 5", NUM_RANKS),
+    Feature("power", 20, lambda s: s.power, "points of a power play by suit", len(SUITS)),
+    Feature("ace_power", 20, lambda s: s.hand[:, ACES] * s.power, "the same where the hand has the Ace", len(SUITS)),
+    Feature(
+        "crown_power", 20, lambda s: s.hand[:, CROWNS] * s.power, "the same where the hand has the Crown", len(SUITS)
+    ),
+    # The variant, the seat of the last play, and the other seats.
+    Feature(
+        "players",
+        1,
+        lambda s: np.tile(np.arange(2, SEATS + 1) == s.rules.num_players, (len(s.size), 1)),
+        "2, 3 or 4 players, one-hot",
+        SEATS - 1,
+    ),
+    Feature("open_start", 1, lambda s: np.full(len(s.size), s.rules.start == "open"), "whether the start is open"),
+    Feature(
+        "last_seat",
+        1,
+        lambda s: ((s.left % s.rules.num_players)[:, None] == np.arange(SEATS)) & (s.rules.num_players > 1),
+        "seat of the last play, counted from the mover, one-hot; 0 in the solitaire",
+        SEATS,
+    ),
+    Feature("other_hands", 10, lambda s: s.others[:, 1:], "cards in the hands after the next seat's", SEATS - 2),
+    Feature("margins", 50, lambda s: s.margins, "points of this round more than each other seat has", SEATS - 1),
+)
+"""Features of the position as a whole, [j] or [j, size] each."""
+
+LAYOUT = FeatureLayout(sets=((MOST_CELLS, num_features(CELL_FEATURES)),), context=num_features(CONTEXT_FEATURES))
+"""One set, the cells, and the context."""
+
+
+# --- Afterstates -----------------------------------------------------------------------------------------------------
 
 
 def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_values: bool = True) -> Afterstates:
-    """Describe the position after every legal play.
-
-    Args:
-        rules: which game.
-        observation: pieces [n, ...] with the preview.
-        mask: bool [n, A].
-        use_known_values: tell what is still to come where it is known.
-    """
+    """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
     n = len(mask)
     rows, actions = np.divmod(np.flatnonzero(mask), rules.num_actions)
@@ -131,47 +334,47 @@ def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_val
     draws = np.minimum(draws, counts["pile"][rows])
     board = np.concatenate([observation["board"], np.full((n, 1), EMPTY, np.int8)], axis=1)
     hand = observation["hand"].astype(np.float32)
-    unseen = np.ones((n, K + 1), np.float32)
+    unseen = np.ones((n, NUM_CARDS + 1), np.float32)
     np.put_along_axis(unseen, board.astype(np.int64), 0, axis=1)  # EMPTY is the extra, last column
     unseen = unseen[:, :-1] - hand
     hidden = np.maximum(unseen.sum(axis=1), 1)
     left = rules.setup.filled - (board != EMPTY).sum(axis=1) - 1  # plays of all seats after this one
     keeps = hand.sum(axis=1) - 1
     others = np.zeros((n, SEATS - 1), np.float32)
-    ahead = np.zeros((len(rows), SEATS - 1), np.float32)
+    margins = np.zeros((len(rows), SEATS - 1), np.float32)
     for seat in range(1, players):
         others[:, seat - 1] = counts[f"hand_size_{seat}"]
-        ahead[:, seat - 1] = (counts["score_0"] - counts[f"score_{seat}"])[rows] + points
+        margins[:, seat - 1] = (counts["score_0"] - counts[f"score_{seat}"])[rows] + points
 
     penalties = (hand @ tables.penalty)[rows] - tables.penalty[cards]
     average = (unseen @ tables.penalty / hidden)[rows]
     last = (left[rows] == 0) & use_known_values
-    # The cards drawn last, and the other hands, cost what unseen cards cost on average.
-    to_come = np.full((len(rows), SEATS), np.nan, np.float32)
-    to_come[last, 0] = (-average * draws - penalties)[last]
-    to_come[last, 1:] = (-average[:, None] * others[rows])[last]
+    # The expected penalty for the cards drawn last, and for the other hands, is that of as many unseen cards.
+    known_values = np.full((len(rows), SEATS), np.nan, np.float32)
+    known_values[last, 0] = (-average * draws - penalties)[last]
+    known_values[last, 1:] = (-average[:, None] * others[rows])[last]
     if players == 1:
         lost = (left[rows] > 0) & (keeps[rows] + draws == 0)
-        to_come[lost] = 0
-        to_come[lost, 0] = -(counts["score_0"][rows] + points)[lost]  # a lost round is worth nothing in all
-    judged = []
-    unknown = np.isnan(to_come[:, 0])
+        known_values[lost] = 0
+        known_values[lost, 0] = -(counts["score_0"][rows] + points)[lost]  # a lost round counts 0 in all
+    chunks = []
+    unknown = np.isnan(known_values[:, 0])
     for stage in np.unique(left[rows[unknown]]):
-        stage_plays = np.flatnonzero(unknown & (left[rows] == stage))
-        for start in range(0, len(stage_plays), CHUNK):
-            at = stage_plays[start : start + CHUNK]
+        of_stage = np.flatnonzero(unknown & (left[rows] == stage))
+        for start in range(0, len(of_stage), CHUNK_SIZE):
+            at = of_stage[start : start + CHUNK_SIZE]
             row, each = rows[at], np.arange(len(at))
             after, kept = board[row], hand[row]
             after[each, cells[at]] = cards[at]
             kept[each, cards[at]] = 0
             pile = counts["pile"][row] - draws[at]
-            described = describe(rules, after, kept, unseen[row], draws[at], pile, others[row], ahead[at])
-            judged.append((at, described))
-    return Afterstates(rows, actions, points, to_come, tuple(judged))
+            features = _features(rules, after, kept, unseen[row], draws[at], pile, others[row], margins[at])
+            chunks.append((at, features))
+    return Afterstates(rows, actions, points, known_values, tuple(chunks))
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """See `quincunx_agents.afterstates.Positions`: the plays that the heuristic likes best."""
+    """The ``count`` actions that the heuristic prefers; implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
     table = heuristic.action_values(rules, observation, mask)
@@ -181,31 +384,31 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     return best & mask
 
 
-def describe(
+def _features(
     rules: Rules,
     board: npt.NDArray[np.int8],
     hand: Floats,
     unseen: Floats,
-    draws: Floats,
+    drawn: Floats,
     pile: Floats,
     others: Floats,
-    ahead: Floats,
+    margins: Floats,
 ) -> AfterstateFeatures:
-    """Say of positions after a play, all at the same stage, what the network reads.
+    """Compute the features of j afterstates at the same stage.
 
     Args:
-        rules: which game.
+        rules: of the game.
         board: int8 [j, C + 1].
         hand: 1 for each card kept, [j, K].
         unseen: 1 for each card in the pile or another hand, [j, K].
-        draws: cards to be drawn, [j].
-        pile: cards in the pile then, [j].
+        drawn: cards to be drawn, [j].
+        pile: cards in the pile after that, [j].
         others: cards in the other hands, from the next seat on, [j, SEATS - 1].
-        ahead: points of this round more than each other seat has, [j, SEATS - 1].
+        margins: points of this round more than each other seat has, [j, SEATS - 1].
     """
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
     j, every = len(board), np.arange(len(board))
-    possible, playable = _open_cells(rules, board)
+    open_cells, playable = _open_cells(rules, board)
     owner, cell = np.nonzero(playable)
     near = board[owner[:, None], tables.around[cell]]
     words = tables.words[0].take(near[:, 0], axis=0, mode="wrap")
@@ -214,132 +417,78 @@ def describe(
     points = ((words & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET).astype(np.float32)
     for number, bonus in enumerate(tables.bonus):
         points += bonus.take(words >> scoring.CODE_SHIFT + 16 * number & 0xFFFF)
-    suit_totals = tables.power[board[:, :num_cells]].sum(axis=1)
+    power = tables.power[board[:, :num_cells]].sum(axis=1)
     for ends in (ACES, CROWNS):
-        points[:, ends] += (words[:, ends] >> scoring.POWER_SHIFT & 1) * suit_totals[owner]
-    drawn = (words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK).astype(np.float32)
+        points[:, ends] += (words[:, ends] >> scoring.POWER_SHIFT & 1) * power[owner]
+    draws = (words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK).astype(np.float32)
     touching = (board[owner[:, None], tables.adjacent[cell]] != EMPTY).sum(axis=1)
     edges = (tables.adjacent == num_cells).sum(axis=1)[cell]
 
-    # Each position's cells side by side, as many as the most have.
+    # The cells of each position in rows, padded to the longest.
     number = playable.sum(axis=1)
     most = max(int(number.max()), 1)
     at = (owner, np.arange(len(owner)) - (number.cumsum() - number)[owner])
-    there = np.arange(most) < number[:, None]
+    present = np.arange(most) < number[:, None]
 
-    def in_rows(values: npt.NDArray[np.generic], nothing: float = 0.0) -> Floats:
+    def in_rows(values: npt.NDArray[np.generic], padding: float = 0.0) -> Floats:
         if len(values) == j * most:
             return values.reshape(j, most, *values.shape[1:]).astype(np.float32, copy=False)
-        dense = np.full((j, most, *values.shape[1:]), nothing, np.float32)
+        dense = np.full((j, most, *values.shape[1:]), padding, np.float32)
         dense[at] = values
         return dense
 
-    points, drawn = in_rows(points, float(NOTHING)), in_rows(drawn)
-    worth = points + np.float32(DRAW_VALUE) * drawn
-    positive = np.maximum(worth, 0)
+    points, draws = in_rows(points, float(ABSENT_CARD_VALUE)), in_rows(draws)
+    values = points + np.float32(DRAW_POINTS) * draws
 
-    # Cards of the hand in slots, so that not every card is looked at; slots first, where NumPy reduces fastest.
+    # Cards of the hand in slots, so that not every card is computed; slots come first, where NumPy reduces fastest.
     size = hand.sum(axis=1)
     slots = np.argsort(-hand, axis=1, kind="stable")[:, : max(int(size.max()), 2)].T
     filled = np.arange(len(slots))[:, None] < size
     each, gap = every[None, :, None], np.arange(most)
-    own_draws = drawn[each, gap, slots[:, :, None]] * filled[:, :, None]
-    own_worth = np.where(filled[:, :, None], worth[each, gap, slots[:, :, None]], NOTHING)
-    own_points = own_worth - np.float32(DRAW_VALUE) * own_draws
-    others_worth = own_worth.copy()
-    np.put_along_axis(others_worth, own_worth.argmax(axis=0)[None], NOTHING, axis=0)
-    share = unseen / np.maximum(unseen.sum(axis=1, keepdims=True), 1)
-    likely = share[:, :, None]
-    touching, edges = in_rows(touching), in_rows(edges)
-    cells = np.stack(
-        [
-            # whether there is a cell at all
-            there,
-            # the best card of the hand here, and the second best
-            own_worth.max(axis=0) / 20,
-            others_worth.max(axis=0) / 20,
-            # most points and draws that the hand can make here, and all of both
-            own_points.max(axis=0) / 20,
-            own_draws.max(axis=0),
-            np.maximum(own_points, 0).sum(axis=0) / 30,
-            own_draws.sum(axis=0) / 2,
-            # what an unseen card makes here on average: points, worth, gains, large gains, draws
-            (points @ likely)[..., 0] / 5,
-            (positive @ likely)[..., 0] / 10,
-            (np.maximum(points, 0) @ likely)[..., 0] / 5,
-            (np.maximum(points - 15, 0) @ likely)[..., 0] / 5,
-            (drawn @ likely)[..., 0] * 3,
-            # cards it touches, and sides at the edge of the grid
-            *(touching == number for number in range(5)),
-            edges,
-        ],
-        axis=2,
-        dtype=np.float32,
-    )
-    cells *= there[:, :, None]
-
-    best_worth, most_drawn = worth.max(axis=1) / 20, drawn.max(axis=1)
-    own_best = np.where(filled, best_worth[each[..., 0], slots], NOTHING / 20)
-    own_best_points = np.where(filled, points.max(axis=1)[each[..., 0], slots] / 20, NOTHING / 20)
+    own_draws = draws[each, gap, slots[:, :, None]] * filled[:, :, None]
+    own_values = np.where(filled[:, :, None], values[each, gap, slots[:, :, None]], ABSENT_CARD_VALUE)
+    own_values_but_best = own_values.copy()
+    np.put_along_axis(own_values_but_best, own_values.argmax(axis=0)[None], ABSENT_CARD_VALUE, axis=0)
+    best_values = values.max(axis=1) / 20
+    absent = ABSENT_CARD_VALUE / 20
     left = rules.setup.filled - (board != EMPTY).sum(axis=1)
-    need = left // players - size - draws
-    whole = np.column_stack(
-        [
-            *_begun(tables, board, possible, hand, unseen),
-            # empty cells side by side
-            possible[:, tables.joined].all(axis=2).sum(axis=1) / 10,
-            # what the cards of the hand make beside each other, and unseen cards beside them
-            (hand @ np.maximum(tables.pair_points, 0) * hand).sum(axis=1) / 50,
-            (hand @ tables.pair_draws * hand).sum(axis=1) / 5,
-            (share @ np.maximum(tables.pair_points, 0) * hand).sum(axis=1) / 10,
-            (share @ tables.pair_draws * hand).sum(axis=1),
-            # the stage of the round, and cards for the plays still to come
-            draws / 2,
-            left / 10,
-            size / 5,
-            pile / 20,
-            others[:, 0] / 10,
-            need / 4,
-            np.maximum(need, 0) / 3,
-            need > 0,
-            size == 0,
-            size + draws == 1,
-            size + draws == 2,
-            left == 1,
-            left == 2,
-            left == 3,
-            # what cards would cost at the end
-            hand @ tables.penalty / 40,
-            share @ tables.penalty / 10,
-            # each card of the hand, and each unseen one, in its best cell
-            (own_best * filled).sum(axis=0) / 5,
-            own_best.max(axis=0),
-            (own_best_points * filled).sum(axis=0) / 5,
-            (most_drawn * hand).sum(axis=1) / 4,
-            ((own_best_points < 0) & filled).sum(axis=0) / 3,
-            (share * best_worth).sum(axis=1),
-            (share * most_drawn).sum(axis=1),
-            (share * np.minimum(best_worth, 1)).sum(axis=1),
-            (share * np.maximum(best_worth - 1, 0)).sum(axis=1),
-            # Aces and Crowns of one suit
-            (hand[:, ACES] * hand[:, CROWNS]).sum(axis=1),
-            # ranks and suits
-            hand @ tables.ranks,
-            hand @ tables.suits / 3,
-            share @ tables.ranks * 5,
-            # what power plays would make
-            suit_totals / 20,
-            hand[:, ACES] * suit_totals / 20,
-            hand[:, CROWNS] * suit_totals / 20,
-            # which game it is, whose turn comes last, hands and scores of the others
-            *(np.full(j, players == number) for number in range(2, SEATS + 1)),
-            np.full(j, rules.start == "open"),
-            *((left % players == number) & (players > 1) for number in range(SEATS)),
-            others[:, 1:] / 10,
-            ahead / 50,
-        ]
+    inputs = _Inputs(
+        rules=rules,
+        tables=tables,
+        present=present,
+        points=points,
+        draws=draws,
+        gains=np.maximum(values, 0),
+        own_values=own_values,
+        own_values_but_best=own_values_but_best,
+        own_points=own_values - np.float32(DRAW_POINTS) * own_draws,
+        own_draws=own_draws,
+        touching=in_rows(touching),
+        edges=in_rows(edges),
+        hand=hand,
+        share=unseen / np.maximum(unseen.sum(axis=1, keepdims=True), 1),
+        best_values=best_values,
+        most_draws=draws.max(axis=1),
+        filled=filled,
+        own_best_values=np.where(filled, best_values[each[..., 0], slots], absent),
+        own_best_points=np.where(filled, points.max(axis=1)[each[..., 0], slots] / 20, absent),
+        open_cells=open_cells,
+        threes=_open_threes(tables, board, open_cells, hand, unseen),
+        power=power,
+        size=size,
+        drawn=drawn,
+        pile=pile,
+        others=others,
+        margins=margins,
+        left=left,
+        need=left // players - size - drawn,
     )
-    return AfterstateFeatures((cells,), whole.astype(np.float32))
+    cells = np.empty((j, most, LAYOUT.sets[0][1]), np.float32)
+    write_features(CELL_FEATURES, inputs, cells)
+    cells *= present[:, :, None]
+    context = np.empty((j, LAYOUT.context), np.float32)
+    write_features(CONTEXT_FEATURES, inputs, context)
+    return AfterstateFeatures((cells,), context)
 
 
 def _open_cells(rules: Rules, board: npt.NDArray[np.int8]) -> tuple[Bools, Bools]:
@@ -371,21 +520,16 @@ def _open_cells(rules: Rules, board: npt.NDArray[np.int8]) -> tuple[Bools, Bools
     return empty, playable
 
 
-def _begun(
-    tables: _Tables, board: npt.NDArray[np.int8], possible: Bools, hand: Floats, unseen: Floats
-) -> tuple[Floats, ...]:
-    """Threes in line of which one card lies: how many the hand and the unseen cards could still complete, [j] each.
-
-    First threes of a kind, then straights, by where the two missing cards come from: both the hand, the hand and the
-    unseen cards, both the unseen ones. Last how many threes in line are wholly empty.
-    """
+def _open_threes(
+    tables: _Tables, board: npt.NDArray[np.int8], open_cells: Bools, hand: Floats, unseen: Floats
+) -> _OpenThrees:
     j = len(board)
     lying = board[:, tables.windows]
-    there = lying != EMPTY
-    gaps = possible[:, tables.windows].sum(axis=2)
-    at, window = np.nonzero((gaps == 2) & (there.sum(axis=2) == 1))
-    place = there[at, window].argmax(axis=1)
-    # Two ranks of margin on either side, which nobody holds.
+    occupied = lying != EMPTY
+    gaps = open_cells[:, tables.windows].sum(axis=2)
+    at, window = np.nonzero((gaps == 2) & (occupied.sum(axis=2) == 1))
+    place = occupied[at, window].argmax(axis=1)
+    # Two ranks of margin on either side, of which there are no cards.
     rank = tables.ranks.argmax(axis=1)[lying[at, window, place]] + 2
     margin = np.zeros((j, 2), np.float32)
     own = np.concatenate([margin, hand @ tables.ranks, margin], axis=1)
@@ -393,17 +537,24 @@ def _begun(
     first = np.array([1, 0, 0])[place] - place
     second = np.array([2, 2, 1])[place] - place
 
-    def count(what: Floats) -> Floats:
-        return np.bincount(at, what, j).astype(np.float32)
+    def count(ways: npt.NDArray[np.generic]) -> Floats:
+        return np.bincount(at, ways, j).astype(np.float32)
 
     held, hidden = own[at, rank], other[at, rank]
-    found = [count(held >= 2), count((held >= 1) * hidden) / 2, count(hidden * (hidden - 1)) / 5]
-    straights = [np.zeros(j, np.float32) for _ in range(3)]
+    straight_hand, straight_mixed, straight_unseen = (np.zeros(j, np.float32) for _ in range(3))
     for slope in (-1, 1):
         one, two = rank + slope * first, rank + slope * second
         own_one, own_two, other_one, other_two = own[at, one], own[at, two], other[at, one], other[at, two]
         has_one, has_two = own_one > 0, own_two > 0
-        straights[0] += count(has_one & has_two)
-        straights[1] += count(has_one * other_two + has_two * other_one) / 4
-        straights[2] += count(other_one * other_two) / 10
-    return (*found, *straights, (gaps == 3).sum(axis=1) / np.float32(5))
+        straight_hand += count(has_one & has_two)
+        straight_mixed += count(has_one * other_two + has_two * other_one)
+        straight_unseen += count(other_one * other_two) / 10
+    return _OpenThrees(
+        kind_hand=count(held >= 2),
+        kind_mixed=count((held >= 1) * hidden),
+        kind_unseen=count(hidden * (hidden - 1)),
+        straight_hand=straight_hand,
+        straight_mixed=straight_mixed,
+        straight_unseen=straight_unseen,
+        empty=(gaps == 3).sum(axis=1),
+    )

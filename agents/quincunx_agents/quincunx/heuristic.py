@@ -20,17 +20,8 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
-from quincunx_env.quincunx.scoring import (
-    PAIR_BONUS,
-    STRAIGHT_BONUS,
-    THREE_BONUS,
-    basic,
-    pair,
-    penalty,
-    power,
-    power_points,
-    rank_order,
-)
+from quincunx_env.quincunx.scoring import STRAIGHT_BONUS, THREE_BONUS, power, rank_order
+from quincunx_env.quincunx.tables import derived_tables
 
 RANKS = "A23456789CPX"
 
@@ -141,13 +132,13 @@ class _Tables(NamedTuple):
     rank: Ints
     """[K]: index into `RANKS`."""
     points: Floats
-    """[K, K]: what two adjacent cards score, basic points and pair."""
+    """[K, K]: basic points and pair of two adjacent cards."""
     draws: Floats
-    """[K, K]: what they draw."""
+    """[K, K]: their draws."""
     partner: Ints
     """[K]: the card that makes a power play with this one, -2 if none does."""
     power: Floats
-    """[K, K + 1]: what a card in the grid adds to a power play of the first."""
+    """[K, K + 1]: points that a card in the grid adds to a power play of the first."""
     penalty: Floats
     """[K]."""
     complete: Ints
@@ -157,16 +148,15 @@ class _Tables(NamedTuple):
 
 
 PATTERNS = ((1, -1), (1, 2), (2, 1), (-1, 1), (-1, -2), (-2, -1))
-"""Where on a line, seen from the card played, a second card lies and an empty cell that a third would complete."""
+"""On a line, seen from the card played: distances of a second card and of an empty cell where a third completes."""
 
 
 @cache
-def _tables(pawns: bool) -> _Tables:
-    cards = range(len(CARDS))
-    others = (*cards, EMPTY)
-    order = [rank_order(card, pawns) for card in cards]
+def _tables(rules: Rules) -> _Tables:
+    cards, derived = range(len(CARDS)), derived_tables(rules)
+    order = [rank_order(card, rules.pawns) for card in cards]
     by_order = {place: RANKS.index(CARDS[card].rank) for card, place in zip(cards, order, strict=True)}
-    complete = np.full((len(cards), len(others), len(PATTERNS)), -1)
+    complete = np.full((len(cards), len(cards) + 1, len(PATTERNS)), -1)
     bonus = np.zeros(complete.shape, np.float32)
     for card in cards:
         for other in cards:
@@ -182,13 +172,11 @@ def _tables(pawns: bool) -> _Tables:
     partners = [[other for other in cards if power(card, other)] for card in cards]
     return _Tables(
         rank=np.array([RANKS.index(card.rank) for card in CARDS]),
-        points=np.array(
-            [[basic(card, other)[0] + PAIR_BONUS * pair(card, other) for other in cards] for card in cards], np.float32
-        ),
-        draws=np.array([[basic(card, other)[1] for other in cards] for card in cards], np.float32),
+        points=derived.points[:, :-1].astype(np.float32),
+        draws=derived.draws[:, :-1].astype(np.float32),
         partner=np.array([found[0] if found else -2 for found in partners]),
-        power=np.array([[power_points(CARDS[card].suits, [other]) for other in others] for card in cards], np.float32),
-        penalty=np.array([penalty([card]) for card in cards], np.float32),
+        power=derived.power.astype(np.float32),
+        penalty=derived.penalty.astype(np.float32),
         complete=complete,
         bonus=bonus,
     )
@@ -231,7 +219,7 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
         observation: pieces [n, ...] with the preview.
         mask: bool [n, A].
     """
-    tables, geometry = _tables(rules.pawns), _geometry(rules)
+    tables, geometry = _tables(rules), _geometry(rules)
     n, num_cards, num_cells = len(mask), rules.num_cards, rules.num_cells
     legal = mask[:, : rules.num_plays_encoded].reshape(n, num_cards, num_cells)
     cells_open = np.logical_or.reduce(legal, axis=1)
@@ -384,7 +372,7 @@ def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats,
     empty = games.board == EMPTY
     empty[:, -1] = False
     unseen, _ = _unseen(rules, games.board, hand)
-    return _set_up(_tables(rules.pawns), _geometry(rules), games.board, empty, hand, unseen, rows, cards, cells)
+    return _set_up(_tables(rules), _geometry(rules), games.board, empty, hand, unseen, rows, cards, cells)
 
 
 @cache

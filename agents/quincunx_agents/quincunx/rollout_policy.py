@@ -27,7 +27,7 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
-from quincunx_env.quincunx.scoring import PAIR_BONUS, basic, pair, penalty
+from quincunx_env.quincunx.tables import derived_tables
 
 ILLEGAL = np.float32(-1e6)
 """Points and value of slots without a card or a cell: less than any real ones."""
@@ -94,7 +94,7 @@ def _best_other(values: Floats, axis: int) -> Floats:
 @cache
 def penalties(rules: Rules) -> Floats:
     """float32 [K]: penalty for each card left in hand."""
-    return np.array([penalty([card]) for card in range(rules.num_cards)], np.float32)
+    return derived_tables(rules).penalty[: rules.num_cards].astype(np.float32)
 
 
 # --- The rollout policy; see `quincunx_agents.search.determinized.RolloutPolicy` -------------------------------------
@@ -199,16 +199,11 @@ class _Tables(NamedTuple):
 
 @cache
 def _tables(rules: Rules) -> _Tables:
-    deck, grid = rules.deck, rules.grid
+    grid = rules.grid
+    points = derived_tables(rules).points[: rules.num_cards, list(rules.deck)]
     return _Tables(
         penalty=penalties(rules),
-        average=np.array(
-            [
-                np.mean([max(basic(card, other)[0] + PAIR_BONUS * pair(card, other), 0) for other in deck])
-                for card in range(rules.num_cards)
-            ],
-            np.float32,
-        ),
+        average=np.maximum(points, 0).mean(axis=1).astype(np.float32),
         adjacent=np.array(grid.adjacent),
         edges=np.array([adjacent.count(grid.off) for adjacent in grid.adjacent]),
     )

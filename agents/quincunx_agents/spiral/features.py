@@ -1,16 +1,17 @@
-"""The spiral game one look ahead: what the position is after each card that may be played.
+"""Afterstate features of the spiral game as a list of named features, in three parts.
 
-The cells of the spiral are taken in a known order, by the two players in turn. So a position is told in three parts,
-for a network to read:
+The cells of the spiral are taken in a known order, by the two seats in turn.
 
-- cell by cell what the next cells offer: to the cards kept, and to the other player, of whose cards nothing is known
-  but that they are unseen;
-- card by card what the cards kept would make in these cells, and what lies, is kept or is unseen near their ranks;
-- the stage of the deal, and what the cards kept are to each other.
+- The set of the next cells: the points that each offers to the cards kept, and to the opponent, of whose hand nothing
+  is known but that it was drawn from the unseen cards.
+- The set of the cards kept: their points in these cells, and the kept and unseen cards of ranks near their own.
+- The context: the stage of the deal and relations between the cards kept.
 
-All of it takes the lines as they are after the play, as if each card came next. A line counts for a cell as its *way*,
-on which the spiral comes to it, or as the one *across*: whether they are rows or columns makes no difference to what a
-play scores, if plays score at once. The other form, in which the full square does, is not told here.
+Points take the lines as they are in the afterstate, as if each card came next. A line is a cell's *way*, along which
+the spiral comes to it, or the one *across*: whether they are rows or columns does not change the points of a play, if
+plays score at once. Scoring of the full square is not supported.
+
+Scales are not tuned: they bring usual values to the order of 1.
 """
 
 from functools import cache
@@ -25,10 +26,13 @@ from quincunx_agents.afterstates import (
     AfterstateFeatures,
     Afterstates,
     Bools,
+    Feature,
     FeatureLayout,
     Floats,
     Ints,
+    num_features,
     observer_for,
+    write_features,
 )
 from quincunx_agents.spiral.heuristic import action_values
 from quincunx_env.core.cards import EMPTY
@@ -39,57 +43,49 @@ from quincunx_env.spiral.rules import COLUMNS, HAND, PLAYS, ROWS, SIDE, SPIRAL, 
 
 Bytes = npt.NDArray[np.int8]
 
-AHEAD = 8
-"""Cells that are told of."""
-KEPT = HAND - 1
-"""Cards kept after the first play, and so the most."""
+NEXT_CELLS = 8
+"""Number of next cells with features. Not tuned."""
+
+MOST_KEPT = HAND - 1
+"""The most cards kept: those after the first play."""
+
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
-"""Points that a card in a cell may reach; what it makes is told apart no finer."""
-SHOWN = (1, 4, 7, 9, 12)
-"""Places in `LEVELS`: how likely the other player reaches these is told by itself."""
-NOTHING = np.int8(-1)
-"""What a card makes that is not there."""
-CHUNK = 512
-"""Plays described at once: few enough to stay in the cache."""
+"""Points by which the opponent's best card is classified: the expected level it reaches is a feature. Not tuned."""
+
+SHOWN_LEVELS = (1, 4, 7, 9, 12)
+"""Indices of `LEVELS` of which the probability is a feature of its own. Not tuned."""
+
+NO_CARD = np.int8(-1)
+"""Points of a card that is not there."""
+
+CHUNK_SIZE = 512
+"""Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
 
 NUM_LINES = len(ROWS) + len(COLUMNS)
-LINE_FEATURES = 5
-CELL_FEATURES = 1 + AHEAD + 4 + 2 + len(SHOWN) + 2 + 2 * LINE_FEATURES
-CARD_FEATURES = 1 + AHEAD + AHEAD + 7
-WHOLE_FEATURES = PLAYS + 8
-LAYOUT = FeatureLayout(sets=((AHEAD, CELL_FEATURES), (KEPT, CARD_FEATURES)), context=WHOLE_FEATURES)
-"""The next cells; the cards kept; numbers of the whole."""
 
 
-class _Told(NamedTuple):
-    """What is told of m plays."""
-
-    cells: Floats
-    """[m, AHEAD, CELL_FEATURES]: the next cells in their order."""
-    cards: Floats
-    """[m, KEPT, CARD_FEATURES]: the cards kept."""
-    whole: Floats
-    """[m, WHOLE_FEATURES]."""
+# --- Inputs of the features ------------------------------------------------------------------------------------------
+#
+# Actions are the last axis of all arrays: it is the longest, and NumPy is fastest along it. Several features of one
+# kind are the first axis.
 
 
 class _Tables(NamedTuple):
-    """By ply: how many cards were played before the cell is taken, and one more; the last cell stands for those after
-    it.
-    """
+    """By ply, the cards played before a cell is taken, and one more; the last cell stands for those after it."""
 
     lines: Ints
-    """[PLAYS + 1 + AHEAD, 2]: the way and the line across, rows counted first, then columns."""
+    """[PLAYS + 1 + NEXT_CELLS, 2]: the way and the line across, rows counted first, then columns."""
     places: Ints
-    """[PLAYS + 1 + AHEAD, 2]: where in these lines the cell is."""
+    """[PLAYS + 1 + NEXT_CELLS, 2]: place of the cell in these lines."""
     cells: Ints
     """[lines, 5]: the cells of each line."""
     missed: Floats
-    """[held, cards]: chance that of so many cards none is among those that the other player holds."""
+    """[held, cards]: probability that the opponent, who holds ``held`` cards, has none of ``cards`` unseen ones."""
 
 
 @cache
 def _tables() -> _Tables:
-    along = (*SPIRAL, *[SPIRAL[-1]] * AHEAD)
+    along = (*SPIRAL, *[SPIRAL[-1]] * NEXT_CELLS)
     lines, places = [], []
     for cell, before in zip(along, (along[0], *along[:-1]), strict=True):
         row, column = divmod(cell, SIDE)
@@ -106,20 +102,45 @@ def _tables() -> _Tables:
 
 
 class _Lines(NamedTuple):
-    """What lines offer to one more card; L lines."""
+    """Points that L lines offer to one more card, and their features."""
 
     by_rank: Bytes
     """[13, L]: points for kinds and runs, by the rank of the card."""
     flush: Bytes
     """[5, 4, L]: points for the flush, by its place in the line and its suit."""
     near: Bytes
-    """[13, L]: how near the ranks that lie there are to each rank, and how many."""
-    told: Floats
-    """[LINE_FEATURES, L]: what is said of the line itself."""
+    """[13, L]: 2 for each card of a rank, 2 if a rank next to it lies in the line, 1 if one but one does."""
+    features: Floats
+    """[num_features(LINE_FEATURES), L]."""
+
+
+class _LineInputs(NamedTuple):
+    """Arrays from which the features of L lines are computed."""
+
+    there: Bools
+    """[5, L]: which places hold a card."""
+    suit: Bytes
+    """[5, L]."""
+    counts: Bytes
+    """[13, L]: cards of each rank."""
+    present: Bools
+    """[13, L]: ranks of which there is a card."""
+
+
+LINE_FEATURES: tuple[Feature[_LineInputs], ...] = (
+    Feature("cards", 4, lambda s: s.there.sum(axis=0), "cards"),
+    Feature("kinds", 1, lambda s: (s.counts >= 2).sum(axis=0), "ranks of two cards or more"),
+    Feature("neighbours", 2, lambda s: (s.present[1:] & s.present[:-1]).sum(axis=0), "pairs of adjacent ranks"),
+    Feature("gaps", 2, lambda s: (s.present[2:] & s.present[:-2]).sum(axis=0), "pairs of ranks with one between"),
+    Feature(
+        "same_suit", 2, lambda s: ((s.suit[1:] == s.suit[:-1]) & s.there[1:]).sum(axis=0), "adjacent cards of one suit"
+    ),
+)
+"""Features of a line, [L] each."""
 
 
 def _read_lines(cards: Bytes) -> _Lines:
-    """Read lines, given as their cards [5, L]."""
+    """Points and features of lines, given as their cards, int8 [5, L]."""
     size = cards.shape[1]
     there = cards != EMPTY
     rank = np.where(there, cards % len(RANKS), EMPTY).astype(np.int8)
@@ -157,43 +178,173 @@ def _read_lines(cards: Bytes) -> _Lines:
     for apart, weight in ((1, 2), (2, 1)):
         near[apart:] += np.int8(weight) * present[:-apart]
         near[:-apart] += np.int8(weight) * present[apart:]
-    told = [
-        there.sum(axis=0) / 4,
-        (counts >= 2).sum(axis=0),
-        (present[1:] & present[:-1]).sum(axis=0) / 2,
-        (present[2:] & present[:-2]).sum(axis=0) / 2,
-        ((suit[1:] == suit[:-1]) & there[1:]).sum(axis=0) / 2,
-    ]
-    return _Lines(by_rank, flush, near, np.stack(told, dtype=np.float32))
+    features = np.empty((num_features(LINE_FEATURES), size), np.float32)
+    write_features(LINE_FEATURES, _LineInputs(there, suit, counts, present), features, axis=0)
+    return _Lines(by_rank, flush, near, features)
+
+
+class _Inputs(NamedTuple):
+    """Arrays from which the features of m afterstates are computed."""
+
+    # Of the next cells, and of all cards in them.
+    there: Bools
+    """[NEXT_CELLS, m]: False after the last cell of the spiral."""
+    own: Bytes
+    """[MOST_KEPT, NEXT_CELLS, m]: points of the cards kept, `NO_CARD` in empty slots."""
+    in_turn: Bytes
+    """[NEXT_CELLS, m]: points of the cards kept if each own cell takes the best card that earlier ones left."""
+    reached: Floats
+    """[LEVELS, NEXT_CELLS, m]: probability that the opponent's best card reaches each level."""
+    average: npt.NDArray[np.float64]
+    """[NEXT_CELLS, m]: mean points of the unseen cards."""
+    flushes: Bytes
+    """[suits, NEXT_CELLS, m]: points for flushes by suit."""
+    ranks: Bytes
+    """[ranks, NEXT_CELLS, m]: points for kinds and runs by rank."""
+    lines: _Lines
+    way: Ints
+    """[NEXT_CELLS, m]: the line along which the spiral comes to each cell."""
+    across: Ints
+    """[NEXT_CELLS, m]: the other line."""
+    # Of the cards kept, in slots.
+    filled: Bools
+    """[MOST_KEPT, m]: which slots hold a card."""
+    rank: Ints
+    """[MOST_KEPT, m]."""
+    suit: Ints
+    """[MOST_KEPT, m]."""
+    of_rank: Ints
+    """[ranks, m]: number of cards kept."""
+    of_suit: Ints
+    """[suits, m]."""
+    unseen_of_rank: Ints
+    """[ranks, m]: number of unseen cards."""
+    # Of the position.
+    ply: Ints
+    """[m]: cards played, the action's included."""
+
+
+# --- The features ----------------------------------------------------------------------------------------------------
+
+CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
+    Feature("there", 1, lambda s: s.there, "1 for a cell, 0 for padding"),
+    Feature(
+        "place",
+        1,
+        lambda s: np.broadcast_to(np.eye(NEXT_CELLS)[:, :, None], (NEXT_CELLS, *s.there.shape)),
+        "place among the next cells, one-hot",
+        NEXT_CELLS,
+    ),
+    Feature("best", np.float32(15), lambda s: -np.sort(-s.own, axis=0)[:3], "points of the three best cards kept", 3),
+    Feature("in_turn", np.float32(15), lambda s: s.in_turn, "points of the best card that earlier own cells left"),
+    Feature(
+        "expected_level",
+        15,
+        lambda s: np.tensordot(np.diff((0, *LEVELS)).astype(np.float32), s.reached, axes=1),
+        "expected level of the opponent's best card",
+    ),
+    Feature("average", 5, lambda s: s.average, "mean points of the unseen cards"),
+    Feature(
+        "reached",
+        1,
+        lambda s: s.reached[list(SHOWN_LEVELS)],
+        "probability that the opponent's best card reaches each of `SHOWN_LEVELS`",
+        len(SHOWN_LEVELS),
+    ),
+    Feature("flush", np.float32(5), lambda s: s.flushes.max(axis=0), "most points for flushes"),
+    Feature("ranks", np.float32(15), lambda s: s.ranks.max(axis=0), "most points for kinds and runs"),
+    Feature(
+        "way",
+        1,
+        lambda s: s.lines.features.take(s.way, axis=1),
+        "`LINE_FEATURES` of the way",
+        num_features(LINE_FEATURES),
+    ),
+    Feature(
+        "across",
+        1,
+        lambda s: s.lines.features.take(s.across, axis=1),
+        "`LINE_FEATURES` of the line across",
+        num_features(LINE_FEATURES),
+    ),
+)
+"""Features of the next cells, [NEXT_CELLS, m] each."""
+
+CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
+    Feature("filled", 1, lambda s: s.filled, "1 for a card, 0 for padding"),
+    Feature(
+        "points",
+        np.float32(10),
+        lambda s: (s.own * s.there).transpose(1, 0, 2),
+        "points in each of the next cells",
+        NEXT_CELLS,
+    ),
+    Feature(
+        "near",
+        np.float32(4),
+        lambda s: np.stack(
+            [s.lines.near[s.rank, line[number]] for line in (s.way, s.across) for number in range(1, NEXT_CELLS, 2)]
+        ),
+        "nearness of the ranks in the lines of the next own cells",
+        NEXT_CELLS,
+    ),
+    Feature(
+        "kept_around", 1, lambda s: _around(s.of_rank, s.rank), "cards kept of the rank, next to it, one but one", 3
+    ),
+    Feature("kept_suit", 4, lambda s: s.of_suit[s.suit, np.arange(len(s.ply))], "cards kept of the suit"),
+    Feature("unseen_around", 1, lambda s: _around(s.unseen_of_rank, s.rank), "the same of the unseen cards", 3),
+)
+"""Features of the cards kept, [MOST_KEPT, m] each."""
+
+CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
+    Feature("ply", 1, lambda s: np.arange(1, PLAYS + 1)[:, None] == s.ply, "cards played, one-hot", PLAYS),
+    Feature("size", 12, lambda s: s.filled.sum(axis=0), "cards kept"),
+    Feature("pairs", 3, lambda s: (s.of_rank == 2).sum(axis=0), "ranks of two cards"),
+    Feature("triples", 1, lambda s: (s.of_rank >= 3).sum(axis=0), "ranks of three cards or more"),
+    Feature("neighbours", 5, lambda s: (s.of_rank[1:] * s.of_rank[:-1]).sum(axis=0), "pairs of adjacent ranks"),
+    Feature("gaps", 5, lambda s: (s.of_rank[2:] * s.of_rank[:-2]).sum(axis=0), "pairs of ranks with one between"),
+    Feature("longest_suit", 5, lambda s: s.of_suit.max(axis=0), "cards of the longest suit"),
+    Feature("voids", 1, lambda s: (s.of_suit == 0).sum(axis=0), "suits without a card"),
+    Feature("in_turn", 30, lambda s: s.in_turn.sum(axis=0), "points in the next own cells, each taking the best card"),
+)
+"""Features of the position as a whole, [m] each."""
+
+LAYOUT = FeatureLayout(
+    sets=((NEXT_CELLS, num_features(CELL_FEATURES)), (MOST_KEPT, num_features(CARD_FEATURES))),
+    context=num_features(CONTEXT_FEATURES),
+)
+"""Two sets, the next cells in their order and the cards kept, and the context."""
+
+
+# --- Afterstates -----------------------------------------------------------------------------------------------------
 
 
 def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_values: bool = True) -> Afterstates:
-    """The afterstates of all legal actions; see `quincunx_agents.afterstates.FeatureModule.afterstates_of`.
+    """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`.
 
     Raises:
         ValueError: if the full square is scored.
     """
     if rules.scoring != "play":
-        raise ValueError(f"positions are described for scoring 'play', got {rules.scoring!r}")
+        raise ValueError(f"these features are for scoring 'play', got {rules.scoring!r}")
     rows, actions = mask.nonzero()
     ply = observer_for(rules).named_counts(observation)["ply"].astype(np.int64)
-    to_come = np.full((len(rows), SEATS), np.nan, np.float32)
+    known_values = np.full((len(rows), SEATS), np.nan, np.float32)
     if use_known_values:
-        to_come[ply[rows] == PLAYS - 1] = 0
+        known_values[ply[rows] == PLAYS - 1] = 0
     points = observation["preview"][rows, actions, 0].astype(np.float32)
-    unknown, judged = np.flatnonzero(np.isnan(to_come[:, 0])), []
-    for start in range(0, len(unknown), CHUNK):
-        at = unknown[start : start + CHUNK]
+    unknown, chunks = np.flatnonzero(np.isnan(known_values[:, 0])), []
+    for start in range(0, len(unknown), CHUNK_SIZE):
+        at = unknown[start : start + CHUNK_SIZE]
         first = rows[at[0]]
         games = slice(first, rows[at[-1]] + 1)
         board, hand = observation["board"][games].astype(np.int8, copy=False), observation["hand"][games] > 0
-        told = _describe(board, hand, ply[games], rows[at] - first, actions[at])
-        judged.append((at, AfterstateFeatures((told.cells, told.cards), told.whole)))
-    return Afterstates(rows, actions, points, to_come, tuple(judged))
+        chunks.append((at, _features(board, hand, ply[games], rows[at] - first, actions[at])))
+    return Afterstates(rows, actions, points, known_values, tuple(chunks))
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """See `quincunx_agents.afterstates.FeatureModule.shortlist`: the cards that the heuristic likes best."""
+    """The ``count`` cards that the heuristic prefers; implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
     table = action_values(rules, observation, mask)
@@ -202,35 +353,29 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     return best & mask
 
 
-def _describe(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -> _Told:
-    """Say of m plays what the network reads.
+def _features(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -> AfterstateFeatures:
+    """Compute the features of m afterstates.
 
     Args:
-        board: [n, 25].
-        hand: [n, 52].
-        ply: [n].
-        rows: [m], the position of each play.
-        actions: [m], its card.
+        board: int8 [n, 25].
+        hand: bool [n, 52].
+        ply: int64 [n].
+        rows: int64 [m], the position of each action.
+        actions: int64 [m].
     """
-    # Plays are the last axis of all arrays here: it is the longest, and NumPy is fastest along it.
     tables, m = _tables(), len(rows)
-    told = _Told(
-        cells=np.zeros((m, AHEAD, CELL_FEATURES), np.float32),
-        cards=np.zeros((m, KEPT, CARD_FEATURES), np.float32),
-        whole=np.zeros((m, WHOLE_FEATURES), np.float32),
-    )
-    each, ahead = np.arange(m), np.arange(AHEAD)[:, None]
+    each, ahead = np.arange(m), np.arange(NEXT_CELLS)[:, None]
     every_suit = np.arange(len(SUITS))[:, None, None]
-    ply = ply[rows] + 1  # cards played, this one included
+    ply = ply[rows] + 1  # cards played, the action's included
 
-    # The lines of each position, and then the two that each play changes.
+    # The lines of each position, and then the two that each action changes.
     before = board[:, tables.cells].transpose(2, 0, 1).reshape(SIDE, -1)
     changed = before[:, rows[:, None] * NUM_LINES + tables.lines[ply]]
     for side in range(2):
         changed[tables.places[ply, side], each, side] = actions
     lines = _read_lines(np.concatenate([before, changed.reshape(SIDE, -1)], axis=1))
 
-    # What every card would make in every cell.
+    # Points of every card in every cell.
     there = ply + ahead < PLAYS
     at = rows[:, None] * NUM_LINES + tables.lines[ply + 1 + ahead]
     for side in range(2):
@@ -240,7 +385,7 @@ def _describe(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -
     places = tables.places[ply + 1 + ahead]
     ranks = lines.by_rank.take(way, axis=1) + lines.by_rank.take(across, axis=1)
     flushes = lines.flush[places[..., 0], every_suit, way] + lines.flush[places[..., 1], every_suit, across]
-    made = (flushes[:, None] + ranks).reshape(len(CARDS), AHEAD, m)
+    points = (flushes[:, None] + ranks).reshape(len(CARDS), NEXT_CELLS, m)
 
     kept = hand[rows].T
     kept[actions, each] = False
@@ -249,88 +394,67 @@ def _describe(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -
     unseen = (~seen[:, :-1] & ~hand).T[:, rows]
 
     # The cards kept, in slots.
-    slots = np.argsort(~kept.T, axis=1, kind="stable")[:, :KEPT].T
-    filled = np.arange(KEPT)[:, None] < kept.sum(axis=0)
-    own = np.where(filled[:, None], made[slots[:, None], ahead, each], NOTHING)
-    in_turn = _in_turn(own, filled)
+    slots = np.argsort(~kept.T, axis=1, kind="stable")[:, :MOST_KEPT].T
+    filled = np.arange(MOST_KEPT)[:, None] < kept.sum(axis=0)
+    own = np.where(filled[:, None], points[slots[:, None], ahead, each], NO_CARD)
 
-    # The other player's best card, and how likely it reaches each level.
+    # The opponent's best card.
     held = HAND - ply // 2
-    theirs = np.where(unseen[:, None], made, NOTHING)
-    reached = np.empty((len(LEVELS), AHEAD, m), np.float32)
+    theirs = np.where(unseen[:, None], points, NO_CARD)
+    reached = np.empty((len(LEVELS), NEXT_CELLS, m), np.float32)
     for number, level in enumerate(LEVELS):
         reached[number] = 1 - tables.missed[held, (theirs >= level).sum(axis=0, dtype=np.int8)]
-    steps = np.diff((0, *LEVELS)).astype(np.float32)
-    average = np.where(unseen[:, None], made, np.int8(0)).sum(axis=0, dtype=np.int16) / unseen.sum(axis=0)
-
-    cells = [
-        there,
-        *np.broadcast_to(np.eye(AHEAD)[:, :, None], (AHEAD, AHEAD, m)),
-        # the best cards kept, and the best of those left over by earlier cells
-        *-np.sort(-own, axis=0)[:3] / np.float32(15),
-        in_turn / np.float32(15),
-        np.tensordot(steps, reached, axes=1) / 15,
-        average / 5,
-        *reached[list(SHOWN)],
-        flushes.max(axis=0) / np.float32(5),
-        ranks.max(axis=0) / np.float32(15),
-        *lines.told.take(way, axis=1),
-        *lines.told.take(across, axis=1),
-    ]
-    for number, feature in enumerate(cells):
-        told.cells[:, :, number] = (feature * there).T
 
     by_suit = kept.reshape(len(SUITS), len(RANKS), m)
-    of_rank, of_suit = by_suit.sum(axis=0), by_suit.sum(axis=1)
-    unseen_of_rank = unseen.reshape(by_suit.shape).sum(axis=0)
-    rank, suit = slots % len(RANKS), slots // len(RANKS)
-    cards = [
-        filled,
-        *(own * there / np.float32(10)).transpose(1, 0, 2),
-        # how near the lines of one's own next cells are
-        *(lines.near[rank, line[number]] / np.float32(4) for line in (way, across) for number in range(1, AHEAD, 2)),
-        *_around(of_rank, rank),
-        of_suit[suit, each] / 4,
-        *_around(unseen_of_rank, rank),
-    ]
-    for number, feature in enumerate(cards):
-        told.cards[:, :, number] = (feature * filled).T
-
-    told.whole[each, ply - 1] = 1
-    whole = [
-        filled.sum(axis=0) / 12,
-        (of_rank == 2).sum(axis=0) / 3,
-        (of_rank >= 3).sum(axis=0),
-        (of_rank[1:] * of_rank[:-1]).sum(axis=0) / 5,
-        (of_rank[2:] * of_rank[:-2]).sum(axis=0) / 5,
-        of_suit.max(axis=0) / 5,
-        (of_suit == 0).sum(axis=0),
-        in_turn.sum(axis=0) / 30,
-    ]
-    told.whole[:, PLAYS:] = np.stack(whole, axis=1)
-    return told
+    inputs = _Inputs(
+        there=there,
+        own=own,
+        in_turn=_in_turn(own, filled),
+        reached=reached,
+        average=np.where(unseen[:, None], points, np.int8(0)).sum(axis=0, dtype=np.int16) / unseen.sum(axis=0),
+        flushes=flushes,
+        ranks=ranks,
+        lines=lines,
+        way=way,
+        across=across,
+        filled=filled,
+        rank=slots % len(RANKS),
+        suit=slots // len(RANKS),
+        of_rank=by_suit.sum(axis=0),
+        of_suit=by_suit.sum(axis=1),
+        unseen_of_rank=unseen.reshape(by_suit.shape).sum(axis=0),
+        ply=ply,
+    )
+    cells, cards = (np.empty((m, most, features), np.float32) for most, features in LAYOUT.sets)
+    context = np.empty((m, LAYOUT.context), np.float32)
+    write_features(CELL_FEATURES, inputs, cells.T, axis=0)
+    write_features(CARD_FEATURES, inputs, cards.T, axis=0)
+    write_features(CONTEXT_FEATURES, inputs, context.T, axis=0)
+    cells *= there.T[:, :, None]
+    cards *= filled.T[:, :, None]
+    return AfterstateFeatures((cells, cards), context)
 
 
 def _in_turn(own: Bytes, filled: Bools) -> Bytes:
-    """What one's own cells bring if each takes the best card that the cells before it have left, [AHEAD, m].
+    """Points in the own cells if each takes the best card that the cells before it have left, int8 [NEXT_CELLS, m].
 
     Args:
-        own: [KEPT, AHEAD, m], what each card makes in each cell.
-        filled: [KEPT, m], which cards there are.
+        own: [MOST_KEPT, NEXT_CELLS, m], points of each card in each cell.
+        filled: [MOST_KEPT, m], which slots hold a card.
     """
     each = np.arange(own.shape[2])
-    brought = np.zeros(own.shape[1:], np.int8)
+    points = np.zeros(own.shape[1:], np.int8)
     free = filled.copy()
-    for cell in range(1, AHEAD, 2):
-        offered = np.where(free, own[:, cell], NOTHING)
+    for cell in range(1, NEXT_CELLS, 2):
+        offered = np.where(free, own[:, cell], NO_CARD)
         best = offered.argmax(axis=0)
-        brought[cell] = offered[best, each]
+        points[cell] = offered[best, each]
         free[best, each] = False
-    return brought
+    return points
 
 
-def _around(count: Ints, rank: Ints) -> list[Ints]:
-    """How many cards have each rank, one next to it, and one but one, [slots, m] each.
+def _around(count: Ints, rank: Ints) -> Ints:
+    """Numbers of cards of each rank, of the ranks next to it, and of those one but one, int64 [3, slots, m].
 
     Args:
         count: [13, m], cards by rank.
@@ -338,7 +462,9 @@ def _around(count: Ints, rank: Ints) -> list[Ints]:
     """
     padded = np.pad(count, ((2, 2), (0, 0)))
     middle, each = rank + 2, np.arange(count.shape[1])
-    return [
-        padded[middle, each],
-        *(padded[middle - apart, each] + padded[middle + apart, each] for apart in (1, 2)),
-    ]
+    return np.stack(
+        [
+            padded[middle, each],
+            *(padded[middle - apart, each] + padded[middle + apart, each] for apart in (1, 2)),
+        ]
+    )
