@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env.core.batch import BaseBatch, Ints
+from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
@@ -32,6 +32,7 @@ from tests.variants import (
     new_batch,
     new_game,
     random_action,
+    same,
 )
 
 AnyBatch = BaseBatch[Any, Any]
@@ -44,27 +45,9 @@ ONE_OF_EACH = {name: EVERY_GAME[name] for name in ("solitaire", "corners-2", "sp
 # --- Rows do not affect each other -----------------------------------------------------------------------------------
 
 
-def play_row(batch: AnyBatch, actions: dict[int, int]) -> Ints:
-    """Play in these rows only."""
-    rows = np.array(list(actions))
-    return batch.step(np.array(list(actions.values())), rows)
-
-
-def state_of(batch: AnyBatch) -> dict[str, npt.NDArray[Any]]:
-    """A copy of the whole state."""
-    return batch.get_state()
-
-
 def rows_of(batch: AnyBatch, rows: list[int]) -> dict[str, npt.NDArray[Any]]:
     """The state of some rows."""
     return {name: array[rows] for name, array in batch.get_state().items() if name != "version"}
-
-
-def same_state(one: dict[str, npt.NDArray[Any]], other: dict[str, npt.NDArray[Any]]) -> bool:
-    """Whether two states are the same, dtypes included."""
-    return one.keys() == other.keys() and all(
-        array.dtype == other[name].dtype and np.array_equal(array, other[name]) for name, array in one.items()
-    )
 
 
 def in_the_middle(rules: BaseRules, num_games: int = 5, steps: int = 9, seed: int = 11) -> Any:
@@ -93,21 +76,21 @@ def test_a_row_does_not_depend_on_its_neighbours(rules: BaseRules) -> None:
         assert np.array_equal(gains[2], alone.step(action)[0])
         if rng.random() < 0.1:
             crowd.reset(rows=[1, 4])
-        assert same_state(rows_of(alone, [0]), rows_of(crowd, [2]))
+        same(rows_of(alone, [0]), rows_of(crowd, [2]))
 
 
 @by_name({**FEW, **SOME_SPIRAL})
 def test_steps_in_some_rows_leave_the_others_alone(rules: BaseRules) -> None:
     batch = in_the_middle(rules, steps=4)
-    before = state_of(batch)
+    before = batch.get_state()
     actions = legal_actions(batch, np.random.default_rng(0))
-    gains = play_row(batch, {3: int(actions[3]), 1: int(actions[1])})
+    gains = batch.step(actions[[3, 1]], np.array([3, 1]))
     whole = batch.fork(range(5))
     whole.set_state(before)
     assert np.array_equal(whole.step(actions)[[3, 1]], gains)
-    assert same_state(rows_of(batch, [1, 3]), rows_of(whole, [1, 3]))
+    same(rows_of(batch, [1, 3]), rows_of(whole, [1, 3]))
     whole.set_state(before)
-    assert same_state(rows_of(batch, [0, 2, 4]), rows_of(whole, [0, 2, 4]))
+    same(rows_of(batch, [0, 2, 4]), rows_of(whole, [0, 2, 4]))
 
 
 @by_name({**ONE_OF_EACH, **SOME_SPIRAL})
@@ -118,10 +101,10 @@ def test_finished_games_stay_as_they_are(rules: BaseRules) -> None:
     if isinstance(rules, Rules):
         assert not batch.card_mask().any()
         assert not batch.cell_mask().any()
-    before = state_of(batch)
+    before = batch.get_state()
     assert not batch.step([0, -1, 7, 10**6, 3]).any()
     assert not batch.is_legal([0, -1, 7, 10**6, 3]).any()
-    assert same_state(before, state_of(batch))
+    same(before, batch.get_state())
 
 
 @by_name(ONE_OF_EACH)
@@ -152,7 +135,7 @@ def test_many_plays_are_valued_at_once(rules: Rules) -> None:
 def test_forfeited_games_are_over_and_keep_their_points(rules: BaseRules, rows: list[int]) -> None:
     """In both engines alike; a solitaire is lost, and the other rows play on."""
     batch = in_the_middle(rules, steps=4)
-    before, games = state_of(batch), [batch.to_game(row) for row in range(5)]
+    before, games = batch.get_state(), [batch.to_game(row) for row in range(5)]
     batch.forfeit(rows)
     for row, game in enumerate(games):
         if row in (1, 3):
@@ -162,9 +145,9 @@ def test_forfeited_games_are_over_and_keep_their_points(rules: BaseRules, rows: 
         if isinstance(rules, Rules):
             assert game.lost == batch.lost[row] == (game.over and rules.num_players == 1)
     ended = {"over", "lost"}
-    same_but = {name: array for name, array in state_of(batch).items() if name not in ended}
-    assert same_state(same_but, {name: array for name, array in before.items() if name not in ended})
-    assert same_state(rows_of(batch, [0, 2, 4]), {name: before[name][[0, 2, 4]] for name in rows_of(batch, [0])})
+    same_but = {name: array for name, array in batch.get_state().items() if name not in ended}
+    same(same_but, {name: array for name, array in before.items() if name not in ended})
+    same(rows_of(batch, [0, 2, 4]), {name: before[name][[0, 2, 4]] for name in rows_of(batch, [0])})
 
 
 # --- Illegal actions -------------------------------------------------------------------------------------------------
@@ -181,7 +164,7 @@ def test_nothing_changes_on_an_illegal_action(rules: BaseRules) -> None:
     for seed, count in enumerate(steps):
         batch = in_the_middle(rules, num_games=3, steps=count, seed=seed)
         legal = legal_actions(batch, np.random.default_rng(seed))
-        before, mask = state_of(batch), batch.mask()[1]
+        before, mask = batch.get_state(), batch.mask()[1]
         legal_ones = set(np.flatnonzero(mask).tolist())
         illegal = [action for action in range(-3, rules.num_actions + 3) if action not in legal_ones]
         for action in [*illegal[:3], *rng.sample(illegal, min(60, len(illegal))), *illegal[-3:]]:
@@ -192,7 +175,7 @@ def test_nothing_changes_on_an_illegal_action(rules: BaseRules) -> None:
             actions[1] = action
             with pytest.raises(IllegalAction, match=re.escape(f"game 1: {plain.value}")):
                 batch.step(actions)
-            assert same_state(before, state_of(batch)), "in no row"
+            same(before, batch.get_state())
         batch.step(legal)
 
 
@@ -200,10 +183,10 @@ def test_nothing_changes_on_an_illegal_action(rules: BaseRules) -> None:
 @pytest.mark.parametrize("actions", [[0], [0, 0, 0], [0.0, 0.0], [[0], [0]], [True, False], ["a", "b"]])
 def test_what_are_no_actions_is_refused(rules: BaseRules, actions: Any) -> None:
     batch = in_the_middle(rules, num_games=2, steps=1)
-    before = state_of(batch)
+    before = batch.get_state()
     with pytest.raises(IllegalAction, match="2 integer actions are needed, got"):
         batch.step(actions)
-    assert same_state(before, state_of(batch))
+    same(before, batch.get_state())
 
 
 # --- Dealing ---------------------------------------------------------------------------------------------------------
@@ -234,7 +217,7 @@ def test_a_reset_leaves_nothing_of_the_game_before(rules: BaseRules, steps: int)
     batch, fresh = in_the_middle(rules, steps=steps), new_batch(rules, 5)
     batch.reset(seed=70)
     fresh.reset(seed=70)
-    assert same_state(state_of(batch), state_of(fresh))
+    same(batch.get_state(), fresh.get_state())
 
 
 def test_without_any_seed_games_differ() -> None:
@@ -280,10 +263,10 @@ def test_given_deals_are_played(rules: BaseRules) -> None:
 )
 def test_bad_resets_are_refused_and_change_nothing(options: dict[str, Any], message: str) -> None:
     batch = in_the_middle(Rules(), num_games=3, steps=3)
-    before = state_of(batch)
+    before = batch.get_state()
     with pytest.raises(ValueError, match=message):
         batch.reset(**options)
-    assert same_state(before, state_of(batch))
+    same(before, batch.get_state())
 
 
 # --- State -----------------------------------------------------------------------------------------------------------
@@ -321,19 +304,20 @@ def test_to_game_is_the_same_game(rules: BaseRules, steps: int) -> None:
 def test_copies_go_on_alike_and_apart(rules: BaseRules) -> None:
     """Pickle, deepcopy, fork and saved arrays: each plays on as the original does, and none disturbs another."""
     batch = in_the_middle(rules, steps=7)
-    before = state_of(batch)
+    before = batch.get_state()
     loaded = new_batch(rules, 5)
     loaded.set_state(before)
     twins = [pickle.loads(pickle.dumps(batch)), copy.deepcopy(batch), batch.fork(range(5)), loaded]
     expected = play_on(batch)
     for twin in twins:
-        assert same_state(before, state_of(twin))
+        same(before, twin.get_state())
         assert play_on(twin) == expected
-        assert same_state(state_of(batch), state_of(twin))
+        same(batch.get_state(), twin.get_state())
         # The rows go on to the same next games, too.
         twin.reset()
     batch.reset()
-    assert all(same_state(state_of(batch), state_of(twin)) for twin in twins)
+    for twin in twins:
+        same(batch.get_state(), twin.get_state())
 
 
 def test_without_any_seed_the_first_game_is_number_0() -> None:
@@ -351,19 +335,19 @@ def test_fork_repeats_and_picks_rows(rules: BaseRules) -> None:
     batch = in_the_middle(rules, steps=5)
     fork = batch.fork([4, 1, 4, 4])
     assert fork.num_games == 4
-    assert same_state(rows_of(fork, [0, 1, 2, 3]), rows_of(batch, [4, 1, 4, 4]))
+    same(rows_of(fork, [0, 1, 2, 3]), rows_of(batch, [4, 1, 4, 4]))
     masked = batch.fork([False, True, False, False, True])
-    assert same_state(rows_of(masked, [0, 1]), rows_of(batch, [1, 4]))
-    before = state_of(batch)
+    same(rows_of(masked, [0, 1]), rows_of(batch, [1, 4]))
+    before = batch.get_state()
     play_on(fork)
-    assert same_state(before, state_of(batch))
+    same(before, batch.get_state())
     assert batch.fork(2).num_games == 1
 
 
 @by_name(ONE_OF_EACH)
 def test_saved_arrays_are_copied_when_loaded(rules: BaseRules) -> None:
     batch = in_the_middle(rules)
-    saved = state_of(batch)
+    saved = batch.get_state()
     batch.reset(seed=99)
     batch.set_state(saved)
     batch.board[:] = 3
@@ -383,8 +367,8 @@ def test_saved_arrays_are_copied_when_loaded(rules: BaseRules) -> None:
 def test_bad_state_arrays_are_named(rules: BaseRules, name: str) -> None:
     """Missing, of another shape or of another dtype: refused, and nothing has changed."""
     batch = in_the_middle(rules)
-    before = state_of(batch)
-    other = state_of(in_the_middle(rules, seed=5))
+    before = batch.get_state()
+    other = in_the_middle(rules, seed=5).get_state()
     good = other[name]
     message = re.escape(f"state array '{name}' must be {good.dtype} of shape {good.shape}")
     for bad in (None, good[:-1], good[..., None], good.astype(np.float64)):
@@ -393,4 +377,4 @@ def test_bad_state_arrays_are_named(rules: BaseRules, name: str) -> None:
             arrays[name] = bad
         with pytest.raises(ValueError, match=message):
             batch.set_state(arrays)
-        assert same_state(before, state_of(batch))
+        same(before, batch.get_state())
