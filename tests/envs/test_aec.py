@@ -287,7 +287,7 @@ def test_agents_and_their_spaces(options: Options) -> None:
 
 @each(EVERY_STORY)
 def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None:
-    """The observation is the flat one of the agent's seat, whoever is to move, to the end and after it."""
+    """The observation is the flat one of the agent's seat at every turn, to the end and after it."""
     in_obs = options.get("mask_in") != "info"
     for env, game, _ in side_by_side(strict(options)):
         observer = make_observer(game.rules, options.get("preview", False))
@@ -353,7 +353,7 @@ def test_legal_is_exactly_what_does_not_raise(options: Options, steps: int) -> N
 
 @each(EVERY_STORY)
 def test_what_is_returned_belongs_to_the_caller(options: Options) -> None:
-    """Observations and infos do not change by themselves, and whoever writes into their arrays changes nothing."""
+    """Observations and infos do not change by themselves, and writing into their arrays changes no state."""
     env, twin = make(strict(options), 6), make(strict(options), 6)
     returned = [env.infos, *(env.observe(agent) for agent in env.agents)]
     kept = deepcopy(returned)
@@ -413,8 +413,8 @@ def test_every_agent_is_told_its_reward_at_every_step(options: Options, reward: 
         assert info is env.infos[acting]
         assert set(env.terminations.values()) == {game.over}
         assert set(env.truncations.values()) == {False}
-        for told in (env.terminations, env.truncations, env.infos, env.rewards):
-            assert list(told) == env.agents
+        for entries in (env.terminations, env.truncations, env.infos, env.rewards):
+            assert list(entries) == env.agents
         if game.over:
             break
         assert acting == f"player_{game.mover}"
@@ -561,8 +561,8 @@ def test_all_agents_terminate_together(options: Options, wrapped: bool) -> None:
         assert env.step(None) is None
         left.remove(agent)
         assert set(env.agents) == left
-        for told in (env.terminations, env.truncations, env.infos, env.rewards):
-            assert set(told) == left
+        for entries in (env.terminations, env.truncations, env.infos, env.rewards):
+            assert set(entries) == left
     assert not left
     env.reset()
     assert env.agents == agents
@@ -898,7 +898,7 @@ def test_illegal_actions_raise_and_change_nothing(options: Options, wrapped: boo
 
 @each([strict(options) for options in GAMES])
 def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
-    """Whoever plays it gets ``illegal_reward``, the others 0, and all keep what they had not been told yet."""
+    """The agent gets ``illegal_reward``, the others 0; pending rewards of all are kept."""
     for reward, penalty in (("points", -1.0), ("margin", -7.5), ("outcome", 0.25)):
         for steps in (0, 5):
             lose_on_illegal: Options = {"reward": reward, "illegal": "lose"}
@@ -916,14 +916,14 @@ def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
                 assert env.truncations == dict.fromkeys(env.agents, False)
                 assert [info["score"] for info in env.infos.values()] == totals
                 assert named(env) == {(SEED, 0)}
-                told = {}
+                rewards = {}
                 while env.agents:
                     agent = env.agent_selection
                     assert not any(mask.any() for mask in masks(env, agent))
                     assert env.observation_space(agent).contains(env.observe(agent))
-                    told[agent] = env.last()[1]
+                    rewards[agent] = env.last()[1]
                     env.step(None)
-                assert told == {agent: shares[agent] + (agent != offender) * before[agent] for agent in before}
+                assert rewards == {agent: shares[agent] + (agent != offender) * before[agent] for agent in before}
     env.reset()
     assert env.game.deals == new_game(env.rules, SEED, 1).deals
     assert not env.game.over
@@ -932,7 +932,7 @@ def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
 # --- Options ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("door", [quincunx_v0.raw_env, quincunx_v0.env])
+@pytest.mark.parametrize("make_env", [quincunx_v0.raw_env, quincunx_v0.env])
 @pytest.mark.parametrize(
     ("options", "match"),
     [
@@ -954,18 +954,18 @@ def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
     ],
     ids=str,
 )
-def test_wrong_options_are_named(door: Callable[..., Any], options: Options, match: str) -> None:
+def test_wrong_options_are_named(make_env: Callable[..., Any], options: Options, match: str) -> None:
     """What was given and what would do."""
     with pytest.raises(ValueError, match=match):
-        door(**options)
+        make_env(**options)
 
 
-@pytest.mark.parametrize("door", [quincunx_v0.raw_env, quincunx_v0.env])
+@pytest.mark.parametrize("make_env", [quincunx_v0.raw_env, quincunx_v0.env])
 @pytest.mark.parametrize("option", ["edge_contact", "observation", "actions", "mask"])
-def test_unknown_options_are_refused(door: Callable[..., Any], option: str) -> None:
+def test_unknown_options_are_refused(make_env: Callable[..., Any], option: str) -> None:
     """Also those of the solitaire."""
     with pytest.raises(TypeError, match=option):
-        door(**{option: True})
+        make_env(**{option: True})
 
 
 def test_nothing_is_seen_before_the_first_reset() -> None:

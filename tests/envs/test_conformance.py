@@ -1,7 +1,7 @@
-"""One truth behind every door: the same deals and actions give the same observations, masks, rewards and ends.
+"""All interfaces play the same games: the same deals and actions give the same observations, masks, rewards and ends.
 
-A door is a function that plays a script and tells what it saw; to join, a new one needs a line in `ALONE`, `TOGETHER`
-or `LEARNING`, and a game one in `tests.variants.EVERY_GAME`.
+An interface is a function that plays a script and returns what it observed; a new one needs a line in `ALONE`,
+`TOGETHER` or `LEARNING`, and a new game one in `tests.variants.EVERY_GAME`.
 """
 
 from collections.abc import Callable
@@ -25,12 +25,12 @@ from tests.variants import EVERY_GAME, new_batch, new_game
 
 SEED = 11
 NEIGHBOURS = 3
-"""Doors to many games play the script in the first row, and anything in as many others."""
+"""Interfaces to many games play the script in the first row, and anything in as many others."""
 
 
 @dataclass
 class Moment:
-    """What a door shows before a decision, and what the decision brings."""
+    """Observation and mask at a decision, and the result of the action."""
 
     mover: int
     observation: npt.NDArray[np.int16]
@@ -70,11 +70,11 @@ class Form:
         return {option: getattr(self.rules, option) for option in own} | layout
 
     def to_engine(self, action: int) -> int:
-        """A door's action as the engines number it."""
+        """The engine's number of an interface's action."""
         return int(self.observer.to_engine(np.array([action]))[0])
 
 
-Door = Callable[[Form, list[int]], list[Moment]]
+Interface = Callable[[Form, list[int]], list[Moment]]
 
 
 def others(mask: npt.NDArray[Any], first: int) -> npt.NDArray[np.int64]:
@@ -100,7 +100,7 @@ def plain_game(form: Form, script: list[int]) -> list[Moment]:
 
 @lru_cache(maxsize=4)
 def truth(form: Form) -> tuple[list[int], list[Moment]]:
-    """Random legal actions from the first deal of the seed to the end, and what the plain game tells of them."""
+    """Random legal actions from the first deal of the seed to the end, with the moments of the plain game."""
     game, rng = new_game(form.rules, SEED), np.random.default_rng(SEED)
     script: list[int] = []
     while not game.over:
@@ -136,7 +136,7 @@ def part_of(script: list[int], story: list[Moment], seat: int) -> tuple[list[int
     return own, part
 
 
-# --- A door to every game ------------------------------------------------------------------------------------------
+# --- Any game --------------------------------------------------------------------------------------------------------
 
 
 def batch_engine(form: Form, script: list[int]) -> list[Moment]:
@@ -151,7 +151,7 @@ def batch_engine(form: Form, script: list[int]) -> list[Moment]:
     return moments
 
 
-# --- Doors to the solitaire ------------------------------------------------------------------------------------------
+# --- Solitaire -------------------------------------------------------------------------------------------------------
 
 
 def gymnasium_single(form: Form, script: list[int]) -> list[Moment]:
@@ -194,17 +194,17 @@ def stable_baselines3(form: Form, script: list[int]) -> list[Moment]:
 def unlost(moments: list[Moment], last_info: dict[str, Any]) -> list[Moment]:
     """Put the points of the last play of a lost round back, where the environment made up for all before it."""
     if last_info["lost"]:
-        assert sum(moment.gains[0] for moment in moments) == 0, "a lost round is worth lost_value"
+        assert sum(moment.gains[0] for moment in moments) == 0, "the rewards of a lost round sum to lost_value"
         moments[-1].gains = [float(last_info["score"]) - sum(moment.gains[0] for moment in moments[:-1])]
     return moments
 
 
-# --- Doors to all seats ----------------------------------------------------------------------------------------------
+# --- All seats -------------------------------------------------------------------------------------------------------
 
 
 def pettingzoo_aec(form: Form, script: list[int]) -> list[Moment]:
-    door = {"quincunx": quincunx_v0, "spiral": spiral_v0}[form.game]
-    env = door.env(mask_in="both", reward="points", **form.options)
+    module = {"quincunx": quincunx_v0, "spiral": spiral_v0}[form.game]
+    env = module.env(mask_in="both", reward="points", **form.options)
     env.reset(seed=SEED)
     moments = []
     for action in script:
@@ -231,7 +231,7 @@ def batched(form: Form, script: list[int]) -> list[Moment]:
     return moments
 
 
-# --- Doors to one seat among opponents -------------------------------------------------------------------------------
+# --- One seat among opponents ----------------------------------------------------------------------------------------
 
 
 def learner_options(form: Form) -> dict[str, Any]:
@@ -292,9 +292,9 @@ def replaying(form: Form) -> Policy:
 
 # --- The comparison --------------------------------------------------------------------------------------------------
 
-ALONE: list[Door] = [batch_engine, gymnasium_single, gymnasium_vector, stable_baselines3]
-TOGETHER: list[Door] = [batch_engine, pettingzoo_aec, batched]
-LEARNING: list[Door] = [learner, learner_vector, learner_stable_baselines3]
+ALONE: list[Interface] = [batch_engine, gymnasium_single, gymnasium_vector, stable_baselines3]
+TOGETHER: list[Interface] = [batch_engine, pettingzoo_aec, batched]
+LEARNING: list[Interface] = [learner, learner_vector, learner_stable_baselines3]
 
 FORMS = {
     name + "-fixed" * padded: Form(rules, padded)
@@ -302,19 +302,19 @@ FORMS = {
     for padded in ([False, True] if spec_of(rules).PaddedObserver else [False])
 }
 CASES = [
-    pytest.param(form, door, id=f"{name}-{door.__name__}")
+    pytest.param(form, interface, id=f"{name}-{interface.__name__}")
     for name, form in FORMS.items()
-    for door in (ALONE if form.rules.num_players == 1 else TOGETHER + LEARNING)
+    for interface in (ALONE if form.rules.num_players == 1 else TOGETHER + LEARNING)
 ]
 
 
-@pytest.mark.parametrize(("form", "door"), CASES)
-def test_every_door_tells_the_story_of_the_plain_game(form: Form, door: Door) -> None:
-    """A learner's door, its seat's part of that story."""
+@pytest.mark.parametrize(("form", "interface"), CASES)
+def test_every_interface_agrees_with_the_plain_game(form: Form, interface: Interface) -> None:
+    """Interfaces of one agent agree with its seat's part of the game."""
     script, story = truth(form)
-    if door in LEARNING:
+    if interface in LEARNING:
         script, story = part_of(script, story, form.learner)
-    found = door(form, script)
+    found = interface(form, script)
     assert [moment.mover for moment in found] == [moment.mover for moment in story]
     for own, other in zip(found, story, strict=True):
         assert own.observation.dtype == other.observation.dtype

@@ -1,4 +1,4 @@
-"""What a seat cannot see changes no byte of what any door shows it; and the helper that says so finds every leak."""
+"""Hidden cards change no byte of any observation, and `assert_no_leak` finds every leak."""
 
 import random
 import re
@@ -34,10 +34,10 @@ def replayed(rules: BaseRules, deals: Deals, actions: list[int]) -> Any:
     return game
 
 
-# --- Doors -----------------------------------------------------------------------------------------------------------
+# --- Interfaces ------------------------------------------------------------------------------------------------------
 
-Door = Callable[[Any, bool], Observe]
-"""Makes a look through a door by these rules, in the fixed layout or not."""
+Interface = Callable[[Any, bool], Observe]
+"""(rules, padded) -> function that plays a game and returns the observation of a seat."""
 
 
 def options_of(rules: Any, padded: bool) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def options_of(rules: Any, padded: bool) -> dict[str, Any]:
 
 
 def numbered(rules: BaseRules, padded: bool) -> Callable[[list[int]], list[int]]:
-    """Actions of the engine as a door numbers them."""
+    """Actions of the engine in the numbering of an interface."""
     observer = make_observer(rules, padded=padded)
     engine = observer.to_engine(np.arange(observer.num_actions)).tolist()
     numbers = {action: number for number, action in enumerate(engine)}
@@ -162,8 +162,8 @@ def solitaire_vector_env(rules: BaseRules, padded: bool) -> Observe:
     return look
 
 
-ALONE: list[Door] = [plain_game, batch_engine, solitaire_env, solitaire_vector_env]
-TOGETHER: list[Door] = [plain_game, batch_engine, pettingzoo_aec, batched, learner]
+ALONE: list[Interface] = [plain_game, batch_engine, solitaire_env, solitaire_vector_env]
+TOGETHER: list[Interface] = [plain_game, batch_engine, pettingzoo_aec, batched, learner]
 
 
 def at(moments: set[int], look: Observe) -> Observe:
@@ -186,13 +186,13 @@ def test_a_game_shows_no_seat_what_it_cannot_see(rules: BaseRules) -> None:
 
 @pytest.mark.parametrize(("number", "rules"), list(enumerate(EVERY_GAME.values())), ids=EVERY_GAME)
 def test_no_door_shows_what_a_seat_cannot_see(number: int, rules: BaseRules) -> None:
-    """Every door, in the game's own layout and in the fixed one, at the start and at one later moment."""
+    """Every interface, padded and not, at the start and at one later moment."""
     later = length(rules) * (1 + number % 3) // 24 * 3  # elsewhere in the first half for the next rules
     for padded in (False, True) if spec_of(rules).PaddedObserver else (False,):
-        looks = {door: door(rules, padded) for door in (ALONE if rules.num_players == 1 else TOGETHER)}
+        looks = {interface: interface(rules, padded) for interface in (ALONE if rules.num_players == 1 else TOGETHER)}
 
-        def look(deals: Deals, actions: list[int], seat: int, looks: dict[Door, Observe] = looks) -> Any:
-            return {door.__name__: look(deals, actions, seat) for door, look in looks.items()}
+        def look(deals: Deals, actions: list[int], seat: int, looks: dict[Interface, Observe] = looks) -> Any:
+            return {interface.__name__: look(deals, actions, seat) for interface, look in looks.items()}
 
         assert_no_leak(at({later} if padded else {0, later}, look), rules, seed=SEED, permutations=1)
 
@@ -262,7 +262,7 @@ def another_name(game: Any, seat: int) -> Any:
     ],
 )
 def test_every_leak_is_found_and_named(rules: Any, leak: Leak, where: str) -> None:
-    """However deep it lies: the seat, the actions so far and the place are told."""
+    """At any depth; the error names the seat, the actions so far and the place."""
     observer = make_observer(rules, preview=True)
 
     def good(deals: Deals, actions: list[int], seat: int) -> Any:
@@ -316,7 +316,7 @@ def spiral_deals(seed: int) -> Deals:
 
 @every_game
 def test_hidden_cards_change_places_and_nothing_else_does(rules: Any) -> None:
-    """`hide`: the actions so far are legal, what a seat has seen is the same, and what it has not may differ."""
+    """`hide`: the actions so far are legal, cards that a seat has seen are the same, hidden ones may differ."""
     rng, choice = np.random.default_rng(SEED), random.Random(SEED)
     game = new_game(rules, SEED)
     cards_of_pack, actions, stride = {*rules.deck}, list[int](), 1 + length(rules) // 6

@@ -1,4 +1,4 @@
-"""The stable-baselines3 adapter: its conventions, the stories it tells, masks through wrappers, and training."""
+"""The stable-baselines3 adapter: its conventions, episodes, masks through wrappers, and training."""
 
 from collections.abc import Iterator
 from typing import Any

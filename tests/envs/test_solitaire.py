@@ -33,7 +33,7 @@ ROWS = 4
 FINAL = {"score", "value", "lost", "rating", "penalty", "seed", "game"}
 
 Options = dict[str, Any]
-Door = SolitaireEnv | SolitaireVectorEnv
+AnyEnv = SolitaireEnv | SolitaireVectorEnv
 Masks = npt.NDArray[np.bool_]
 
 STORIES: list[Options] = [
@@ -69,7 +69,7 @@ def each(options: list[Options]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("options", options, ids=name)
 
 
-def choose(env: Door, rng: np.random.Generator, masks: Masks | None = None, illegal: float = 0.0) -> Any:
+def choose(env: AnyEnv, rng: np.random.Generator, masks: Masks | None = None, illegal: float = 0.0) -> Any:
     """A random legal action for each game, an arbitrary one with probability ``illegal``; zeros where none is legal."""
     masks = env.action_masks() if masks is None else masks.astype(np.bool_)
     space = env.single_action_space if isinstance(env, SolitaireVectorEnv) else env.action_space
@@ -88,7 +88,7 @@ def choose(env: Door, rng: np.random.Generator, masks: Masks | None = None, ille
     return actions if isinstance(env, SolitaireVectorEnv) else actions[0]
 
 
-def play_on(env: Door, steps: int = 30, seed: int = 0, reset: bool = False) -> list[Any]:
+def play_on(env: AnyEnv, steps: int = 30, seed: int = 0, reset: bool = False) -> list[Any]:
     """Everything that a copy of an environment returns from here on, with the resets it needs.
 
     It makes the same choices in the same positions.
@@ -107,7 +107,7 @@ def play_on(env: Door, steps: int = 30, seed: int = 0, reset: bool = False) -> l
 
 
 @contextmanager
-def refused(env: Door, error: type[Exception], match: str | None = None) -> Iterator[None]:
+def refused(env: AnyEnv, error: type[Exception], match: str | None = None) -> Iterator[None]:
     """What happens inside raises this error, and the environment goes on as if nothing had happened."""
     twin = deepcopy(env)
     with pytest.raises(error, match=match):
@@ -345,7 +345,7 @@ def test_returned_arrays_belong_to_the_caller(mode: AutoresetMode, options: Opti
     many = bool(options["num_envs"])
     if not many:
         options = {option: value for option, value in options.items() if option != "num_envs"}
-    env: Door = SolitaireVectorEnv(autoreset_mode=mode, **options) if many else SolitaireEnv(**options)
+    env: AnyEnv = SolitaireVectorEnv(autoreset_mode=mode, **options) if many else SolitaireEnv(**options)
     twin, rng = deepcopy(env), np.random.default_rng(SEED)
     returned: list[Any] = [env.reset(seed=SEED)]
     copies = [deepcopy(returned[0])]
@@ -546,7 +546,7 @@ def test_classes_begin_where_the_rules_say() -> None:
 @each([{}, {"actions": "factored"}])
 @pytest.mark.parametrize("plays", [0, 3])
 def test_an_illegal_action_may_lose_the_round(options: Options, plays: int) -> None:
-    """With ``illegal="lose"`` it ends the round as lost, worth ``lost_value`` in all; the grid stays as it is."""
+    """With ``illegal="lose"`` it ends the round as lost, with a return of ``lost_value``; the grid stays as it is."""
     options = options | {"illegal": "lose", "lost_value": -7.5}
     env = make(options, plays=plays)
     many = make_vector(options | {"autoreset_mode": AutoresetMode.DISABLED}, plays=plays)
@@ -626,13 +626,13 @@ def test_legal_is_exactly_what_does_not_raise(options: Options, plays: int) -> N
     for env in (joint, factored):
         twin = deepcopy(env)
         for action in range(cards * cells):
-            spelled: Any = action if env is joint else np.array(divmod(action, cells))
+            encoded: Any = action if env is joint else np.array(divmod(action, cells))
             if mask[action]:
-                env.step(spelled)
+                env.step(encoded)
                 env.set_state(state)
             else:
                 with pytest.raises(IllegalAction):
-                    env.step(spelled)
+                    env.step(encoded)
         # Beyond an end of the axis of cells lies no cell of the next card.
         for card in range(cards):
             for cell in (-1, cells) if env is factored else ():
@@ -718,8 +718,8 @@ def test_an_unseeded_round_can_be_repeated() -> None:
 
 def test_seeding_twice_gives_the_same_story() -> None:
     """``reset(seed=...)`` forgets everything before, generator included, for one game and for many."""
-    doors: list[Door] = [SolitaireEnv(), SolitaireVectorEnv(ROWS), SolitaireVectorEnv(ROWS, autoreset_mode="SameStep")]
-    for env in doors:
+    envs: list[AnyEnv] = [SolitaireEnv(), SolitaireVectorEnv(ROWS), SolitaireVectorEnv(ROWS, autoreset_mode="SameStep")]
+    for env in envs:
         stories = []
         for _ in range(2):
             start = env.reset(seed=SEED)
@@ -760,10 +760,10 @@ def test_extreme_seeds(seed: int) -> None:
     assert many.batch.seed.tolist() == [first, first + 1]
 
 
-@pytest.mark.parametrize("door", ["single", "vector"])
-def test_integers_of_numpy_are_seeds_too(door: str) -> None:
+@pytest.mark.parametrize("kind", ["single", "vector"])
+def test_integers_of_numpy_are_seeds_too(kind: str) -> None:
     """A seed may come out of an array."""
-    env: Door = SolitaireEnv() if door == "single" else SolitaireVectorEnv(2)
+    env: AnyEnv = SolitaireEnv() if kind == "single" else SolitaireVectorEnv(2)
     twin = deepcopy(env)
     same(env.reset(seed=int(np.int64(SEED))), twin.reset(seed=np.int64(SEED)))  # type: ignore[arg-type]
     same(env.reset(), twin.reset())
@@ -811,10 +811,10 @@ def test_deals_can_be_handed_in(options: Options, codec: Callable[[Deal], Any]) 
     same(row_of(fresh.reset(options={"deal": [codec(deals[0])]})[0], 0), seen(deals[0]))
 
 
-@pytest.mark.parametrize("door", [SolitaireEnv, SolitaireVectorEnv])
-def test_no_deal_at_all_is_the_seeded_one(door: type[Door]) -> None:
+@pytest.mark.parametrize("env_class", [SolitaireEnv, SolitaireVectorEnv])
+def test_no_deal_at_all_is_the_seeded_one(env_class: type[AnyEnv]) -> None:
     """``"deal": None`` hands in nothing."""
-    env, twin = door(), door()
+    env, twin = env_class(), env_class()
     same(env.reset(seed=SEED, options={"deal": None}), twin.reset(seed=SEED))
     same(env.reset(options={"deal": None}), twin.reset())
 
@@ -822,7 +822,7 @@ def test_no_deal_at_all_is_the_seeded_one(door: type[Door]) -> None:
 # --- Errors ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("door", [SolitaireEnv, SolitaireVectorEnv])
+@pytest.mark.parametrize("env_class", [SolitaireEnv, SolitaireVectorEnv])
 @pytest.mark.parametrize(
     ("options", "match"),
     [
@@ -837,19 +837,19 @@ def test_no_deal_at_all_is_the_seeded_one(door: type[Door]) -> None:
     ],
     ids=str,
 )
-def test_wrong_options_are_named(door: type[Door], options: Options, match: str) -> None:
+def test_wrong_options_are_named(env_class: type[AnyEnv], options: Options, match: str) -> None:
     """What was given and what would do."""
     with pytest.raises(ValueError, match=match):
-        door(**options)
+        env_class(**options)
 
 
-@pytest.mark.parametrize("door", [SolitaireEnv, SolitaireVectorEnv])
+@pytest.mark.parametrize("env_class", [SolitaireEnv, SolitaireVectorEnv])
 @pytest.mark.parametrize("option", ["num_players", "simpleton", "match", "start", "mask", "reward"])
-def test_unknown_options_are_refused(door: type[Door], option: str) -> None:
+def test_unknown_options_are_refused(env_class: type[AnyEnv], option: str) -> None:
     """Also those of the games for several players."""
     options: Options = {option: 1}
     with pytest.raises(TypeError, match=option):
-        door(**options)
+        env_class(**options)
 
 
 def test_wrong_options_of_many_games() -> None:
@@ -1172,22 +1172,22 @@ def test_snapshots_of_other_rules_are_refused() -> None:
         env.set_state(make({"flush": True}).get_state())
 
 
-def repickle(env: Door) -> Door:
+def repickle(env: AnyEnv) -> AnyEnv:
     """Save and load."""
-    copied: Door = pickle.loads(pickle.dumps(env))
+    copied: AnyEnv = pickle.loads(pickle.dumps(env))
     return copied
 
 
 @pytest.mark.parametrize("duplicate", [deepcopy, repickle])
 @each([*STORIES, *({"autoreset_mode": mode} for mode in AutoresetMode), {"copy": False}])
-def test_copies_continue_identically(duplicate: Callable[[Door], Door], options: Options) -> None:
+def test_copies_continue_identically(duplicate: Callable[[AnyEnv], AnyEnv], options: Options) -> None:
     """In the middle of a round, at its end, and through several later rounds; copies do not touch each other."""
     vector_only = {"autoreset_mode", "copy"} & set(options)
     for plays in (0, 3, 20):
-        doors: list[Door] = [] if vector_only else [make(options, plays=min(plays, 3))]
+        envs: list[AnyEnv] = [] if vector_only else [make(options, plays=min(plays, 3))]
         if plays < 20 or options.get("autoreset_mode") != AutoresetMode.DISABLED:
-            doors.append(make_vector(options, plays=plays))
-        for env in doors:
+            envs.append(make_vector(options, plays=plays))
+        for env in envs:
             twin = duplicate(env)
             expected = play_on(env, 25)
             same(play_on(twin, 25), expected)
@@ -1198,10 +1198,10 @@ def test_copies_continue_identically(duplicate: Callable[[Door], Door], options:
 
 
 @pytest.mark.parametrize("duplicate", [deepcopy, repickle])
-@pytest.mark.parametrize("door", [SolitaireEnv, SolitaireVectorEnv])
-def test_copies_share_the_grid(door: type[Door], duplicate: Callable[[Door], Door]) -> None:
+@pytest.mark.parametrize("env_class", [SolitaireEnv, SolitaireVectorEnv])
+def test_copies_share_the_grid(env_class: type[AnyEnv], duplicate: Callable[[AnyEnv], AnyEnv]) -> None:
     """There is one grid of each size; a further one would have the tables built anew, and kept for good."""
-    env = door()
+    env = env_class()
     env.reset(seed=SEED)
     assert duplicate(env).rules.grid is env.rules.grid
 

@@ -55,7 +55,7 @@ def act(policy: Any, game: Game) -> int:
     return int(policy(seen, Observer(game.rules).mask(game).view(np.bool_)[None], np.random.default_rng(0))[0])
 
 
-def worth(reward: str, gains: list[int], seat: int) -> float:
+def reward_of(reward: str, gains: list[int], seat: int) -> float:
     """A reward by its definition; ``outcome`` comes at the end."""
     rest = [gain for other, gain in enumerate(gains) if other != seat]
     return {"points": float(gains[seat]), "margin": gains[seat] - sum(rest) / len(rest), "outcome": 0.0}[reward]
@@ -74,15 +74,15 @@ def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], rewa
         total, waiting, over = 0.0, 0.0, False
         while not over:
             while game.mover != seat:
-                waiting += worth(reward, game.step(act(opponents, game)), seat)
+                waiting += reward_of(reward, game.step(act(opponents, game)), seat)
             same(seen, env.envs.observer.observe_flat(game, seat))
             same(info["action_mask"], Observer(game.rules).mask(game))
             same(env.action_masks(), Observer(game.rules).mask(game).view(np.bool_))
             action = int(rng.choice(np.flatnonzero(info["action_mask"])))
             seen, got, over, truncated, info = env.step(action)
-            waiting += worth(reward, game.step(action), seat)
+            waiting += reward_of(reward, game.step(action), seat)
             while not game.over and game.mover != seat:
-                waiting += worth(reward, game.step(act(opponents, game)), seat)
+                waiting += reward_of(reward, game.step(act(opponents, game)), seat)
             if game.over and reward == "outcome":
                 share = 1 / len(game.winners) if seat in game.winners else 0
                 waiting = (players * share - 1) / (players - 1)
@@ -287,7 +287,7 @@ def test_illegal_actions() -> None:
         ({"opponents": greedy, "num_players": 1}, "num_players must be one of 2, 3, 4"),
         ({"opponents": greedy, "seat": 2}, "seat must be one of 'rotate', 0, 1"),
         ({"opponents": greedy, "reward": "score"}, "reward must be one of"),
-        ({"opponents": "nobody-v0"}, "unknown policy 'nobody-v0'"),
+        ({"opponents": "missing-v0"}, "unknown policy 'missing-v0'"),
         ({"opponents": greedy, "simpleton": True, "actions": "factored"}, "'factored' has no announcements"),
     ],
 )
