@@ -10,7 +10,7 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN
 def greedy(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.core.policy.Policy`.
 
-    With Simpleton it announces what the play is worth.
+    With Simpleton it announces the true points of the play.
     """
     points = observation["preview"][..., 0].reshape(len(mask), -1)
     plays = points.shape[1]

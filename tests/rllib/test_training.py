@@ -241,7 +241,7 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
     algorithm.train()
     found = training.networks(arguments, algorithm, names)
     assert not same(found[0], promoted), "the learner keeps learning"
-    assert same(found[2], promoted), "the snapshot stays what it is"
+    assert same(found[2], promoted), "the snapshot does not change"
     played = algorithm.env_runner_group.local_env_runner.module[league_module(1)].get_state()
     assert all(np.array_equal(played[f"network.{name}"], array) for name, array in promoted.tensors.items())
     algorithm.stop()

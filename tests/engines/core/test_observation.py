@@ -211,9 +211,9 @@ def left_over(game: Game | spiral.Game) -> list[int]:
 
 
 def hide(game: Any, seat: int, rng: random.Random) -> tuple[Any, ...]:
-    """Other deals that look the same to a seat as those of a game so far.
+    """Other deals in the same information set of a seat.
 
-    The cards that it cannot see change places with each other, and later rounds are dealt anew.
+    The cards that it cannot see are permuted, and later rounds are shuffled.
     """
     rules = game.rules
     hidden = left_over(game)
