@@ -283,11 +283,11 @@ def test_a_leak_to_one_seat_at_one_moment_is_found() -> None:
     def look(deals: Deals, actions: list[int], seat: int) -> Any:
         return deals[0].cards if seat == 2 and len(actions) == 9 else 0
 
-    with pytest.raises(AssertionError, match=r"^seat 2 sees .* in the observation\[\d+\] after \[(\d+, ){8}\d+\]$"):
+    with pytest.raises(AssertionError, match=r"^seat 2 observes .* in the observation\[\d+\] after \[(\d+, ){8}\d+\]$"):
         assert_no_leak(look, Rules(3))
 
 
-def test_games_seeds_and_twins_are_what_was_asked_for() -> None:
+def test_games_seeds_and_permutations_are_what_was_asked_for() -> None:
     """Other games for other seeds, as many of them, and as many looks at others; always the same ones."""
 
     def looks(**options: int) -> tuple[int, list[tuple[Deals, tuple[int, ...], int]]]:
