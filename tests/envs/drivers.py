@@ -1,0 +1,413 @@
+"""Every environment behind one interface, for the contract tests: `DRIVERS` lists them with options to try.
+
+What is particular to one environment is tested in a file of its own.
+"""
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gymnasium.vector import AutoresetMode
+from quincunx_agents.greedy import greedy
+
+from quincunx_env import (
+    BatchedGames,
+    SolitaireEnv,
+    SolitaireVectorEnv,
+    VsOpponentsEnv,
+    VsOpponentsVectorEnv,
+    quincunx_v0,
+    spiral_v0,
+)
+from tests.variants import random_action, same
+
+Options = dict[str, Any]
+Mask = npt.NDArray[np.bool_]
+
+SEED = 2_000
+ROWS = 3
+
+
+class Driver(ABC):
+    """An environment under test.
+
+    Args:
+        build: makes the environment.
+        options: given to ``build``.
+
+    Attributes:
+        env: the environment.
+        shown: what its last call returned, or what it shows now.
+    """
+
+    rows = 1
+    """Games side by side."""
+    takes_deals = True
+    """Whether deals can be handed in."""
+
+    def __init__(self, build: Callable[..., Any], options: Options) -> None:
+        self.build = build
+        self.options = options
+        self.env: Any = build(**options)
+        self.shown: Any = None
+
+    def new(self, **more: Any) -> Self:
+        """A driver of a new environment with the same options, and more."""
+        return type(self)(self.build, self.options | more)
+
+    def started(self, steps: int = 0, seed: int = SEED) -> Self:
+        """The same environment, seeded and after some random legal steps."""
+        self.reset(seed)
+        rng = np.random.default_rng(seed)
+        for _ in range(steps):
+            self.advance(rng)
+        return self
+
+    @property
+    def rules(self) -> Any:
+        """The rules of its games."""
+        return getattr(self.env, "rules", None) or self.env.envs.rules
+
+    @abstractmethod
+    def reset(self, seed: Any = None, deals: Any = None) -> None:
+        """Reset; ``deals``: for each row the deals of its rounds."""
+
+    @abstractmethod
+    def games(self) -> list[Any]:
+        """The game of each row in plain Python."""
+
+    @abstractmethod
+    def advance(self, rng: np.random.Generator) -> None:
+        """One random legal step in every row, with the resets that it needs."""
+
+    @abstractmethod
+    def step(self, action: Any) -> None:
+        """Take an action in the first row, as the environment's joint or factored action; legal ones in the others."""
+
+    def mask(self) -> Mask:
+        """The mask of the first row, [A]; factored masks expanded to joint ones."""
+        mask = np.asarray(self.raw_masks())[0].astype(np.bool_)
+        if not self.factored:
+            return mask
+        cards = self.rules.num_cards
+        return np.logical_and.outer(mask[:cards], mask[cards:]).ravel()
+
+    @abstractmethod
+    def raw_masks(self) -> Any:
+        """The mask of every row as the environment has it."""
+
+    @property
+    def factored(self) -> bool:
+        """Whether an action is a pair of card and cell."""
+        return self.options.get("actions") == "factored"
+
+    def encode(self, action: int) -> Any:
+        """A joint action as the environment takes it."""
+        return np.array(divmod(action, self.rules.num_cells)) if self.factored else action
+
+    def play_on(self, steps: int = 25, seed: int = 0) -> list[Any]:
+        """What a copy of the environment shows in the next steps; the same choices in the same positions."""
+        twin, rng = deepcopy(self), np.random.default_rng(seed)
+        shown = []
+        for _ in range(steps):
+            twin.advance(rng)
+            shown.append(deepcopy(twin.shown))
+        return shown
+
+    @contextmanager
+    def refused(self, error: type[Exception], match: str | None = None) -> Iterator[None]:
+        """What happens inside raises this error, and the environment continues as if nothing had happened."""
+        before = self.play_on()
+        with pytest.raises(error, match=match):
+            yield
+        same(self.play_on(), before)
+
+    def set_state_of(self, other: Self) -> None:
+        """Restore a snapshot of another environment."""
+        self.env.set_state(other.env.get_state())
+
+    def _choose(self, masks: Any, rng: np.random.Generator) -> Any:
+        """A random legal action for every row, zeros where none is legal; [rows] or, factored, [rows, 2]."""
+        cards = self.rules.num_cards
+        chosen = []
+        for mask in np.atleast_2d(masks).astype(np.bool_):
+            parts = [mask[:cards], mask[cards:]] if self.factored else [mask]
+            draws = rng.random(2)  # as many numbers in every position
+            legal = [np.flatnonzero(part) for part in parts]
+            found = zip(legal, draws, strict=False)
+            chosen.append([int(part[int(draw * len(part))]) if len(part) else 0 for part, draw in found])
+        return np.array(chosen) if self.factored else np.array(chosen)[:, 0]
+
+
+class Single(Driver):
+    """A Gymnasium environment of one game."""
+
+    def reset(self, seed: Any = None, deals: Any = None) -> None:
+        """See `Driver.reset`."""
+        self.shown = self.env.reset(seed=seed, options=None if deals is None else {"deal": _bare(deals[0])})
+
+    def games(self) -> list[Any]:
+        """See `Driver.games`."""
+        return [self.env.game]
+
+    def advance(self, rng: np.random.Generator) -> None:
+        """See `Driver.advance`."""
+        if self.env.game.over:
+            self.reset()
+        else:
+            self.shown = self.env.step(self._choose(self.raw_masks(), rng)[0])
+
+    def step(self, action: Any) -> None:
+        """See `Driver.step`."""
+        self.shown = self.env.step(action)
+
+    def raw_masks(self) -> Any:
+        """See `Driver.raw_masks`."""
+        return self.env.action_masks()[None]
+
+
+class Vector(Driver):
+    """A Gymnasium vector environment."""
+
+    rows = ROWS
+
+    def __init__(self, build: Callable[..., Any], options: Options) -> None:
+        super().__init__(build, {"num_envs": ROWS} | options)
+
+    def reset(self, seed: Any = None, deals: Any = None) -> None:
+        """See `Driver.reset`."""
+        options = None if deals is None else {"deal": [_bare(rounds) for rounds in deals]}
+        self.shown = self.env.reset(seed=seed, options=options)
+
+    def games(self) -> list[Any]:
+        """See `Driver.games`."""
+        return [self.env.to_game(row) for row in range(self.rows)]
+
+    def advance(self, rng: np.random.Generator) -> None:
+        """See `Driver.advance`."""
+        over = self.env.batch.over.copy()
+        if self.env.autoreset_mode == AutoresetMode.DISABLED and over.any():
+            self.shown = self.env.reset(options={"reset_mask": over})
+        else:
+            self.shown = self.env.step(self._choose(self.raw_masks(), rng))
+
+    def step(self, action: Any) -> None:
+        """See `Driver.step`."""
+        actions = self._choose(self.raw_masks(), np.random.default_rng(0))
+        actions[0] = action
+        self.shown = self.env.step(actions)
+
+    def raw_masks(self) -> Any:
+        """See `Driver.raw_masks`."""
+        return self.env.action_masks()
+
+
+class Stable(Vector):
+    """A ``VecEnv`` of stable-baselines3."""
+
+    takes_deals = False
+
+    def reset(self, seed: Any = None, deals: Any = None) -> None:
+        """See `Driver.reset`."""
+        assert deals is None
+        if seed is not None:
+            self.env.seed(seed)
+        self.shown = self.env.reset()
+
+    def games(self) -> list[Any]:
+        """See `Driver.games`."""
+        return [self.env.envs.to_game(row) for row in range(self.rows)]
+
+    def advance(self, rng: np.random.Generator) -> None:
+        """See `Driver.advance`."""
+        self.shown = self._without_time(self.env.step(self._choose(self.raw_masks(), rng)))
+
+    def step(self, action: Any) -> None:
+        """See `Driver.step`."""
+        super().step(action)
+        self.shown = self._without_time(self.shown)
+
+    @staticmethod
+    def _without_time(shown: Any) -> Any:
+        """What a step returned without the seconds that an episode took."""
+        for info in shown[-1]:
+            if "episode" in info:
+                assert info["episode"].pop("t") >= 0
+        return shown
+
+
+class Batched(Driver):
+    """`BatchedGames`."""
+
+    rows = ROWS
+
+    def __init__(self, build: Callable[..., Any], options: Options) -> None:
+        super().__init__(build, {"num_games": ROWS} | options)
+
+    def reset(self, seed: Any = None, deals: Any = None) -> None:
+        """See `Driver.reset`."""
+        self.shown = self.env.reset(seed, deals=deals)
+
+    def games(self) -> list[Any]:
+        """See `Driver.games`."""
+        return [self.env.batch.to_game(row) for row in range(self.rows)]
+
+    def advance(self, rng: np.random.Generator) -> None:
+        """See `Driver.advance`."""
+        self.shown = self.env.step(self._choose(self.raw_masks(), rng))
+
+    def step(self, action: Any) -> None:
+        """See `Driver.step`."""
+        actions = self._choose(self.raw_masks(), np.random.default_rng(0)).astype(object)
+        actions[0] = action
+        self.shown = self.env.step(actions.tolist())
+
+    def raw_masks(self) -> Any:
+        """See `Driver.raw_masks`."""
+        return self.env.position().mask
+
+
+class Agents(Driver):
+    """A PettingZoo environment, raw or wrapped."""
+
+    @property
+    def rules(self) -> Any:
+        """See `Driver.rules`."""
+        return self.env.unwrapped.rules
+
+    def reset(self, seed: Any = None, deals: Any = None) -> None:
+        """See `Driver.reset`."""
+        assert self.env.reset(seed=seed, options=None if deals is None else {"deal": _bare(deals[0])}) is None
+        self.shown = self.view()
+
+    def games(self) -> list[Any]:
+        """See `Driver.games`."""
+        return [self.env.unwrapped.game]
+
+    def advance(self, rng: np.random.Generator) -> None:
+        """A legal action, None for an agent that has terminated, a reset when all agents have left."""
+        if not self.env.agents:
+            self.env.reset()
+        elif self.env.terminations[self.env.agent_selection]:
+            self.env.step(None)
+        else:
+            self.env.step(random_action(self.games()[0], random.Random(int(rng.integers(2**32)))))
+        self.shown = self.view()
+
+    def step(self, action: Any) -> None:
+        """See `Driver.step`."""
+        self.env.step(action)
+        self.shown = self.view()
+
+    def raw_masks(self) -> Any:
+        """See `Driver.raw_masks`."""
+        agent = self.env.agent_selection
+        observation = self.env.observe(agent)
+        return [(observation if isinstance(observation, dict) else self.env.infos[agent])["action_mask"]]
+
+    def view(self) -> dict[str, Any]:
+        """Everything that the environment shows now."""
+        names = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
+        return {
+            **{name: deepcopy(getattr(self.env, name)) for name in names},
+            "last": deepcopy(self.env.last()) if self.env.agents else None,
+            "observations": {agent: self.env.observe(agent) for agent in self.env.possible_agents},
+        }
+
+
+def _bare(rounds: Any) -> Any:
+    """The deal of a single round by itself; the deals of several as a list."""
+    return rounds[0] if isinstance(rounds, list | tuple) and len(rounds) == 1 else rounds
+
+
+def solitaire_vec_env(num_envs: int, **options: Any) -> Any:
+    """`SolitaireVecEnv`, which needs stable-baselines3."""
+    return pytest.importorskip("quincunx_env.adapters.sb3").SolitaireVecEnv(num_envs, **options)
+
+
+def vs_opponents_vec_env(num_envs: int, **options: Any) -> Any:
+    """`VsOpponentsVecEnv`, which needs stable-baselines3."""
+    return pytest.importorskip("quincunx_env.adapters.sb3").VsOpponentsVecEnv(num_envs, **options)
+
+
+SOLITAIRE: list[Options] = [
+    {},
+    {"observation": "flat", "preview": True, "actions": "factored", "lost_value": -10},
+    {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True},
+    {"padded": True},
+]
+MULTIPLAYER: list[Options] = [
+    {},
+    {"num_players": 3, "start": "open", "excuse": True, "preview": True},
+    {"num_players": 4, "match": True, "pawns": True, "flush": True, "reward": "points"},
+    {"num_players": 2, "simpleton": True, "match": True, "reward": "outcome"},
+]
+SPIRAL: list[Options] = [
+    {},
+    {"scoring": "end", "fifteens": True, "deals": 4, "preview": True},
+]
+VS_OPPONENTS: list[Options] = [
+    *({"opponents": greedy} | options for options in MULTIPLAYER),
+    {"opponents": greedy, "game": "spiral", "deals": 1, "seat": 1},
+    {"pool": ["uniform", "greedy"], "num_players": 3, "actions": "factored"},
+]
+MODES: list[Options] = [{"autoreset_mode": mode} for mode in AutoresetMode]
+MASKS_IN: list[Options] = [{"mask_in": where} for where in ("obs", "info", "both")]
+
+Case = tuple[type[Driver], Callable[..., Any], Options]
+
+
+def _cases() -> Iterator[tuple[str, Case]]:
+    """Every environment with each of its options."""
+    every: Sequence[tuple[str, type[Driver], Callable[..., Any], list[Options]]] = (
+        ("SolitaireEnv", Single, SolitaireEnv, SOLITAIRE),
+        ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, [a | b for a in SOLITAIRE for b in MODES]),
+        ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, [{"copy": False}]),
+        ("SolitaireVecEnv", Stable, solitaire_vec_env, SOLITAIRE),
+        ("VsOpponentsEnv", Single, VsOpponentsEnv, VS_OPPONENTS),
+        ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, VS_OPPONENTS),
+        ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, [VS_OPPONENTS[1] | mode for mode in MODES]),
+        ("VsOpponentsVecEnv", Stable, vs_opponents_vec_env, VS_OPPONENTS[:1] + VS_OPPONENTS[-1:]),
+        ("quincunx_v0.raw_env", Agents, quincunx_v0.raw_env, MULTIPLAYER + MASKS_IN),
+        ("quincunx_v0.env", Agents, quincunx_v0.env, MULTIPLAYER + MASKS_IN),
+        ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, SPIRAL + MASKS_IN[1:]),
+        ("spiral_v0.env", Agents, spiral_v0.env, SPIRAL),
+        ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces"}, {"padded": True}]),
+        ("BatchedGames", Batched, BatchedGames, [{"game": "spiral"} | options for options in SPIRAL]),
+    )
+    for name, driver, build, several in every:
+        for options in several:
+            yield f"{name}-{_words(options)}", (driver, build, options)
+
+
+def _words(options: Options) -> str:
+    """Options as a short text."""
+    words = [name if value is True else str(getattr(value, "__name__", value)) for name, value in options.items()]
+    return "-".join(words).replace(" ", "") or "default"
+
+
+DRIVERS: dict[str, Case] = dict(_cases())
+"""Every environment with options that between them cover every one of them, by the name of a test's case."""
+
+
+def drive(case: Case, **more: Any) -> Driver:
+    """The driver of a new environment."""
+    driver, build, options = case
+    return driver(build, options | more)
+
+
+def every_environment(which: Callable[[Case], bool] = lambda case: True) -> pytest.MarkDecorator:
+    """Run a test with every environment, or with those of which ``which`` is true."""
+    chosen = [pytest.param(case, id=name) for name, case in DRIVERS.items() if which(case)]
+    return pytest.mark.parametrize("case", chosen)
+
+
+def takes_deals(case: Case) -> bool:
+    """Whether deals can be handed in to an environment."""
+    return case[0].takes_deals

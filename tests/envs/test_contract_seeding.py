@@ -1,0 +1,202 @@
+"""The contract of every environment, part 1: seeds and deals."""
+
+import math
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import spec_of
+from tests.envs.drivers import ROWS, SEED, Case, Driver, Single, Stable, drive, every_environment, takes_deals
+from tests.variants import new_game, same
+
+
+def seeded(driver: Driver, number: int, seed: int = SEED) -> list[Any]:
+    """The deals of game ``number`` of every row."""
+    return [new_game(driver.rules, seed + row, number).deals for row in range(driver.rows)]
+
+
+def dealt(driver: Driver) -> list[Any]:
+    """The deals that every row plays."""
+    return [game.deals for game in driver.games()]
+
+
+def identified(driver: Driver) -> list[tuple[int, int]]:
+    """(seed, game) of the present deals, as the environment reports them."""
+    batch = getattr(getattr(driver.env, "envs", driver.env), "batch", None)
+    if batch is not None:
+        return list(zip(batch.seed.tolist(), batch.game.tolist(), strict=True))
+    twin, rng = deepcopy(driver), np.random.default_rng(0)
+    while not twin.games()[0].over:
+        twin.advance(rng)
+    infos = [twin.shown[-1]] if isinstance(twin, Single) else list(twin.shown["infos"].values())
+    [name] = {(info["seed"], info["game"]) for info in infos}
+    return [name]
+
+
+@every_environment()
+def test_a_seed_names_a_series_of_games(case: Case) -> None:
+    """A seed starts with game 0, every further reset continues with the next; row i is seeded with seed + i."""
+    driver = drive(case)
+    for _ in range(2):
+        for number in range(3):
+            driver.reset(SEED if number == 0 else None)
+            assert dealt(driver) == seeded(driver, number)
+            assert identified(driver) == [(SEED + row, number) for row in range(driver.rows)]
+
+
+@every_environment()
+def test_ended_games_are_followed_by_the_next_of_their_series(case: Case) -> None:
+    """Whether a reset is called for or automatic."""
+    driver, rng = drive(case).started(), np.random.default_rng(1)
+    numbers, over = [0] * driver.rows, [False] * driver.rows
+    while min(numbers) < 2:
+        before = [game.ply for game in driver.games()], dealt(driver)
+        driver.advance(rng)
+        for row, deals in enumerate(dealt(driver)):
+            numbers[row] += deals != before[1][row]
+            assert deals == new_game(driver.rules, SEED + row, numbers[row]).deals
+        over = [game.over for game in driver.games()]
+    assert len(over) == driver.rows
+
+
+@every_environment(lambda case: "pool" not in case[2] or not issubclass(case[0], Stable))
+def test_seeding_twice_gives_the_same_games(case: Case) -> None:
+    """A seed resets everything, the generator included; another seed gives other games."""
+    driver, shown = drive(case), []
+    for _ in range(2):
+        driver.reset(SEED)
+        shown.append([deepcopy(driver.shown), driver.play_on(40)])
+        driver.reset()
+    same(shown[0], shown[1])
+    driver.reset(SEED + ROWS)
+    with pytest.raises(AssertionError):
+        same(driver.play_on(40), shown[0][1])
+
+
+@every_environment()
+def test_without_a_seed_games_are_random_and_can_be_repeated(case: Case) -> None:
+    """The environment reports the seed that it drew."""
+    seeds = set()
+    for _ in range(2):
+        driver = drive(case)
+        driver.reset()
+        for row, (seed, number) in enumerate(identified(driver)):
+            assert number == 0
+            assert dealt(driver)[row] == new_game(driver.rules, seed, 0).deals
+            seeds.add(seed)
+    assert len(seeds) == 2 * driver.rows
+    assert min(seeds) >= 0
+
+
+@every_environment(lambda case: not issubclass(case[0], Stable))
+@pytest.mark.parametrize("seed", [0, 2**63 - ROWS, np.int64(5)], ids=str)
+def test_extreme_seeds_and_those_of_numpy(case: Case, seed: Any) -> None:
+    """The least, the greatest for three rows, and one from an array."""
+    driver = drive(case)
+    driver.reset(seed)
+    assert dealt(driver) == seeded(driver, 0, int(seed))
+
+
+@every_environment(lambda case: not issubclass(case[0], Stable))
+@pytest.mark.parametrize("seed", [-1, 2**63, True, "1", 1.0, math.nan], ids=str)
+def test_bad_seeds_are_refused(case: Case, seed: Any) -> None:
+    """A seed is an integer from 0 to 2**63 - 1; nothing changes, also if deals are handed in with it."""
+    driver = drive(case).started(3)
+    for deals in (None, seeded(driver, 7)):
+        with driver.refused(ValueError, "seed"):
+            driver.reset(seed, deals)
+
+
+# --- Deals that are handed in ----------------------------------------------------------------------------------------
+
+
+@every_environment(takes_deals)
+@pytest.mark.parametrize("written", [lambda deal: deal, str], ids=["deal", "text"])
+def test_deals_can_be_handed_in(case: Case, written: Callable[[Any], Any]) -> None:
+    """As values or, but for `BatchedGames`, as text; the seeded series continues after them."""
+    driver = drive(case)
+    if case[1].__name__ == "BatchedGames" and written is str:
+        pytest.skip("BatchedGames takes deals as values")
+    deals = seeded(driver, 5, 77)
+    given = [tuple(map(written, rounds)) for rounds in deals]
+    driver.reset(SEED)
+    for number in (1, 2):
+        driver.reset(deals=given)
+        assert dealt(driver) == deals
+        assert identified(driver) == [(-1, -1)] * driver.rows
+        twin = deepcopy(driver)
+        twin.reset()
+        assert dealt(twin) == seeded(driver, number + 1)
+    # A seed given with deals counts for the games after them.
+    driver.reset(9, given)
+    assert dealt(driver) == deals
+    driver.reset()
+    assert dealt(driver) == seeded(driver, 1, 9)
+    fresh = driver.new()
+    fresh.reset(deals=given)
+    assert dealt(fresh) == deals
+
+
+def bad_deals(rules: Any) -> Iterator[Any]:
+    """The deals of a game that do not fit its rules, or are none, with what the error says."""
+    rounds = list(new_game(rules, 1).deals)
+    deal, spec = rounds[0], spec_of(rules)
+    cards = list(deal.cards)
+    twice = spec.Deal.of_cards(rules, [*cards[:-1], cards[0]])
+    yield [*rounds[:-1], twice], "dealt twice"
+    if isinstance(rules, Rules):
+        short = Deal(deal.face_up, deal.hands, deal.pile[:-1])
+        foreign = Deal((99, *deal.face_up[1:]), deal.hands, deal.pile)
+        other = Deal(deal.face_up, (deal.hands[0][:-1], *deal.hands[1:]), (*deal.pile, deal.hands[0][-1]))
+        yield [*rounds[:-1], short], "missing: "
+        yield [*rounds[:-1], foreign], "card ids from 0 to 40, got 99"
+        yield [*rounds[:-1], other], "cards .* are needed, got"
+        if not rules.excuse:
+            with_excuse = Deal((40, *deal.face_up[1:]), deal.hands, deal.pile)
+            yield [*rounds[:-1], with_excuse], "not in the deck of these rules: X"
+    yield [*rounds, deal], f"need a deal for each, got {len(rounds) + 1}"
+    yield [], "got 0"
+
+
+@every_environment(takes_deals)
+def test_bad_deals_are_refused(case: Case) -> None:
+    """With a seed or without, in any row; nothing changes."""
+    driver = drive(case).started(3)
+    good = seeded(driver, 7)
+    for bad, match in bad_deals(driver.rules):
+        for seed in (None, 5):
+            with driver.refused(ValueError, match):
+                driver.reset(seed, [*good[:-1], bad])
+
+
+@every_environment(lambda case: takes_deals(case) and case[1].__name__ != "BatchedGames")
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ("?? | CK", "written"),
+        ("", "a deal is written"),
+        (3, "a deal is a Deal or its text, got 3"),
+        ([None], "a deal is a Deal or its text, got None"),
+    ],
+    ids=str,
+)
+def test_what_is_no_deal_is_refused(case: Case, wrong: Any, match: str) -> None:
+    """Text of another form, numbers, nothing."""
+    driver = drive(case).started(3)
+    with driver.refused(ValueError, match):
+        driver.reset(None, [*seeded(driver, 7)[:-1], [wrong]])
+
+
+@every_environment(lambda case: issubclass(case[0], Single))
+def test_no_deal_is_the_seeded_one(case: Case) -> None:
+    """``{"deal": None}`` hands in nothing."""
+    driver, twin = drive(case), drive(case)
+    twin.reset(SEED)
+    same(driver.env.reset(seed=SEED, options={"deal": None}), twin.shown)
+    twin.reset()
+    same(driver.env.reset(options={"deal": None}), twin.shown)
