@@ -11,7 +11,6 @@ from quincunx_agents.search.beam import beam_search
 from quincunx_agents.search.determinized import DeterminizedSearch
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.search.pimc_beam import PimcBeam
-from quincunx_agents.spiral.heuristic import spiral_heuristic
 
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.policy import Policy
@@ -36,9 +35,9 @@ if importlib.util.find_spec("safetensors"):
     from quincunx_agents.search.network import NetworkSearch
 
     TINY["network_search"] = NetworkSearch(shortlist=4, samples=2, rounds=2, depth=3)
-    FORESIGHT = [pytest.param(NetworkSearch(beam_weight=0.5, lost_value=-400), id="network_search")]
+    BEAM_WEIGHT = [pytest.param(NetworkSearch(beam_weight=0.5, lost_value=-400), id="network_search")]
 else:
-    FORESIGHT = []
+    BEAM_WEIGHT = []
 
 SPIRALS: dict[str, BaseRules] = {
     "spiral": SpiralRules(),
@@ -230,7 +229,7 @@ def test_every_agent_plays_what_it_should() -> None:
     [
         pytest.param(MonteCarlo(lost_value=-200), id="monte_carlo"),
         pytest.param(PimcBeam(samples=4, lost_value=-200), id="pimc_beam"),
-        *FORESIGHT,
+        *BEAM_WEIGHT,
     ],
 )
 def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
@@ -268,30 +267,3 @@ def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
         policy.evaluate = counted  # type: ignore[assignment]
         ask(policy, rules, batch)
         assert games == expected
-
-
-def test_the_beam_never_promises_too_much_of_a_finished_game() -> None:
-    """Wider beams find better lines; a game that is over is worth what it scored."""
-    games = Batch(Rules(), 40, "validation")
-    games.reset(seed=0)
-    narrow, wide = beam_search(games, 2), beam_search(games, 16)
-    assert wide.mean() > narrow.mean() + 5
-    while not games.over.all():
-        games.step(games.mask().argmax(axis=1))
-    assert (beam_search(games, 2, lost_value=-7.0) == np.where(games.lost, -7.0, games.scores[:, 0])).all()
-
-
-def test_the_spiral_heuristic_beats_greed() -> None:
-    """72 % in the long run."""
-    rules = SpiralRules(deals=1)
-    games = 400
-    batch = spec_of(rules).Batch(rules, games, "validation")
-    batch.reset(seed=np.arange(games) // 2)
-    observer, rng = make_observer(rules, preview=True), np.random.default_rng(0)
-    hero, policy = np.arange(games) % 2, spiral_heuristic.for_rules(rules)
-    while not batch.over.all():
-        observation, mask = observer.observe_batch(batch), observer.mask_batch(batch)
-        greedy = np.where(mask, observation["preview"][..., 0], -1).argmax(axis=1)
-        batch.step(np.where(batch.mover == hero, policy(observation, mask, rng), greedy))
-    own, other = batch.totals[np.arange(games), hero], batch.totals[np.arange(games), 1 - hero]
-    assert ((own > other) + 0.5 * (own == other)).mean() > 0.62

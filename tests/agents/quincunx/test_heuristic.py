@@ -180,7 +180,7 @@ def test_is_quick() -> None:
 
 # --- heuristic-v0 is frozen ------------------------------------------------------------------------------------------
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "heuristic-v0.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "heuristic-v0.txt"
 FROZEN = [VARIANTS[name] for name in ("solitaire", "corners-2", "open-3", "corners-4+excuse+pawns+flush")]
 
 

@@ -1,4 +1,4 @@
-"""The value network: what it reads, what it answers, and its files."""
+"""The value network: policies, action values and weights files."""
 
 import subprocess
 import sys
@@ -28,103 +28,23 @@ from quincunx_agents.networks.value import (
     value,
     value_and_preference,
 )
-from quincunx_agents.quincunx.features import MOST_CELLS, afterstates_of
-from quincunx_agents.uniform import uniform
+from quincunx_agents.quincunx.features import afterstates_of
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from quincunx_env.arena import evaluate
-from quincunx_env.quincunx import scoring
-from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral import Rules as SpiralRules
+from tests.agents.positions import positions
 
-GAMES = {form: rules for form, rules in VARIANTS.items() if isinstance(rules, Rules)}
 RNG = np.random.default_rng(0)
 
 
-def positions(rules: Rules, plies: int, games: int = 6) -> Batch:
-    """Games some random plays on."""
-    batch, rng = Batch(rules, games), np.random.default_rng(plies)
-    batch.reset(seed=plies)
-    for _ in range(plies):
-        batch.step(uniform({}, batch.mask(), rng) if not batch.over.any() else np.zeros(games, np.int64))
-        batch.reset(rows=batch.over)
-    return batch
-
-
-@pytest.mark.parametrize("rules", GAMES.values(), ids=GAMES)
-@pytest.mark.parametrize("plies", [0, 3, 8])
-def test_describes_what_every_card_would_score(rules: Rules, plies: int) -> None:
-    """The sums over unseen cards, made anew from the plain rules for one play of each position."""
-    batch = positions(rules, plies)
-    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
-    checked = 0
-    for at, described in plays.chunks:
-        for number in range(0, len(at), 37):
-            row, (card, cell) = plays.rows[at[number]], divmod(int(plays.actions[at[number]]), rules.num_cells)
-            board = batch.board[row].tolist()
-            board[cell] = card
-            hand = batch.hands[row, batch.mover[row]]
-            held = {card for card in range(36) if int(hand) >> card & 1}
-            unseen = [card for card in range(36) if card not in held and card not in board]
-            after = batch.fork(np.array([row]))
-            after.step(plays.actions[at[number]][None])
-            empty = [place for place in range(rules.num_cells) if board[place] == -1]
-            if rules.start == "open":
-                empty = np.flatnonzero(after.cell_mask()[0]).tolist()
-            scores = [[scoring.score(rules, board, place, other) for other in unseen] for place in empty]
-            mean = [np.mean([score.points for score in of_cell]) for of_cell in scores]
-            drawn = [np.mean([len(score.draws) for score in of_cell]) for of_cell in scores]
-            told = described.sets[0][number]
-            assert told[:, 0].tolist() == [1] * len(empty) + [0] * (len(told) - len(empty))
-            assert not told[len(empty) :].any(), "what only fills up is all zeros"
-            told = told[: len(empty)]
-            assert told[:, 7] * 5 == pytest.approx(mean, abs=1e-4)
-            assert told[:, 11] / 3 == pytest.approx(drawn, abs=1e-4)
-            assert (told[:, 12:17].sum(axis=1) == 1).all()
-            assert len(empty) <= MOST_CELLS
-            checked += 1
-    assert checked
-
-
-def test_what_is_known_is_not_judged() -> None:
-    """After the last play come the penalties; a lost round is worth nothing in all."""
-    rules = Rules()
-    batch, observer = Batch(rules, 300), Observer(rules, preview=True)
-    batch.reset(seed=0)
-    lost = ended = 0
-    while not batch.over.all():
-        rows = np.flatnonzero(~batch.over)
-        live = batch.fork(rows)
-        mask = live.mask()
-        plays = afterstates_of(rules, observer.observe_batch(live), mask)
-        known = ~np.isnan(plays.known_values[:, 0])
-        assert known.sum() + sum(len(at) for at, _ in plays.chunks) == len(known)
-        actions = uniform({}, mask, RNG)
-        chosen = plays.actions == actions[plays.rows]
-        before = live.scores[:, 0].copy()
-        drawn = live.drawn.copy()
-        live.step(actions)
-        for row in np.flatnonzero(known[chosen]):
-            certain, points = plays.known_values[chosen][row, 0], plays.points[chosen][row]
-            if live.lost[row]:
-                assert before[row] + points + certain == 0
-                lost += 1
-            elif live.drawn[row] == drawn[row]:
-                assert before[row] + points + certain == live.scores[row, 0]
-                ended += 1
-        assert (live.over == known[chosen]).all()
-        batch.step(actions, rows)
-    assert lost
-    assert ended
-
-
-@pytest.mark.parametrize("form", VARIANTS)
-def test_shipped_weights_play_legally_and_repeat(form: str) -> None:
-    rules = VARIANTS[form]
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
+    rules = VARIANTS[variant]
     if isinstance(rules, Rules) and rules.num_players > 1:
         rules = replace(rules, match=True)
     policy, observer = value.for_rules(rules), make_observer(rules, preview=True)
@@ -144,7 +64,7 @@ def test_shipped_weights_play_legally_and_repeat(form: str) -> None:
         batch.step(actions, rows)
 
 
-def test_turning_the_grid_changes_no_worth() -> None:
+def test_rotation_does_not_change_values() -> None:
     batch = positions(Rules(), 4)
     observer = Observer(Rules(), preview=True)
     turned = batch.fork(np.arange(batch.num_games))
@@ -154,13 +74,13 @@ def test_turning_the_grid_changes_no_worth() -> None:
     for cell in range(16):
         turned.legal[:, 0] |= (turned.board[:, cell] == -1).astype(np.uint64) << np.uint64(cell)
     network = load("solitaire-v0").weights
-    worths = [
+    values = [
         action_values(network, Rules(), observer.observe_batch(each), each.mask()).reshape(-1, 36, 16)
         for each in (batch, turned)
     ]
-    legal = np.isfinite(worths[1])
-    assert (np.isfinite(worths[0][:, :, turn]) == legal).all()
-    assert worths[0][:, :, turn][legal] == pytest.approx(worths[1][legal], abs=1e-3)
+    legal = np.isfinite(values[1])
+    assert (np.isfinite(values[0][:, :, turn]) == legal).all()
+    assert values[0][:, :, turn][legal] == pytest.approx(values[1][legal], abs=1e-3)
 
 
 def test_refuses_other_games() -> None:
@@ -170,34 +90,21 @@ def test_refuses_other_games() -> None:
             with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
                 agent.for_rules(rules)
     with pytest.raises(ValueError, match="solitaire-v0"):
-        load("nobody")
+        load("unknown")
+
+
+def test_bonuses_that_can_be_switched_on_are_played_though_not_learned() -> None:
+    """Flush bonus and fifteens are in the immediate points; search, which evaluates later points too, refuses them."""
+    for rules in (Rules(flush=True), Rules(2, flush=True), SpiralRules(fifteens=True)):
+        assert value.for_rules(rules).rules == rules
+        with pytest.raises(ValueError, match="with options"):
+            shipped_for(rules)
 
 
 def test_the_margin_is_shared_among_the_others() -> None:
     assert margin_weights(1).tolist() == [1, 0, 0, 0]
     assert margin_weights(2).tolist() == [1, -1, 0, 0]
     assert margin_weights(3).tolist() == [1, -0.5, -0.5, 0]
-
-
-@pytest.mark.parametrize("players", [2, 3, 4])
-def test_penalties_to_come_are_those_of_the_cards_one_cannot_see(players: int) -> None:
-    """After the last play: one's own cards are known, what others hold costs what unseen cards cost on average."""
-    rules = Rules(num_players=players)
-    batch = positions(rules, rules.num_plays - 1, games=40)
-    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
-    told, happened = np.zeros(players), np.zeros(players)
-    for number in range(len(plays.rows)):
-        after = batch.fork(plays.rows[number : number + 1])
-        mover, before = int(after.mover[0]), after.scores[0].copy()
-        drawn = int(after.drawn[0])
-        after.step(plays.actions[number : number + 1])
-        gains = np.roll(after.scores[0] - before, -mover)
-        gains[0] -= plays.points[number]
-        if drawn == after.drawn[0]:
-            assert gains[0] == pytest.approx(plays.known_values[number, 0])
-        told += plays.known_values[number, :players]
-        happened += gains
-    assert told == pytest.approx(happened, rel=0.25)
 
 
 def test_is_as_strong_as_it_should_be() -> None:
@@ -261,7 +168,7 @@ def test_plays_without_torch() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(module.__file__).parents[1])
 
 
-def test_without_judgement_only_points_count() -> None:
+def test_with_zero_weights_only_points_count() -> None:
     network = load("solitaire-v0").weights
     flat = {name: np.zeros_like(array) for name, array in network.tensors.items()}
     batch = positions(Rules(), 2)

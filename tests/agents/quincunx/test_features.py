@@ -1,0 +1,110 @@
+"""Afterstate features of Quincunx: they agree with the plain functions of scoring, and known values with the engine."""
+
+import numpy as np
+import pytest
+from quincunx_agents.afterstates import num_features
+from quincunx_agents.quincunx.features import CELL_FEATURES, CONTEXT_FEATURES, LAYOUT, MOST_CELLS, afterstates_of
+from quincunx_agents.uniform import uniform
+
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
+from tests.agents.positions import QUINCUNX_VARIANTS, positions
+
+RNG = np.random.default_rng(0)
+
+
+def test_layout_follows_from_the_lists() -> None:
+    for features, size in ((CELL_FEATURES, LAYOUT.sets[0][1]), (CONTEXT_FEATURES, LAYOUT.context)):
+        assert num_features(features) == size
+        assert len({feature.name for feature in features}) == len(features)
+    assert LAYOUT == (((24, 18),), 95), "the shipped weights are for this layout"
+
+
+@pytest.mark.parametrize("rules", QUINCUNX_VARIANTS.values(), ids=QUINCUNX_VARIANTS)
+@pytest.mark.parametrize("plies", [0, 3, 8])
+def test_unseen_cards_in_each_cell_score_as_the_rules_say(rules: Rules, plies: int) -> None:
+    """Means over the unseen cards, computed from `scoring.score` for some actions of each position."""
+    batch = positions(rules, plies)
+    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    checked = 0
+    for at, described in plays.chunks:
+        for number in range(0, len(at), 37):
+            row, (card, cell) = plays.rows[at[number]], divmod(int(plays.actions[at[number]]), rules.num_cells)
+            board = batch.board[row].tolist()
+            board[cell] = card
+            hand = batch.hands[row, batch.mover[row]]
+            held = {card for card in range(36) if int(hand) >> card & 1}
+            unseen = [card for card in range(36) if card not in held and card not in board]
+            after = batch.fork(np.array([row]))
+            after.step(plays.actions[at[number]][None])
+            empty = [place for place in range(rules.num_cells) if board[place] == -1]
+            if rules.start == "open":
+                empty = np.flatnonzero(after.cell_mask()[0]).tolist()
+            scores = [[scoring.score(rules, board, place, other) for other in unseen] for place in empty]
+            mean = [np.mean([score.points for score in of_cell]) for of_cell in scores]
+            drawn = [np.mean([len(score.draws) for score in of_cell]) for of_cell in scores]
+            cells = described.sets[0][number]
+            assert cells[:, 0].tolist() == [1] * len(empty) + [0] * (len(cells) - len(empty))
+            assert not cells[len(empty) :].any(), "padding is all zeros"
+            cells = cells[: len(empty)]
+            assert cells[:, 7] * 5 == pytest.approx(mean, abs=1e-4)
+            assert cells[:, 11] / 3 == pytest.approx(drawn, abs=1e-4)
+            assert (cells[:, 12:17].sum(axis=1) == 1).all()
+            assert len(empty) <= MOST_CELLS
+            checked += 1
+    assert checked
+
+
+def test_known_values() -> None:
+    """After the last play only penalties come; a lost round counts 0 in all. There are no features of these."""
+    rules = Rules()
+    batch, observer = Batch(rules, 300), Observer(rules, preview=True)
+    batch.reset(seed=0)
+    lost = ended = 0
+    while not batch.over.all():
+        rows = np.flatnonzero(~batch.over)
+        live = batch.fork(rows)
+        mask = live.mask()
+        plays = afterstates_of(rules, observer.observe_batch(live), mask)
+        known = ~np.isnan(plays.known_values[:, 0])
+        assert known.sum() + sum(len(at) for at, _ in plays.chunks) == len(known)
+        actions = uniform({}, mask, RNG)
+        chosen = plays.actions == actions[plays.rows]
+        before = live.scores[:, 0].copy()
+        drawn = live.drawn.copy()
+        live.step(actions)
+        for row in np.flatnonzero(known[chosen]):
+            certain, points = plays.known_values[chosen][row, 0], plays.points[chosen][row]
+            if live.lost[row]:
+                assert before[row] + points + certain == 0
+                lost += 1
+            elif live.drawn[row] == drawn[row]:
+                assert before[row] + points + certain == live.scores[row, 0]
+                ended += 1
+        assert (live.over == known[chosen]).all()
+        batch.step(actions, rows)
+    assert lost
+    assert ended
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_expected_penalties(players: int) -> None:
+    """After the last play: one's own cards are known, what others hold costs what unseen cards cost on average."""
+    rules = Rules(num_players=players)
+    batch = positions(rules, rules.num_plays - 1, games=40)
+    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    expected, happened = np.zeros(players), np.zeros(players)
+    for number in range(len(plays.rows)):
+        after = batch.fork(plays.rows[number : number + 1])
+        mover, before = int(after.mover[0]), after.scores[0].copy()
+        drawn = int(after.drawn[0])
+        after.step(plays.actions[number : number + 1])
+        gains = np.roll(after.scores[0] - before, -mover)
+        gains[0] -= plays.points[number]
+        if drawn == after.drawn[0]:
+            assert gains[0] == pytest.approx(plays.known_values[number, 0])
+        expected += plays.known_values[number, :players]
+        happened += gains
+    assert expected == pytest.approx(happened, rel=0.25)
