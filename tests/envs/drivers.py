@@ -92,11 +92,12 @@ class Driver(ABC):
 
     def mask(self) -> Mask:
         """The mask of the first row, [A]; factored masks expanded to joint ones."""
-        mask = np.asarray(self.raw_masks())[0].astype(np.bool_)
+        mask: Mask = np.asarray(self.raw_masks())[0].astype(np.bool_)
         if not self.factored:
             return mask
         cards = self.rules.num_cards
-        return np.logical_and.outer(mask[:cards], mask[cards:]).ravel()
+        joint: Mask = np.logical_and.outer(mask[:cards], mask[cards:]).ravel()
+        return joint
 
     @abstractmethod
     def raw_masks(self) -> Any:
