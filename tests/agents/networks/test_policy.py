@@ -1,4 +1,4 @@
-"""Networks that play at first sight: the same without torch, and files of them."""
+"""Policy networks: inference in NumPy equals PyTorch, and their weights files."""
 
 import dataclasses
 from pathlib import Path

@@ -96,7 +96,7 @@ def test_takes_a_three_of_a_kind() -> None:
 
 
 def test_does_not_run_out_of_cards_while_it_can_draw() -> None:
-    """Down to two cards with much to fill: a draw is worth more than a few points."""
+    """Down to two cards with much to fill: a draw has a higher value than a few points."""
     batch = deal(Rules(), "AS AV AL AK", "2MK 2SY 3MV 3SK 4YK 4MS 5SV 9LK")
     plays = [("2MK", (1, 1)), ("2SY", (1, 2)), ("3MV", (2, 1)), ("3SK", (2, 2)), ("4YK", (0, 2)), ("4MS", (2, 0))]
     for card, place in plays:

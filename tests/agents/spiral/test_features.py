@@ -1,4 +1,4 @@
-"""What is told of a spiral position is what the rules say of it, and nothing that the seat does not know."""
+"""Features of spiral afterstates follow from the rules and from what the seat can see."""
 
 from collections.abc import Iterator
 from math import comb
@@ -17,7 +17,7 @@ OBSERVER = Observer(RULES, preview=True)
 
 
 def positions(num_games: int) -> Iterator[tuple[int, Batch, Afterstates]]:
-    """Games at every stage, with what is told of their plays."""
+    """Games at every stage, with the features of their afterstates."""
     rng = np.random.default_rng(0)
     batch = Batch(RULES, num_games)
     batch.reset(seed=0)
@@ -27,8 +27,8 @@ def positions(num_games: int) -> Iterator[tuple[int, Batch, Afterstates]]:
         batch.step(np.where(mask, rng.random(mask.shape), -1).argmax(axis=1))
 
 
-def told(plays: Afterstates) -> AfterstateFeatures:
-    """What is told of all plays, one array each."""
+def features_of(plays: Afterstates) -> AfterstateFeatures:
+    """The features of all afterstates, one array each."""
     assert sum(len(at) for at, _ in plays.chunks) in (0, len(plays.rows))
     parts = [part for _, part in plays.chunks]
     cells, cards = (np.concatenate([part.sets[number] for part in parts]) for number in range(2))
@@ -40,7 +40,7 @@ def test_what_cards_would_make_is_what_the_engine_says() -> None:
         if ply == PLAYS - 1:
             assert not plays.chunks
             continue
-        all_cells, all_cards = told(plays).sets
+        all_cells, all_cards = features_of(plays).sets
         for play in range(0, len(plays.rows), 5):
             row, card = plays.rows[play], plays.actions[play]
             game = batch.fork([row])
@@ -81,7 +81,7 @@ def test_nothing_hidden_is_told() -> None:
         for name in ("actions", "points", "known_values"):
             assert getattr(plays, name)[own] == pytest.approx(getattr(others, name), abs=1e-6, nan_ok=True)
         if plays.chunks:
-            one, other = told(plays), told(others)
+            one, other = features_of(plays), features_of(others)
             assert one.context[own] == pytest.approx(other.context, abs=1e-6)
             for number in range(2):
                 assert one.sets[number][own] == pytest.approx(other.sets[number], abs=1e-6)
@@ -104,8 +104,8 @@ def test_positions_at_different_stages_go_together() -> None:
     both = afterstates_of(RULES, OBSERVER.observe_batch(batch), batch.mask())
     for together, first, second in zip(both[1:4], apart[0][1:4], apart[1][1:4], strict=True):
         assert together == pytest.approx(np.concatenate([first, second]), abs=1e-6, nan_ok=True)
-    whole = np.concatenate([told(one).context for one in apart])
-    assert told(both).context == pytest.approx(whole, abs=1e-6)
+    whole = np.concatenate([features_of(one).context for one in apart])
+    assert features_of(both).context == pytest.approx(whole, abs=1e-6)
 
 
 def test_the_full_square_is_not_told() -> None:
