@@ -50,7 +50,8 @@ class Rules:
     """
 
     scoring: Literal["play", "end"] = "play"
-    """``"play"``: every play scores at once. ``"end"``: the full square scores, its columns for the dealer."""
+    """``"play"``: every play scores at once. ``"end"``: the full square is scored, columns for the dealer, rows for the
+    non-dealer."""
     fifteens: bool = False
     """Sets of cards that add up to 15 score too."""
     deals: Literal[1, 2, 4] = 2
