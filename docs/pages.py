@@ -274,8 +274,8 @@ MODULES = {
         ("arena", "arena.matches", "statistics"),
     ),
 }
-"""Pages in ``docs/api`` by file name: title, introduction, and what they document: modules, packages with ``__all__``,
-or, with a dot at the end, a package and all its modules."""
+"""Pages in ``docs/api`` by file name: title, introduction, and the documented modules, packages with ``__all__`` or,
+with a dot at the end, packages with all their modules."""
 
 
 def reference() -> dict[Path, str]:

@@ -71,7 +71,7 @@ def resolve(policy: Agent | str) -> Agent:
 
 
 def _origin(entry: EntryPoint) -> str:
-    """The distribution that declares an entry point, and what it refers to."""
+    """The distribution that declares an entry point, and the object it refers to."""
     distribution = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
     return f"{distribution} ({entry.value})"
 

@@ -1,1 +1,1 @@
-"""Scripts for training and for benchmarks, run from a checkout; what they share is in `train.common`."""
+"""Scripts for training and for benchmarks, run from a checkout; `train.common` is shared by them."""

@@ -36,7 +36,7 @@ Actions = list[npt.NDArray[np.int64]]
 
 @dataclass
 class Arguments:
-    """How long to measure."""
+    """Number of samples, and their length."""
 
     samples: int = 9
     """samples of each interface"""

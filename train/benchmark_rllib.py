@@ -32,7 +32,7 @@ from train.rllib import State, make_config
 
 @dataclass
 class Arguments:
-    """How long to measure."""
+    """Number of samples, and their size."""
 
     samples: int = 7
     """samples of each interface"""

@@ -26,7 +26,7 @@ from quincunx_env.core.atomic_write import write_atomically
 
 @dataclass
 class Arguments:
-    """What to export."""
+    """The network to export, and the file to write."""
 
     network: tyro.conf.Positional[str]
     """a shipped name, or a weights file"""

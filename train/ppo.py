@@ -144,7 +144,7 @@ class Recorder(BaseCallback):
 
     Args:
         arguments: of the run.
-        folder: where checkpoints are written.
+        folder: receives the checkpoints.
         agent: plays by the model's policy.
     """
 
@@ -210,7 +210,7 @@ class Recorder(BaseCallback):
 def restore(
     arguments: Arguments, model: MaskablePPO, env: SolitaireVecEnv, recorder: Recorder, content: dict[str, Any]
 ) -> None:
-    """Restore what `Recorder.save` wrote."""
+    """Restore the checkpoint that `Recorder.save` wrote."""
     with checkpoint.restoring(arguments, content, MAY_CHANGE):
         model.policy.load_state_dict(content["policy"])
         model.policy.optimizer.load_state_dict(content["optimizer"])

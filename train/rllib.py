@@ -72,8 +72,8 @@ class Arguments(PPOOptions, RunOptions):
     num_envs_per_env_runner: int = 256
     """games side by side in each"""
     storage: str = "runs"
-    """where checkpoints go, to ``<storage>/<name>/checkpoints``: a folder that outlives this machine, or a URI that
-    pyarrow knows, such as s3://bucket/path"""
+    """checkpoints are written to ``<storage>/<name>/checkpoints``: a folder that outlives this machine, or a URI that
+    pyarrow supports, such as s3://bucket/path"""
     checkpoint_every: int = 5
     """iterations between checkpoints"""
     keep: int = 2
@@ -121,7 +121,7 @@ UNLIMITED = 10**6
 
 @dataclass
 class State:
-    """What changes in the course of a run, besides what RLlib keeps."""
+    """Progress of a run that RLlib does not keep."""
 
     iteration: int = 0
     steps: int = 0
@@ -190,7 +190,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     module = RLModuleSpec(PPOPolicyNetworkModule, model_config={"rules": arguments.rules})
     config = PPOConfig()
     env = "quincunx-players" if several else "quincunx-solitaire"
-    # Starting Ray again in a process drops what the adapter registered at import.
+    # Starting Ray again in a process drops the environments that the adapter registered at import.
     register_env(env, CardGameMultiAgentEnv if several else SolitaireRLlibVectorEnv)
     config.environment(env, env_config=options_of(arguments.rules), disable_env_checking=True)
     config.env_runners(

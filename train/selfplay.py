@@ -129,7 +129,7 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where everything is written."""
+        """The folder of the run's files."""
         return Path("runs") / self.arguments.name
 
     @property
@@ -297,7 +297,7 @@ def save_checkpoint(run: Run) -> None:
 
 
 def restore_checkpoint(run: Run) -> None:
-    """Restore what `save_checkpoint` wrote."""
+    """Restore the checkpoint that `save_checkpoint` wrote."""
     content = checkpoint.load(run.folder / "checkpoint.pt")
     with checkpoint.restoring(run.arguments, content, MAY_CHANGE):
         run.network.load_state_dict(content["network"])

@@ -33,7 +33,7 @@ Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of past snapshots."""
 
 Phase = Literal["environment", "acting", "learning"]
-"""What processor time is spent on: engine and observations, choosing actions, gradient steps."""
+"""Uses of processor time: engine and observations, choosing actions, gradient steps."""
 
 
 class PhaseTimer:
@@ -56,7 +56,7 @@ class PhaseTimer:
 
 @dataclass
 class RolloutOptions:
-    """How games are played, and which targets are computed from them."""
+    """Options of the self-play games and of the targets computed from them."""
 
     reward: Reward = "margin"
     """see `Reward`"""
@@ -92,9 +92,9 @@ class Transition(NamedTuple):
     seats: Ints
     """[n, P]: the seats in order of play, the mover's first."""
     immediate_reward: Floats
-    """[n, P], by seat: what the preview had announced for the play."""
+    """[n, P], by seat: the points of the play in the preview."""
     further_reward: Floats
-    """[n, P], by seat: what else the step brought, such as penalties and the result at the end."""
+    """[n, P], by seat: the rest of the step's reward, such as penalties and the outcome at the end."""
     value: Floats
     """[n, P], by seat: predicted points to come after the play."""
     evaluated: Bools
@@ -127,7 +127,7 @@ def play_games(
     Args:
         options: see `RolloutOptions`.
         rules: of all games.
-        games: how many, on the deals seeded ``seed`` on.
+        games: number of games, on the deals seeded ``seed`` on.
         weights: of the learner's network, which also evaluates the plays of opponents.
         pool: opponents; their results are updated.
         seed: of the first deal.
@@ -212,7 +212,7 @@ def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, te
     Args:
         weights: of the network.
         afterstates: of the candidate plays, m in all.
-        seat_weights: float32 [SEATS], what a point of each seat counts for the mover.
+        seat_weights: float32 [SEATS], value of a point of each seat to the mover.
         temperature: of the softmax, in points.
     """
     to_come, preferences = evaluate_afterstates(weights, afterstates)
@@ -228,7 +228,7 @@ def sample_opponents(pool: Opponents, games: int, players: int, share: float, rn
 
     Args:
         pool: the opponents.
-        games: how many.
+        games: number of games.
         players: seats of a game.
         share: of the games in which a member of the pool has all seats but one.
         rng: samples games, members and seats.

@@ -60,7 +60,7 @@ def policy_gradient(
         rules: of the games.
         weights: float64 [features], of the heuristic.
         seed: of the first deal.
-        games: how many.
+        games: number of games.
         rng: explores.
 
     Returns:

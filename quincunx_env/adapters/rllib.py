@@ -161,7 +161,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         """Take the action of the agent to move.
 
         Raises:
-            IllegalAction: as `CardGameAEC.step` does.
+            IllegalAction: if the action is illegal, unless ``illegal="lose"``.
             ValueError: if there is no action of the agent to move, or one of another agent.
         """
         aec = self.aec
@@ -189,7 +189,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         return {"observations": flat.astype(np.float32), "action_mask": mask}
 
     def render(self) -> Any:
-        """Return what `CardGameAEC.render` does."""
+        """Return the game as text or as a picture, see `CardGameAEC.render`."""
         return self.aec.render()
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ class MatchResults(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchConfig:
-    """Which game is played on which deals. It determines the results of given policies.
+    """The game and the deals of matches; together with the policies they determine the results.
 
     Raises:
         ValueError: if there are too few deals for an interval, or none in a chunk.

@@ -81,7 +81,7 @@ def run_lineups(
     progress: Callable[[Iterable[Any]], Iterable[Any]],
     ray: str | None,
 ) -> dict[Lineup, MatchResults]:
-    """Play every lineup on the same deals, except for what ``out`` already holds.
+    """Play every lineup on the same deals, except for games whose results ``out`` already holds.
 
     The results of a chunk depend on its lineup and the configuration alone: interruptions, the number of processes and
     machines, and the other policies make no difference.
@@ -89,7 +89,7 @@ def run_lineups(
     Args:
         policies: by name; other processes get them pickled, so with several workers name them as strings or use
             functions of a module.
-        lineups: which policies play together.
+        lineups: the policies of each game.
         config: game and deals.
         out: directory of the results, one file for each chunk of a lineup; None keeps nothing.
         workers: number of processes; 1 plays in this one.

@@ -106,7 +106,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self._complete()
 
     def _complete(self) -> None:
-        """Set what follows from the rules and the state arrays."""
+        """Set the attributes that follow from the rules and the state arrays."""
         self.num_games = len(self.board)
         self._all = np.arange(self.num_games)
         self._load_tables()

@@ -245,7 +245,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: must be None, since rounds end by themselves.
-        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns for each game.
+        render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
         rules: as in `SolitaireEnv`, which documents all other options, too.
     """
 

@@ -49,7 +49,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         codec: encoding of observations, actions and masks.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
-        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns for each game.
+        render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
     """
 
     metadata: dict[str, Any] = METADATA | {"render_modes": ["ansi", "rgb_array"]}

@@ -45,8 +45,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
 
     ## Rewards
     Everything the agent gained or lost since its previous decision, by its own play and those of the opponents, as
-    ``reward`` defines it (`quincunx_env.envs.rewards.REWARDS`). What happens before the agent's first decision is part
-    of its first reward.
+    ``reward`` defines it (`quincunx_env.envs.rewards.REWARDS`). Rewards from before the agent's first decision are
+    part of its first reward.
 
     ## Episode End
     A game terminates when its last round, or its last deal, is over. It is never truncated.
@@ -82,7 +82,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         padded: observations and actions have the same shape in all variants of the game.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
-        render_mode: ``"ansi"``, ``"rgb_array"`` or None: what `render` returns for each game.
+        render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
     """
 
     STATE_ARRAYS = ("value", "seat", "policy_index", "pending_reward")
@@ -207,7 +207,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         """Let the opponents play in these rows until it is the agent's turn.
 
         Returns:
-            What the agent gained or lost by their plays, float64 [num_envs].
+            Rewards of the agent for their plays, float64 [num_envs].
         """
         batch, rewards = self.batch, np.zeros(self.num_envs)
         while True:

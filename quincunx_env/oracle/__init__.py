@@ -1,4 +1,4 @@
-"""Oracle scores and regret: what the solitaire yields with perfect information.
+"""Oracle scores of the solitaire, reached with perfect information, and the regret of policies.
 
 The *oracle score* of a deal is the highest score that beam search with a known pile has reached. It is a lower bound
 of the optimum with perfect information, and the line of play that proves it is kept beside it. The package has the

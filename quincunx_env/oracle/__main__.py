@@ -27,7 +27,7 @@ _WRITE_EVERY = 20
 
 @dataclass
 class Arguments:
-    """Which deals to search, and how wide."""
+    """Deals to search, and width of the beam."""
 
     deals: int = NUM_BENCHMARK_DEALS
     """number of deals: benchmark deals from 0 on are searched"""

@@ -90,8 +90,8 @@ _BLOCK_SIZE = 1024
 """States expanded at a time, few enough that the intermediate arrays stay in the processor's cache. Not tuned."""
 
 _FIRST_SELECTION = 3
-"""How many times ``width`` successors are compared for transpositions at first; about as many as it takes to find
-``width`` distinct states. It affects speed only."""
+"""Number of successors compared for transpositions at first, in units of ``width``: about as many as contain ``width``
+distinct states. It affects speed only."""
 
 _GROWTH = 4
 """Factor by which that number grows where it does not suffice. It affects speed only."""
@@ -162,7 +162,7 @@ class _Search:
         self.bonus = tables.line_bonus[0]
         self.penalty = tables.penalty[self.cards]
         cards, empty = len(self.cards), len(self.empty)
-        # laid[card * E + cell]: what laying this card there adds to the words of all plays.
+        # laid[card * E + cell]: contribution of this card, laid there, to the words of all plays.
         self.words = _laid_words(rules)
         self.laid = self.words.laid[np.ix_(self.cards, self.empty, self.cards, self.empty)].reshape(cards * empty, -1)
         self.power_on_grid = tables.power[self.cards]
@@ -342,12 +342,12 @@ def beam_search(game: Game, width: int = 20_000) -> LineOfPlay | None:
 
 
 class _LaidWords(NamedTuple):
-    """The words of `scoring.tables`, rearranged by the card that is laid: what it adds to the words of later plays."""
+    """The words of `scoring.tables`, rearranged by the card that is laid and contributes to later plays."""
 
     nothing: int
     """The word of any play on an empty grid."""
     laid: npt.NDArray[np.int32]
-    """[K, C, K, C]: what a card in a cell adds to the word of another card in another cell."""
+    """[K, C, K, C]: contribution of a card in a cell to the word of another card in another cell."""
 
 
 @cache

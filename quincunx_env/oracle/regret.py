@@ -1,4 +1,4 @@
-"""Regret of a policy: how far its values stay behind the oracle scores."""
+"""Regret of a policy: the mean difference between the oracle scores and its values."""
 
 import numpy as np
 import numpy.typing as npt

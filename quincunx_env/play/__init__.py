@@ -1,1 +1,1 @@
-"""Play against agents: `session` knows how, the rest shows it. ``python -m quincunx_env.play`` begins."""
+"""Play against agents (``python -m quincunx_env.play``): `session` has the logic, the others are user interfaces."""

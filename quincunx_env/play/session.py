@@ -40,7 +40,7 @@ class DefaultAgent(NamedTuple):
     name: str
     """Name of a registered policy; `HUMAN` if none of `DEFAULT_AGENTS` can be imported."""
     problem: str
-    """Why it is not the first of `DEFAULT_AGENTS`, in one line; empty if it is."""
+    """Reason why it is not the first of `DEFAULT_AGENTS`, in one line; empty if it is."""
 
 
 def default_agent(rules: BaseRules) -> DefaultAgent:
@@ -109,9 +109,9 @@ class Candidate(NamedTuple):
 class Session:
     """A game in progress between humans and agents.
 
-    A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it asks for an action and
+    A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it reads an action and
     calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and `advise` may take long and change
-    nothing, so that they may run in another thread; discard what they return if the number of turns has changed since.
+    nothing, so that they may run in another thread; discard their results if the number of turns has changed since.
 
     Args:
         rules: the rules of the game.

@@ -70,7 +70,7 @@ The last card played stands in brackets, a dot where a card may go.
 
 
 class TableScreen(Screen[None]):
-    """A screen with grid, hand, seats and log: what games and replays have in common."""
+    """A screen with grid, hand, seats and log, the base of games and replays."""
 
     def compose(self) -> ComposeResult:
         """Grid and hand; beside them seats and log; below a message."""
@@ -156,7 +156,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 class AnnounceScreen(ModalScreen[int | None]):
-    """Asks for an announcement (Simpleton); returns the number, or None to take the play back."""
+    """Input of an announcement (Simpleton); returns the number, or None to take the play back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Take the play back")]
 
@@ -165,7 +165,7 @@ class AnnounceScreen(ModalScreen[int | None]):
         self.text = text
 
     def compose(self) -> ComposeResult:
-        """A question and an input field."""
+        """A prompt and an input field."""
         with Vertical():
             yield Label(f"Points of {self.text}? Enter announces, Escape takes the play back.")
             yield Input(type="integer", placeholder="points", compact=True)
@@ -219,7 +219,7 @@ class PlayScreen(TableScreen):
     # --- Output ------------------------------------------------------------------------------------------------------
 
     def refresh_table(self) -> None:
-        """Show the position, and ask the human or call the agent to move."""
+        """Show the position, and prompt the human or call the agent to move."""
         session, game = self.session, self.session.game
         scene = spec_of(session.rules).scene(game, session.seat)
         self.show(scene, session.names, session.turns)
@@ -494,7 +494,7 @@ class StartScreen(Screen[None]):
 
     @on(Button.Pressed, "#begin")
     def action_begin(self) -> None:
-        """Start the game, or show what is wrong with the choice."""
+        """Start the game, or show the error in the choice."""
         assert isinstance(self.app, Terminal)
         opponents = [name.strip() for name in self.query_one("#opponents", Input).value.split(",") if name.strip()]
         try:

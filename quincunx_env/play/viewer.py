@@ -37,7 +37,7 @@ class Viewer:
 
     Attributes:
         record: the same.
-        number: how many of its actions have been taken.
+        number: number of its actions that have been taken.
         seat: the seat from whose point of view the game is shown; None shows all hands.
     """
 

@@ -27,7 +27,7 @@ from quincunx_env.render.window import open_display
 BAR = 44
 """Height of the line below the picture, with a message and buttons, at scale 1."""
 FPS = 30
-"""How often per second the window handles events and is drawn."""
+"""Rate at which the window handles events and is drawn, per second."""
 
 
 class Button(NamedTuple):
@@ -45,7 +45,7 @@ class _Query(NamedTuple):
     """A call of an agent in the worker thread."""
 
     number: int
-    """How many actions had been taken at the time of the call."""
+    """Number of actions taken before the call."""
     hint: bool
     """Whether the adviser was called, not the agent to move."""
     future: Future[int | None]
@@ -101,7 +101,7 @@ class SceneWindow:
         pygame.display.quit()
 
     def _update(self) -> None:
-        """Do what is due without an event, at every step."""
+        """Handle changes that come without an event; called at every step."""
 
     # --- Input -------------------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class SceneWindow:
         return self.message
 
     def _state(self) -> tuple[object, ...]:
-        """What the picture depends on besides size, scene and message; it is drawn again when this changes."""
+        """Values on which the picture depends besides size, scene and message; it is drawn again when they change."""
         return ()
 
     def _show(self) -> None:
@@ -226,7 +226,7 @@ class PlayWindow(SceneWindow):
         self.cell: int | None = None
         """The legal cell under the mouse, or that of a hint."""
         self.points = False
-        """Whether all legal cells show what the chosen card would score there."""
+        """Whether all legal cells show the points that the chosen card would score there."""
         self.announced = 0
         """Simpleton: the number entered so far."""
         self._worker = ThreadPoolExecutor(max_workers=1)

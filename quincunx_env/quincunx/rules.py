@@ -90,7 +90,7 @@ class Rules:
         elif self.edge_contact:
             raise ValueError(
                 "edge_contact=True is an option of the solitaire (num_players=1); with several players "
-                "start='open' asks for contact and start='corners' has none"
+                "start='open' requires contact and start='corners' has none"
             )
 
     @cached_property

@@ -196,7 +196,7 @@ class _Tables(NamedTuple):
     around: Ints
     """[cells, 8]: the other cells of its lines."""
     words: Ints
-    """[cards, 8, neighbours], flat: what a neighbour adds to the word."""
+    """[cards, 8, neighbours], flat: contribution of a neighbour to the word."""
     word_offsets: Ints
     """[8]: index of card 0 among the neighbours of a place, in a card's part of ``words``."""
     kinds: Ints

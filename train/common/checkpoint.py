@@ -30,7 +30,7 @@ def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read what `save` wrote.
+    """Read a checkpoint that `save` wrote.
 
     Raises:
         CheckpointError: if the file is missing, damaged or foreign.

@@ -18,7 +18,7 @@ HIGHEST_CLASS = RATING_STEPS[-1]
 
 
 def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, domain: Domain) -> dict[str, float]:
-    """Return how strong an agent is, with 95 % intervals, by name.
+    """Measure the strength of an agent; returns figures with 95 % intervals by name.
 
     Solitaire: ``mean``, ``mean_low``, ``mean_high``, the shares ``lost`` and ``at_least_150``. Several players:
     ``win_rate``, ``win_rate_low``, ``win_rate_high``, ``even`` (the win rate of equals), ``margin``, ``margin_low``,
@@ -28,8 +28,8 @@ def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, 
         agent: in one seat, or alone.
         opponent: several players: in all other seats; a policy or its name.
         rules: of the game.
-        deals: how many; with several players each is played from every seat.
-        domain: which numbered deals.
+        deals: number of deals; with several players each is played from every seat.
+        domain: of the numbered deals.
     """
     if isinstance(rules, Rules) and rules.num_players == 1:
         result = evaluate(agent, deals, rules=rules, domain=domain)

@@ -1,4 +1,4 @@
-"""Options that several training scripts share. Each script's ``Arguments`` inherits what it needs."""
+"""Options that several training scripts share. The ``Arguments`` of a script inherit from these classes."""
 
 import dataclasses
 from dataclasses import dataclass

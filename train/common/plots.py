@@ -35,7 +35,7 @@ def draw_learning_curves(
     Args:
         path: the file, ``.png``.
         curves: by label.
-        ylabel: what is measured.
+        ylabel: the measured quantity.
         title: of the figure.
         xlabel: unit of `Curve.steps`.
         references: constants to compare with, drawn as horizontal lines, by label.

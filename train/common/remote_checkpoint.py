@@ -1,4 +1,4 @@
-"""Checkpoints that are folders on any file system that pyarrow knows, complete once their ``run.json`` exists."""
+"""Checkpoints that are folders on any file system that pyarrow supports, complete once their ``run.json`` exists."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ class RemoteCheckpoints:
     Args:
         storage: a folder, or a URI such as ``s3://bucket/path``.
         name: of the run.
-        keep: how many complete checkpoints are kept.
+        keep: number of complete checkpoints that are kept.
     """
 
     def __init__(self, storage: str, name: str, keep: int) -> None:

@@ -1,4 +1,4 @@
-"""Evaluation of what the recipes train, on ``validation`` deals."""
+"""Evaluation of the policies that the recipes train, on ``validation`` deals."""
 
 from quincunx_env.arena import Evaluation, evaluate
 from quincunx_env.core.policy import Policy

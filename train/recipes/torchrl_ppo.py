@@ -58,7 +58,7 @@ class ReadMask(BaseInfoDictReader):  # type: ignore[misc]  # TorchRL comes witho
 
     @property
     def info_spec(self) -> Composite:
-        """Spec of what is copied."""
+        """Spec of the copied entries."""
         return self.spec
 
     def __call__(self, info_dict: dict[str, Any], tensordict: TensorDictBase) -> TensorDictBase:
