@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-import tyro
 from quincunx_agents.networks.policy import save_weights
 from quincunx_agents.torch import PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_agents.torch.networks import RETURN_SCALE
@@ -33,7 +32,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import with_baselines, write_json
-from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of
+from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of, parse
 from train.common.plots import Curve, draw_learning_curves
 
 
@@ -259,4 +258,4 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
 
 if __name__ == "__main__":
     with checkpoint.one_line_errors():
-        main(tyro.cli(Arguments, description=__doc__))
+        main(parse(Arguments, __doc__))

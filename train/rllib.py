@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 import ray
 import torch
-import tyro
 from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, save_weights
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
@@ -48,7 +47,7 @@ from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import strength, with_baselines, write_json
 from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
-from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of
+from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of, parse
 from train.common.remote_checkpoint import RemoteCheckpoints
 
 
@@ -329,4 +328,4 @@ def report(arguments: Arguments, folder: Path, network: PolicyWeights, state: St
 
 if __name__ == "__main__":
     with checkpoint.one_line_errors():
-        main(tyro.cli(Arguments, description=__doc__))
+        main(parse(Arguments, __doc__))

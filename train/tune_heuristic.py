@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import tyro
 from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
 from tqdm.auto import trange
 
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
-from train.common.options import EmbeddedRules
+from train.common.options import EmbeddedRules, parse
 
 Floats = npt.NDArray[np.float64]
 
@@ -140,4 +139,4 @@ def main(arguments: Arguments) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments, description=__doc__))
+    main(parse(Arguments, __doc__))

@@ -221,13 +221,13 @@ def _title(rules: BaseRules) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, or ``arguments`` in place of it."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    command: Any = tyro.extras.subcommand_cli_from_dict(
-        {each.__name__.lower(): each for each in (Evaluate, Compare, Tournament, Leaderboard)},
-        prog=PROGRAM,
-        description=__doc__,
-        args=arguments,
-    )
     try:
+        command: Any = tyro.extras.subcommand_cli_from_dict(
+            {each.__name__.lower(): each for each in (Evaluate, Compare, Tournament, Leaderboard)},
+            prog=PROGRAM,
+            description=__doc__,
+            args=arguments,
+        )
         command.run(f"{PROGRAM} {shlex.join(arguments)}")
     except (ValueError, IllegalAction, ConnectionError, ImportError) as error:
         sys.exit(f"error: {error}")

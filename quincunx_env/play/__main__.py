@@ -81,8 +81,8 @@ class Arguments:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, or ``arguments`` in place of it."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    chosen = tyro.cli(Arguments, prog=PROGRAM, description=__doc__, args=arguments)
     try:
+        chosen = tyro.cli(Arguments, prog=PROGRAM, description=__doc__, args=arguments)
         begin = chosen.begin() if arguments else None
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")

@@ -54,6 +54,7 @@ def test_errors_on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ("evaluate no-such", "error: unknown policy 'no-such'"),
         ("evaluate", "error: there is nothing to play"),
         ("evaluate greedy --num-players 2", "error: evaluate needs the solitaire"),
+        ("evaluate greedy --start open", "error: start='open' needs 2 to 4 players"),
         ("leaderboard nowhere", "error: there are no results in nowhere"),
     ):
         with pytest.raises(SystemExit) as caught:

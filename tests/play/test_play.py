@@ -408,6 +408,7 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         (["--resume", "README.md"], "README.md: a record begins with 'quincunx_env record 1'"),
         (["--num-players", "2", "--opponents", "no-such"], "unknown policy 'no-such'"),
         (["--num-players", "3", "--opponents", "a", "b", "c"], "name one opponent for all other seats or 2, got 3"),
+        (["--simpleton"], "simpleton=True needs 2 to 4 players"),
         (["--seat", "1"], "these rules have the seats 0 to 0, got 1"),
         (["--seed", "0"], "playing needs a terminal"),
     ],

@@ -24,6 +24,7 @@ from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from quincunx_env.quincunx.scoring import RATINGS  # noqa: E402
 from train.common import checkpoint  # noqa: E402
+from train.common.options import parse  # noqa: E402
 from train.ppo import Arguments, Recorder, main  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -256,6 +257,12 @@ def test_the_network_starts_from_uniform_play() -> None:
 def test_several_players_are_refused() -> None:
     with pytest.raises(SystemExit, match="--num-players"):
         main(Arguments(rules=Rules(num_players=2), **TINY))
+
+
+def test_flags_that_contradict_each_other_are_refused_in_a_line() -> None:
+    with pytest.raises(SystemExit, match=r"^error: start='open' needs 2 to 4 players"):
+        parse(Arguments, None, ["--start", "open"])
+    assert parse(Arguments, None, ["--flush"]).rules == Rules(flush=True)
 
 
 def test_the_options_of_the_game_are_compared_when_a_run_is_resumed() -> None:

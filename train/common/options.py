@@ -1,12 +1,15 @@
 """Options that several training scripts share. The ``Arguments`` of a script inherit from these classes."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import tyro
 
 from quincunx_env.quincunx.rules import Rules
+
+T = TypeVar("T")
 
 EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
 """Type of a field ``rules`` whose options become flags of the script itself: ``--num-players``, ``--start`` ..."""
@@ -54,3 +57,20 @@ def options_of(rules: Rules) -> dict[str, Any]:
     """Return the options of ``rules`` that differ from the defaults, as the environments take them."""
     given, default = dataclasses.asdict(rules), dataclasses.asdict(Rules())
     return {name: value for name, value in given.items() if value != default[name]}
+
+
+def parse(arguments: type[T], description: str | None, args: Sequence[str] | None = None) -> T:
+    """Parse the command line.
+
+    Args:
+        arguments: the dataclass of the script.
+        description: of the script.
+        args: in place of the command line.
+
+    Raises:
+        SystemExit: with one line if the flags contradict each other, as some options of rules do.
+    """
+    try:
+        return tyro.cli(arguments, description=description, args=args)
+    except ValueError as error:
+        raise SystemExit(f"error: {error}") from None
