@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from quincunx_env.core.deal import BaseDeal
-from quincunx_env.core.game import BaseGame
+from quincunx_env.core.deal import Deals
+from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 
-Deals = tuple[BaseDeal, ...]
 Observe = Callable[[Deals, list[int], int], Any]
 """A function (deals, actions, seat) that plays the actions in a game from these deals, one for each round, and returns
 the observation of the seat: arrays, or dictionaries and sequences of them. Actions are those of the engines, see
@@ -51,7 +50,7 @@ def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: 
     compared = 0
     for number in range(games):
         rng = np.random.default_rng([seed, number])
-        game: BaseGame[Any, Any] = spec_of(rules).Game.from_seed(rules, seed, number)
+        game: Game = spec_of(rules).Game.from_seed(rules, seed, number)
         mask, actions = make_observer(rules).mask, list[int]()
         while not game.over:
             for seat in range(rules.num_players) if len(actions) % 3 == number % 3 else ():
@@ -66,7 +65,7 @@ def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: 
     return compared
 
 
-def permute_hidden(game: BaseGame[Any, Any], seat: int, rng: np.random.Generator) -> Deals:
+def permute_hidden(game: Game, seat: int, rng: np.random.Generator) -> Deals:
     """Deals of another game in the same information set of a seat.
 
     Cards hidden from the seat are permuted, and later rounds are shuffled. The actions so far are legal in the other

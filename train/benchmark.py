@@ -29,7 +29,7 @@ from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, make_rules, spec_of
 
-SOLITAIRE = "Quincunx/Solitaire-v0"
+ENV_ID = "Quincunx/Solitaire-v0"
 RULES = Rules()
 Actions = list[npt.NDArray[np.int64]]
 
@@ -104,7 +104,7 @@ def single(steps: int, label: str, **options: Any) -> Interface:
     """Time the Gymnasium environment for one game."""
     actions, count = record(RULES, 1, steps, next_step=False)
     script = [int(action[0]) for action in actions]
-    env = gymnasium.make(SOLITAIRE, **options).unwrapped
+    env = gymnasium.make(ENV_ID, **options).unwrapped
 
     def run() -> None:
         env.reset(seed=0)
@@ -118,7 +118,7 @@ def single(steps: int, label: str, **options: Any) -> Interface:
 def vector(num_games: int, steps: int, label: str, **options: Any) -> Interface:
     """Time the native Gymnasium VectorEnv."""
     actions, count = record(RULES, num_games, steps, next_step=True)
-    envs = gymnasium.make_vec(SOLITAIRE, num_envs=num_games, **options)
+    envs = gymnasium.make_vec(ENV_ID, num_envs=num_games, **options)
 
     def run() -> None:
         envs.reset(seed=0)

@@ -32,7 +32,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import with_baselines, write_json
-from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of, parse
+from train.common.options import EmbeddedRules, PPOOptions, RunOptions, parse, rules_options
 from train.common.plots import Curve, draw_learning_curves
 
 
@@ -89,7 +89,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
         observation="flat",
         preview=arguments.preview,
         lost_value=arguments.lost_value,
-        **options_of(arguments.rules),
+        **rules_options(arguments.rules),
     )
     model = make_model(arguments, env)
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))

@@ -47,7 +47,7 @@ from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import strength, with_baselines, write_json
 from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
-from train.common.options import EmbeddedRules, PPOOptions, RunOptions, options_of, parse
+from train.common.options import EmbeddedRules, PPOOptions, RunOptions, parse, rules_options
 from train.common.remote_checkpoint import RemoteCheckpoints
 
 
@@ -191,7 +191,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
     env = "quincunx-players" if several else "quincunx-solitaire"
     # Starting Ray again in a process drops the environments that the adapter registered at import.
     register_env(env, CardGameMultiAgentEnv if several else SolitaireRLlibVectorEnv)
-    config.environment(env, env_config=options_of(arguments.rules), disable_env_checking=True)
+    config.environment(env, env_config=rules_options(arguments.rules), disable_env_checking=True)
     config.env_runners(
         num_env_runners=arguments.num_env_runners,
         num_envs_per_env_runner=rows,

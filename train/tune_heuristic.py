@@ -12,16 +12,14 @@ printed as a column of `quincunx_agents.quincunx.heuristic.WEIGHTS`.
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
 from tqdm.auto import trange
 
+from quincunx_env.core.batch import Floats, Ints
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from train.common.options import EmbeddedRules, parse
-
-Floats = npt.NDArray[np.float64]
 
 FIRST_RATE, SECOND_RATE = 0.1, 0.01
 """1 - beta_1 and 1 - beta_2 of Adam (Kingma & Ba 2015); beta_2 is lower than usual, the runs being short. Not tuned."""
@@ -96,7 +94,7 @@ def policy_gradient(
     return gradient / count, float(final[:, 0].mean())
 
 
-def returns(rules: Rules, scores: npt.NDArray[np.int64]) -> Floats:
+def returns(rules: Rules, scores: Ints) -> Floats:
     """Return points less the mean of the others', float64 [n, P]; in the solitaire the points themselves."""
     if rules.num_players == 1:
         return scores.astype(np.float64)

@@ -193,7 +193,7 @@ def _write(
     """Print the tables, and write all files to the directory of results."""
     last = options.first + options.deals - 1
     text = (
-        f"## {_title(options.chosen_rules)}\n\n{tables}\n\n"
+        f"## {_heading(options.chosen_rules)}\n\n{tables}\n\n"
         f"*`{command}`: `{options.domain}` deals {options.first} to {last}, {note}.*\n"
     )
     print(text)
@@ -207,7 +207,7 @@ def _write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
-def _title(rules: BaseRules) -> str:
+def _heading(rules: BaseRules) -> str:
     """The game, and options that differ from their defaults."""
     changed = [
         f"{option.name} {getattr(rules, option.name)}".removesuffix(" True")

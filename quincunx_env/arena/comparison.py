@@ -9,15 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.arena.matches import (
-    Bools,
-    Floats,
-    Ints,
     MatchConfig,
     concatenate,
     one_against_others,
     play_matches,
     seatings,
 )
+from quincunx_env.core.batch import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules

@@ -6,16 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 class MatchResults(NamedTuple):

@@ -6,21 +6,19 @@ Axes: B games, P seats, K cards, R rounds, A actions.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, Domain, check_deals, check_seed, shuffle
-from quincunx_env.core.game import BaseGame, IllegalAction
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.game import AnyGame, AnyRules, IllegalAction
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
-AnyRules = TypeVar("AnyRules", bound=BaseRules)
-AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
 
 ONE = np.uint64(1)
 

@@ -123,6 +123,9 @@ class BaseDeal(ABC):
         return " | ".join(" / ".join(str(len(group)) for group in groups) for groups in self.parts)
 
 
+Deals = tuple[BaseDeal, ...]  # a deal for each round
+
+
 def check_deals(rules: BaseRules, deals: AnyDeal | Sequence[AnyDeal]) -> tuple[AnyDeal, ...]:
     """A deal for each round, checked against the rules; a single round also takes a bare deal.
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import Any, Generic, Self, TypeVar
 
-from quincunx_env.core.deal import BaseDeal, Domain, check_deals
+from quincunx_env.core.deal import AnyDeal, Domain, check_deals
 from quincunx_env.core.rules import BaseRules
 
 AnyRules = TypeVar("AnyRules", bound=BaseRules)
-AnyDeal = TypeVar("AnyDeal", bound=BaseDeal)
+AnyGame = TypeVar("AnyGame", bound="BaseGame[Any, Any]")
 
 
 class IllegalAction(ValueError):
@@ -157,3 +157,6 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
+
+
+Game = BaseGame[Any, Any]  # a game of any kind

@@ -2,12 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 from quincunx_env.core.cards import EMPTY, CardNames
-from quincunx_env.core.game import BaseGame, IllegalAction
-
-AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
+from quincunx_env.core.game import AnyGame, IllegalAction
 
 
 class BaseNotation(ABC, Generic[AnyGame]):

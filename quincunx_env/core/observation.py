@@ -14,8 +14,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from quincunx_env.core.batch import BaseBatch, Bools, Ints
-from quincunx_env.core.game import BaseGame
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.game import AnyGame, AnyRules
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
 Flat = npt.NDArray[np.int16]
@@ -23,8 +22,6 @@ Mask = npt.NDArray[np.int8]
 Count = tuple[str, int, int]
 """Meaning, lowest and highest value of one of the counts."""
 
-AnyRules = TypeVar("AnyRules", bound=BaseRules)
-AnyGame = TypeVar("AnyGame", bound=BaseGame[Any, Any])
 AnyBatch = TypeVar("AnyBatch", bound=BaseBatch[Any, Any])
 
 

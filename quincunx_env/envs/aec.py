@@ -10,11 +10,11 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Mask
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, DealSequence, Game, check_option
+from quincunx_env.envs.common import METADATA, DealSequence, check_option
 from quincunx_env.envs.options import options_of
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.render import Frame, Renderer

@@ -7,10 +7,10 @@ import numpy as np
 from gymnasium import spaces
 
 from quincunx_env.core.batch import Bools, Ints
-from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Flat, Mask, Pieces
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.envs.common import Batch, Game, check_option
+from quincunx_env.envs.common import Batch, check_option
 from quincunx_env.registry import make_observer
 
 

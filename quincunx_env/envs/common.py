@@ -8,12 +8,10 @@ import numpy as np
 
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
-from quincunx_env.core.game import BaseGame
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import spec_of
 
 Info = dict[str, Any]
-Game = BaseGame[Any, Any]
 Batch = BaseBatch[Any, Any]
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}

@@ -13,9 +13,10 @@ from gymnasium.vector.utils import batch_space
 
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import MAX_SEED, BaseDeal
+from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Batch, Game, Info, as_deals, check_option, reset_options
+from quincunx_env.envs.common import METADATA, Batch, Info, as_deals, check_option, reset_options
 from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer
 

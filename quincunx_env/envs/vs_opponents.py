@@ -9,10 +9,11 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Game, Info, check_option
+from quincunx_env.envs.common import METADATA, Info, check_option
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.policies import resolve

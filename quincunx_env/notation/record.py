@@ -43,8 +43,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Domain, check_seed
-from quincunx_env.core.game import BaseGame, IllegalAction
+from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Deals, Domain, check_seed
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
@@ -52,8 +52,6 @@ from quincunx_env.registry import GAMES, spec_of
 VERSION = 1
 _TITLE = "quincunx_env record"
 
-Game = BaseGame[Any, Any]
-Deals = tuple[BaseDeal, ...]
 Read = TypeVar("Read")
 
 

@@ -28,11 +28,10 @@ quincunx_env.core.game.IllegalAction: 9LK cannot be played at (0, 3): it is not 
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from quincunx_env.core.game import BaseGame
+from quincunx_env.core.game import Game
 from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.registry import spec_of
 
-Game = BaseGame[Any, Any]
 Json = dict[str, Any]
 
 

@@ -19,15 +19,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, Ints, Words, unpack
+from quincunx_env.core.batch import ONE, Floats, Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
-
-Floats = npt.NDArray[np.float64]
 
 # --- Heuristic value of a state --------------------------------------------------------------------------------------
 

@@ -15,14 +15,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from quincunx_env.core.game import BaseGame
+from quincunx_env.core.deal import Deals
+from quincunx_env.core.game import Game
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.record import Deals, Record, RecordedAction, Seeded, apply_action
+from quincunx_env.notation.record import Record, RecordedAction, Seeded, apply_action
 from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
@@ -151,7 +152,7 @@ class Session:
         self._policy_lock = Lock()  # policies may keep state between calls: one call at a time
         self._observer = make_observer(rules, preview=True)
         self.turns: list[RecordedAction] = []
-        self.game: BaseGame[Any, Any] = self.record.game()
+        self.game: Game = self.record.game()
 
     @classmethod
     def resume(

@@ -35,7 +35,7 @@ from quincunx_env.play.session import (
     new_path,
     seat_players,
 )
-from quincunx_env.play.viewer import STEPS, Viewer, describe
+from quincunx_env.play.viewer import KEY_STEPS, Viewer, describe
 from quincunx_env.play.widgets import LABELS, Board, Hand, VariantList, styled
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES, spec_of
@@ -432,7 +432,7 @@ class ReplayScreen(TableScreen):
 
     def action_step(self, key: str) -> None:
         """Step forwards or backwards."""
-        self.viewer.go(STEPS[key])
+        self.viewer.go(KEY_STEPS[key])
         self.refresh_table()
 
     def action_view(self) -> None:

@@ -16,7 +16,7 @@ from quincunx_env.core.scene import Scene
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.registry import spec_of
 
-STEPS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
+KEY_STEPS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
 """Argument of `Viewer.go` by key; the large numbers go to the ends of any record."""
 
 

@@ -18,11 +18,11 @@ from quincunx_env.core.scene import Face, Scene
 LABELS = "abcdefgijklmortvwxyz1234567890"
 """Keys of the cards in hand: digits and letters without another function."""
 
-CELL = 7
+CELL_WIDTH = 7
 """Width of a cell in columns: a Pawn in brackets and a space."""
 
-CARD = "bold #2c3038 on #f8f4ea"
-CHOSEN = "bold #2c3038 on #f6cd61"
+CARD_STYLE = "bold #2c3038 on #f8f4ea"
+CHOSEN_STYLE = "bold #2c3038 on #f6cd61"
 """Styles of cards, and of the chosen card and cell."""
 
 
@@ -31,7 +31,7 @@ def styled(face: Face) -> Text:
     text = Text(face.name[: len(face.name) - len(face.suits)])
     for suit in face.suits:
         text.append(suit.letter, Style(color=Color.from_rgb(*suit.colour)))
-    text.stylize_before(CARD)
+    text.stylize_before(CARD_STYLE)
     return text
 
 
@@ -52,7 +52,7 @@ class Board(Widget):
 
     def get_content_width(self, container: Any, viewport: Any) -> int:
         """Width in columns: the numbers of the rows, then the cells."""
-        return 4 + CELL * (len(self.scene.columns) if self.scene else 0)
+        return 4 + CELL_WIDTH * (len(self.scene.columns) if self.scene else 0)
 
     def get_content_height(self, container: Any, viewport: Any, width: int) -> int:
         """Height in rows: the numbers of the columns, then two for each row of cells."""
@@ -63,7 +63,7 @@ class Board(Widget):
         scene = self.scene
         if scene is None:
             return Text()
-        numbers = "".join(f" {column:<{CELL - 1}}" for column in scene.columns)
+        numbers = "".join(f" {column:<{CELL_WIDTH - 1}}" for column in scene.columns)
         text = Text.assemble("    ", (numbers, "dim"), no_wrap=True)
         for row in scene.rows:
             text.append(f"\n{row:>3} ", "dim")
@@ -74,7 +74,7 @@ class Board(Widget):
 
     def _cell(self, scene: Scene, cell: int) -> Text:
         card = scene.board.get(cell)
-        before, after, style = " ", " ", CARD
+        before, after, style = " ", " ", CARD_STYLE
         if scene.pending and scene.pending.cell == cell:
             card, before, after = scene.pending.card, "?", "?"
         elif scene.last and scene.last.cell == cell:
@@ -83,10 +83,10 @@ class Board(Widget):
             shown = Text.assemble(before, styled(scene.faces[card]), after)
         else:
             shown, style = Text(f" {self._empty(scene, cell)}"), ""
-        shown.pad_right(CELL - 1 - len(shown))
+        shown.pad_right(CELL_WIDTH - 1 - len(shown))
         shown.stylize_before(style)
         if cell == self.cursor:
-            shown.stylize(CHOSEN)
+            shown.stylize(CHOSEN_STYLE)
         return shown.append(" ")
 
     def _empty(self, scene: Scene, cell: int) -> str:
@@ -98,7 +98,7 @@ class Board(Widget):
     def on_click(self, event: events.Click) -> None:
         """Post the cell that was clicked."""
         scene = self.scene
-        column, row = (event.x - 4) // CELL, (event.y - 1) // 2
+        column, row = (event.x - 4) // CELL_WIDTH, (event.y - 1) // 2
         if scene and 0 <= column < len(scene.columns) and 0 <= row < len(scene.rows) and event.x >= 4:
             self.post_message(self.Picked(scene.rows[row] * scene.side + scene.columns[column]))
 
@@ -133,7 +133,7 @@ class Hand(Widget):
             key = LABELS[number] if number < len(LABELS) else " "
             shown = Text.assemble((key, "dim"), " ", styled(self.faces[card]))
             if card == self.chosen:
-                shown.stylize(CHOSEN)
+                shown.stylize(CHOSEN_STYLE)
             shown.pad_right(self.WIDTH - len(shown))
             text.append("\n" if number and number % per_row == 0 else "").append_text(shown)
         return text

@@ -18,7 +18,7 @@ from quincunx_env.core.scene import Scene, ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.text import play_score, print_action
 from quincunx_env.play.session import Session
-from quincunx_env.play.viewer import STEPS, Viewer
+from quincunx_env.play.viewer import KEY_STEPS, Viewer
 from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import HEIGHT, WIDTH, Rect, TableLayout, layout_scene
 from quincunx_env.render.paint import ACCENT, BOX, INK, QUIET, TABLE, TEXT, box, paint, text
@@ -481,12 +481,12 @@ class ReplayWindow(SceneWindow):
 
     def _key(self, key: int, written: str) -> None:
         name = pygame.key.name(key)
-        if name in STEPS:
+        if name in KEY_STEPS:
             self._go(name)
         super()._key(key, written)
 
     def _go(self, key: str) -> None:
-        self.viewer.go(STEPS[key])
+        self.viewer.go(KEY_STEPS[key])
         self._changed()
 
     def _next_view(self) -> None:

@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
-from quincunx_env.core.game import BaseGame
+from quincunx_env.core.game import Game
 from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import HEIGHT, WIDTH, TableLayout, layout_scene
 
 __all__ = ["HEIGHT", "WIDTH", "Frame", "Renderer", "TableLayout", "frame", "in_colour", "layout", "text"]
 
-Game = BaseGame[Any, Any]
 Frame = npt.NDArray[np.uint8]
 """An RGB picture, uint8 [height, width, 3]."""
 

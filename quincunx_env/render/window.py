@@ -2,7 +2,8 @@
 
 import pygame
 
-from quincunx_env.render import Game, picture
+from quincunx_env.core.game import Game
+from quincunx_env.render import picture
 from quincunx_env.render.layout import HEIGHT, WIDTH
 
 

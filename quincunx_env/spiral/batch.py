@@ -219,7 +219,7 @@ def _tables() -> _Tables:
     cells = np.arange(NUM_CELLS)
     place = (lines == cells[:, None]).argmax(axis=2)
     around = [[cell for line in LINES[place] for cell in line if cell != place] for place in cells]
-    codes = [_scores(tuple(sorted(code // 10**other % 10 for other in range(_OTHERS)))) for code in range(_CODES)]
+    codes = [_line_scores(tuple(sorted(code // 10**other % 10 for other in range(_OTHERS)))) for code in range(_CODES)]
     kinds, shares, runs = np.array(codes).T
     words = [
         [[_word(card, other, place) for other in (EMPTY, *range(len(CARDS)))] for place in range(2 * _OTHERS)]
@@ -253,7 +253,7 @@ def _word(card: int, other: int, place: int) -> int:
 
 
 @cache
-def _scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
+def _line_scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
     """Points for kinds, a card's share of them, and points for runs, by the digits of the other ranks in a line."""
     middle = 6  # ranks up to four away on either side exist
     line = [middle, *(EMPTY if digit == _FAR else middle + digit - SIDE for digit in digits)]

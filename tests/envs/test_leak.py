@@ -11,6 +11,7 @@ import pytest
 
 from quincunx_env import quincunx_v0, spiral, spiral_v0
 from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.deal import Deals
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.batched import BatchedGames
@@ -18,7 +19,7 @@ from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import make_observer, spec_of
-from quincunx_env.testing import Deals, Observe, assert_no_leak, permute_hidden
+from quincunx_env.testing import Observe, assert_no_leak, permute_hidden
 from tests.variants import EVERY_GAME, new_batch, new_game, random_action
 
 SEED = 700

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from quincunx_env import spiral
+from quincunx_env.core.deal import Deals
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import parse_action, play_score, print_action, to_json, to_text
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import make_observer, spec_of
-from quincunx_env.testing import Deals, assert_no_leak
+from quincunx_env.testing import assert_no_leak
 from tests.variants import BASES, EVERY_GAME, SPIRAL, new_game, random_action
 
 every_game = pytest.mark.parametrize("rules", EVERY_GAME.values(), ids=EVERY_GAME)

@@ -40,7 +40,7 @@ from quincunx_env.play.terminal import (
     Terminal,
 )
 from quincunx_env.play.viewer import Viewer
-from quincunx_env.play.widgets import CELL, LABELS, Board, Hand
+from quincunx_env.play.widgets import CELL_WIDTH, LABELS, Board, Hand
 from quincunx_env.quincunx import Rules
 from tests.play.test_session import drawn
 
@@ -140,7 +140,7 @@ def test_cards_and_cells_by_mouse(tmp_path: Path) -> None:
         assert hand.chosen == hand.cards[2]
         card = hand.chosen
         for _ in range(2):
-            await pilot.click(Board, offset=(4 + CELL * 3 + 1, 1 + 2 * 1))
+            await pilot.click(Board, offset=(4 + CELL_WIDTH * 3 + 1, 1 + 2 * 1))
         assert session.turns[0].action == card * 25 + 5 + 3
         await settled(pilot)
         await pilot.click(Board, offset=(0, 0))

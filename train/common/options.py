@@ -53,7 +53,7 @@ class PPOOptions:
     """weight of the entropy bonus"""
 
 
-def options_of(rules: Rules) -> dict[str, Any]:
+def rules_options(rules: Rules) -> dict[str, Any]:
     """Return the options of ``rules`` that differ from the defaults, as the environments take them."""
     given, default = dataclasses.asdict(rules), dataclasses.asdict(Rules())
     return {name: value for name, value in given.items() if value != default[name]}

@@ -25,7 +25,7 @@ from quincunx_env.arena import Comparison, Evaluation, compare, resolve
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.quincunx.rules import Rules
 from train.common.opponents import Member, Pool, Sampling
-from train.common.options import EmbeddedRules, PPOOptions, options_of
+from train.common.options import EmbeddedRules, PPOOptions, rules_options
 from train.recipes.measure import measure
 
 
@@ -61,7 +61,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Co
     torch.set_num_threads(1)
     rules = arguments.rules
     if rules.num_players == 1:
-        solitaire = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True, **options_of(rules))
+        solitaire = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True, **rules_options(rules))
         network = learn(arguments, solitaire)
         return network, measure(GreedyPolicy(network.forward_actor, solitaire.envs.observer), arguments.deals, rules)
     pool = Pool(arguments.sampling, [Member(name, policy_for(resolve(name), rules)) for name in arguments.baselines])
@@ -70,7 +70,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Co
         pool=[member.opponent for member in pool.members],
         observation="flat",
         preview=True,
-        **options_of(rules),
+        **rules_options(rules),
     )
     network = learn(arguments, env, SelfPlay(env, pool, arguments.snapshot_every))
     learned = GreedyPolicy(network.forward_actor, env.envs.observer)
