@@ -12,6 +12,7 @@ Any policy that Python can import can also be named as ``"module:attribute"``.
 import pkgutil
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from quincunx_env.core.policy import Agent
 
@@ -38,10 +39,11 @@ def resolve(policy: Agent | str) -> Agent:
 
     Raises:
         ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
-            this name; or if it cannot be imported, with the reason. Other policies are not affected.
+            this name; if it cannot be imported, with the reason; or if it is neither a function nor an instance with
+            ``for_rules`` or ``__call__``. Other policies are not affected.
     """
     if not isinstance(policy, str):
-        return policy
+        return _checked(policy, f"{policy!r} is no policy")
     if ":" in policy:
         path, origin = policy, ""
     else:
@@ -64,10 +66,19 @@ def resolve(policy: Agent | str) -> Agent:
     except Exception as error:  # importing a module of another package may raise anything
         message = f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}"
         raise ValueError(message) from error
+    return _checked(found, f"policy {policy!r}{origin} is {found!r}")
+
+
+def _checked(found: Any, problem: str) -> Agent:
+    """Return ``found`` if it can be an agent.
+
+    Raises:
+        ValueError: beginning with ``problem``.
+    """
     if isinstance(found, type) or not (callable(found) or hasattr(found, "for_rules")):
-        raise ValueError(f"policy {policy!r}{origin} is {found!r}; name a function or an instance, not a class")
-    resolved: Agent = found
-    return resolved
+        raise ValueError(f"{problem}: a function or an instance is needed, not a class or a value")
+    agent: Agent = found
+    return agent
 
 
 def _origin(entry: EntryPoint) -> str:

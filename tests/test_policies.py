@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from importlib import invalidate_caches
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from quincunx_agents.greedy import greedy
+from quincunx_agents.quincunx.heuristic import HeuristicAgent
 from quincunx_agents.uniform import uniform
 
 from quincunx_env import Rules, spiral
@@ -95,17 +97,22 @@ def test_unknown_policies_are_refused() -> None:
         ("no-such", "unknown policy 'no-such'; registered policies: greedy, .*uniform.*; .*'module:attribute'"),
         ("no.such.module:policy", "cannot be imported: ModuleNotFoundError: No module named 'no'"),
         ("quincunx_agents.greedy:gready", "no attribute 'gready'"),
-        ("quincunx_env.quincunx.rules:OPEN_SPAN", "name a function or an instance"),
-        ("quincunx_env.quincunx.rules:Rules", "name a function or an instance"),
+        ("quincunx_env.quincunx.rules:OPEN_SPAN", "is 5: a function or an instance is needed"),
+        ("quincunx_env.quincunx.rules:Rules", "a function or an instance is needed"),
     ):
         with pytest.raises(ValueError, match=message):
             resolve(name)
+    unusable: Any
+    for unusable in (3, Rules, None):
+        with pytest.raises(ValueError, match=f"^{re.escape(repr(unusable))} is no policy: a function or an instance"):
+            resolve(unusable)
 
 
 def test_display_names() -> None:
     policies: list[Agent | str] = ["greedy", "mine=quincunx_agents.greedy:greedy", uniform]
     assert resolve(greedy) is greedy
     assert (display_name("greedy"), display_name(uniform)) == ("greedy", "uniform")
+    assert display_name(HeuristicAgent()) == "HeuristicAgent"
     mine: dict[str, Agent | str] = {"greedy": "greedy", "mine": "quincunx_agents.greedy:greedy", "uniform": uniform}
     assert by_display_name(policies) == by_display_name(mine) == mine
     with pytest.raises(ValueError, match="two policies are called 'greedy'"):
