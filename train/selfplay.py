@@ -69,7 +69,7 @@ class Arguments(RunOptions, RolloutOptions):
     """games in an iteration, of all variants together"""
 
     sampling: Sampling = "prioritised"
-    """how opponents are sampled from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
+    """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
     baselines: tuple[str, ...] = ()
     """agents that are in the pool from the start, names of the arena"""
     snapshot_every: int = 50

@@ -2,7 +2,7 @@
 
 An afterstate is the position right after an action, before anything random or any reply follows (Sutton & Barto,
 Reinforcement Learning, 2nd ed., section 6.8). Here it is known exactly but for the cards still to be drawn and those in
-other hands, of which the seat that acted knows no more than before.
+other hands, about which an action gives the acting seat no information.
 """
 
 from collections.abc import Callable, Sequence
@@ -95,7 +95,7 @@ class AfterstateFeatures(NamedTuple):
 
 
 class Afterstates(NamedTuple):
-    """The m legal actions of n positions, in order of their positions, and what follows each of them."""
+    """The m legal actions of n positions, in order of their positions, with their points and afterstates."""
 
     rows: Ints
     """int64 [m], ascending: position of each action."""

@@ -1,4 +1,4 @@
-"""The play that scores most at once."""
+"""Greedy agent: the legal play with most immediate points."""
 
 import numpy as np
 import numpy.typing as npt

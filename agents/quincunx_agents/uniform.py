@@ -1,4 +1,4 @@
-"""Any legal action, all equally likely."""
+"""Uniformly random agent."""
 
 import numpy as np
 import numpy.typing as npt

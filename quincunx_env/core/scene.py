@@ -62,7 +62,7 @@ class Face(NamedTuple):
 
 
 class Seat(NamedTuple):
-    """A player."""
+    """A seat with its score and hand, as the observing seat sees it."""
 
     name: str
     score: int

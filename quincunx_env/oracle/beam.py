@@ -142,7 +142,7 @@ class _Successors(NamedTuple):
     """[m]: cards drawn since the root, those that the play earns included."""
 
     def take(self, which: Ints) -> "_Successors":
-        """These successors."""
+        """The successors with these indices."""
         return _Successors._make(array[which] for array in self)
 
 

@@ -142,16 +142,16 @@ class HelpScreen(ModalScreen[None]):
     """The list of keys; any key or a click closes it."""
 
     def compose(self) -> ComposeResult:
-        """Text only."""
+        """The list of keys as text."""
         yield Static(HELP)
 
     def on_key(self, event: events.Key) -> None:
-        """Close it."""
+        """Close the list of keys."""
         event.stop()
         self.dismiss()
 
     def on_click(self) -> None:
-        """Close it."""
+        """Close the list of keys."""
         self.dismiss()
 
 

@@ -145,7 +145,7 @@ class Rules:
 
     @cached_property
     def num_rounds(self) -> int:
-        """Rounds of an episode."""
+        """Rounds of a game: as many as players in a match, otherwise one."""
         return self.num_players if self.match else 1
 
     @cached_property

@@ -44,7 +44,7 @@ class Arguments(PPOOptions):
     baselines: tuple[str, ...] = ("greedy", "heuristic-v0")
     """agents that are in the pool from the start, at least one; names of the arena"""
     sampling: Sampling = "prioritised"
-    """how opponents are sampled from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
+    """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
     snapshot_every: int = 50_000
     """steps after which a snapshot of the learner joins the pool"""
 

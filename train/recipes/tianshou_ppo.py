@@ -59,12 +59,12 @@ class MaskInObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.observation_space = spaces.Dict({"obs": env.observation_space, "mask": mask})
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
-        """See `gymnasium.Env`."""
+        """Reset the environment; the mask moves from the info into the observation."""
         observation, info = self.env.reset(**options)
         return {"obs": observation, "mask": info.pop("action_mask").view(np.bool_)}, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """See `gymnasium.Env`. Infos are empty, because the buffer stores all of them."""
+        """Step the environment; infos are empty, because the buffer stores all of them."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return {"obs": observation, "mask": info.pop("action_mask").view(np.bool_)}, reward, terminated, truncated, {}
 

@@ -24,7 +24,7 @@ POINTS_SCALE = 10.0
 """Divisor of the points in the preview; the size of a usual play."""
 
 COUNT_SCALE_LIMIT = 100.0
-"""Largest divisor of a count: the bound of points, 20,000, is far from what rounds reach."""
+"""Largest divisor of a count: rounds do not come near the bound of points, 20,000."""
 
 KIND = "policy"
 """Entry ``network`` of the metadata in the files of these weights."""
@@ -125,7 +125,7 @@ def save_weights(path: Path, weights: PolicyWeights) -> None:
 
 
 def load_weights(path: Path) -> PolicyWeights:
-    """Read what `save_weights` wrote.
+    """Read weights that `save_weights` wrote.
 
     Raises:
         WeightsError: if the file is missing, damaged, or holds other tensors than this version of the network has.

@@ -64,7 +64,7 @@ def value_and_preference(tensors: Mapping[str, Floats], features: AfterstateFeat
 
     Returns:
         values: points still to come for each seat from the mover on, float32 [j, SEATS].
-        preferences: how much the action is preferred beyond its value, in points too, float32 [j].
+        preferences: added to the values of the actions where they are compared, in points too, float32 [j].
     """
     encoded = []
     for number, elements in enumerate(features.sets):
@@ -105,7 +105,7 @@ class ValueWeights(NamedTuple):
     variants: tuple[str, ...]
     """Names from `VARIANTS`: the games it was trained on."""
     candidates: int
-    """How many actions of a position are evaluated, those that the heuristic prefers; 0 means all."""
+    """Number of actions of a position that are evaluated, those that the heuristic prefers; 0 means all."""
 
 
 # --- Policies --------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def save_weights(path: Path, weights: ValueWeights) -> None:
 
 
 def load_weights(path: Path) -> ValueWeights:
-    """Read what `save_weights` wrote.
+    """Read weights that `save_weights` wrote.
 
     Raises:
         WeightsError: if the file is missing, damaged, or holds other tensors than this version of the network has.

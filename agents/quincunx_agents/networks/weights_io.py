@@ -25,7 +25,7 @@ def write(path: Path, tensors: Mapping[str, Floats], metadata: Mapping[str, Any]
         path: of the file.
         tensors: float32 arrays by name.
         metadata: anything that JSON can hold.
-        signature: text that enters the checksum with the tensors: which games the network plays.
+        signature: text that enters the checksum with the tensors: the games of the network.
     """
     text = json.dumps({**metadata, "checksum": _checksum(tensors, signature)})
     content = save(dict(tensors), {"metadata": text})

@@ -89,7 +89,7 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
 }
 """Points for one unit of each feature, by `WEIGHT_COLUMNS`.
 
-Found by ``python -m train.tune_heuristic`` with ``--num-players`` and ``--start`` as the column says (solitaire:
+Found by ``python -m train.tune_heuristic`` with ``--num-players`` and ``--start`` of the column (solitaire:
 ``--iterations 150 --games 500``; several players: ``--iterations 80``). The rows of Pawn and Excuse are from
 ``--iterations 70 --excuse --pawns``, for the solitaire and for two players from corners, set to the mean of the other
 ranks. In the solitaire ``draws_needed`` was then raised by 3: on validation deals that lost fewer rounds at the same

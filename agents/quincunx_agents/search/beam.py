@@ -38,8 +38,8 @@ KEEP = dict(zip("A23456789CPX", (-1.9, -1.1, 0.1, -2.1, -3.3, -0.1, 0.9, 2.5, 0.
 """Value of a card of each rank in hand beside the mean of all ranks, at the beginning of a round."""
 
 GAP_IN_HAND, GAP_IN_PILE = 0.4, 0.04
-"""Share of its bonus that a line counts which lacks one card: if the hand has such a card, and otherwise for each such
-card in the pile."""
+"""Share of the bonus that is counted for a line that lacks one card: if the hand has such a card, and otherwise for
+each such card in the pile."""
 
 EXPANSION = 3
 """Multiple of ``width``: the positions for which lines that lack one card are computed. Not tuned."""

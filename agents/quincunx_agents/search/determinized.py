@@ -7,7 +7,7 @@ them in twice as many others, and so on until one is left: sequential halving (K
 Exploration in Multi-Armed Bandits, ICML 2013). Policies differ in the `Evaluator` of the games after an action.
 
 PIMC chooses in each determinization with knowledge that the seat does not have (strategy fusion; Frank & Basin, Search
-in Games with Incomplete Information, Artificial Intelligence 100, 1998). Everything follows from the observation alone.
+in Games with Incomplete Information, Artificial Intelligence 100, 1998). The search reads the observation alone.
 """
 
 from collections.abc import Callable

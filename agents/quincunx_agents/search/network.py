@@ -5,7 +5,7 @@ that the network prefers among the candidates of the rollout policy, and after `
 stands for the rest of the round. The network sees no more than the seat that made the last play does.
 
 In the solitaire the rollouts underestimate a position, since the network plays them without search, and a beam search
-that knows the pile overestimates it. ``beam_weight`` mixes the two.
+with a known pile overestimates it. ``beam_weight`` mixes the two.
 """
 
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ class PimcBeam(SearchConfig):
     width: int = 8
     """Positions of a game that the beam keeps."""
     lost_value: float = -100.0
-    """Value of a lost round. A search that knows the pile seldom loses, so that losing has to count more than it does
+    """Value of a lost round. A search with a known pile seldom loses, so that losing has to count more than it does
     in the end; -100 was set after two lost rounds had been seen in 300 `benchmark` deals, at the same mean."""
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:

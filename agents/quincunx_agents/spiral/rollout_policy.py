@@ -1,7 +1,7 @@
 """The rollout policy of the spiral game; see `quincunx_agents.search.determinized.RolloutPolicy`.
 
-It plays the card of most points less a share of the best reply's. It uses all cards of a game: search calls it in
-determinized games.
+It plays the card with the highest difference between its points and a share of the points of the best reply. It uses
+all cards of a game: search calls it in determinized games.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def plays_left(games: Batch) -> int:
 
 
 def rollout_actions(games: Batch) -> Ints:
-    """The card of most points less a share of the best reply's in each game, int64 [n]."""
+    """The card with the highest points, less a share of those of the best reply, in each game, int64 [n]."""
     mask = games.mask()
     rows, cards = mask.nonzero()
     values = _points(games, rows, cards).astype(np.float32)

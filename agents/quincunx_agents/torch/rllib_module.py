@@ -16,7 +16,7 @@ class PPOPolicyNetworkModule(MaskedPPOModule):
     """
 
     def make_network(self) -> PolicyNetwork:
-        """See `MaskedPPOModule`."""
+        """Make a `PolicyNetwork`; see `MaskedPPOModule.make_network`."""
         return _network(self.model_config)
 
 
@@ -24,7 +24,7 @@ class DQNPolicyNetworkModule(MaskedDQNModule):
     """`PolicyNetwork` for DQN; ``model_config`` is that of `PPOPolicyNetworkModule`."""
 
     def make_network(self) -> PolicyNetwork:
-        """See `MaskedDQNModule`."""
+        """Make a `PolicyNetwork`; see `MaskedPPOModule.make_network`."""
         return _network(self.model_config)
 
 
