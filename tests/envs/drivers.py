@@ -25,7 +25,7 @@ from quincunx_env import (
     quincunx_v0,
     spiral_v0,
 )
-from tests.variants import random_action, same
+from tests.variants import new_game, random_action, same
 
 Options = dict[str, Any]
 Mask = npt.NDArray[np.bool_]
@@ -48,6 +48,8 @@ class Driver(ABC):
 
     rows = 1
     """Games side by side."""
+    row = 0
+    """The row under test: the last one."""
     takes_deals = True
     """Whether deals can be handed in."""
 
@@ -64,15 +66,31 @@ class Driver(ABC):
     def started(self, steps: int = 0, seed: int = SEED) -> Self:
         """The same environment, seeded and after some random legal steps."""
         self.reset(seed)
-        rng = np.random.default_rng(seed)
+        self.walk(steps, seed)
+        return self
+
+    def walk(self, steps: int, seed: int = 0) -> list[Any]:
+        """Random legal steps, with the same choices in the same positions; what the environment shows after each."""
+        rng, shown = np.random.default_rng(seed), []
         for _ in range(steps):
             self.advance(rng)
-        return self
+            shown.append(self.shown if self.options.get("copy", True) else deepcopy(self.shown))
+        return shown
+
+    @property
+    def inner(self) -> Any:
+        """The environment that knows the rules: itself, or what it wraps."""
+        return self.env if hasattr(self.env, "rules") else self.env.envs
 
     @property
     def rules(self) -> Any:
         """The rules of its games."""
-        return getattr(self.env, "rules", None) or self.env.envs.rules
+        return self.inner.rules
+
+    @property
+    def observer(self) -> Any:
+        """The observer of its games."""
+        return self.inner.observer
 
     @abstractmethod
     def reset(self, seed: Any = None, deals: Any = None) -> None:
@@ -87,12 +105,16 @@ class Driver(ABC):
         """One random legal step in every row, with the resets that it needs."""
 
     @abstractmethod
+    def advance_as(self, kind: Callable[[Any], Any]) -> None:
+        """A legal step, the actions converted from an array, or from an integer, by ``kind``."""
+
+    @abstractmethod
     def step(self, action: Any) -> None:
-        """Take an action in the first row, as the environment's joint or factored action; legal ones in the others."""
+        """Take an action in `row`, as the environment's joint or factored action; legal ones in the others."""
 
     def mask(self) -> Mask:
-        """The mask of the first row, [A]; factored masks expanded to joint ones."""
-        mask: Mask = np.asarray(self.raw_masks())[0].astype(np.bool_)
+        """The mask of `row`, [A]; factored masks expanded to joint ones."""
+        mask: Mask = np.asarray(self.raw_masks())[self.row].astype(np.bool_)
         if not self.factored:
             return mask
         cards = self.rules.num_cards
@@ -112,26 +134,50 @@ class Driver(ABC):
         """A joint action as the environment takes it."""
         return np.array(divmod(action, self.rules.num_cells)) if self.factored else action
 
-    def play_on(self, steps: int = 25, seed: int = 0) -> list[Any]:
-        """What a copy of the environment shows in the next steps; the same choices in the same positions."""
-        twin, rng = deepcopy(self), np.random.default_rng(seed)
-        shown = []
-        for _ in range(steps):
-            twin.advance(rng)
-            shown.append(deepcopy(twin.shown))
-        return shown
+    def number(self, action: int) -> int:
+        """The environment's number of one of the engine's joint actions."""
+        return int(np.flatnonzero(self.observer.to_engine(np.arange(self.observer.num_actions)) == action)[0])
+
+    def play_on(self, steps: int = 15) -> list[Any]:
+        """What a copy of the environment shows in the next steps, and its generator after them."""
+        twin = deepcopy(self)
+        shown = twin.walk(steps)
+        generator = getattr(twin.inner, "_np_random", None)  # none until there was a seed
+        return [*shown, generator and generator.bit_generator.state]
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """After what happens inside the environment continues as if nothing had happened."""
+        before = self.play_on()
+        yield
+        same(self.play_on(), before)
 
     @contextmanager
     def refused(self, error: type[Exception], match: str | None = None) -> Iterator[None]:
-        """What happens inside raises this error, and the environment continues as if nothing had happened."""
-        before = self.play_on()
-        with pytest.raises(error, match=match):
+        """What happens inside raises this error, and changes nothing."""
+        with self.unchanged(), pytest.raises(error, match=match):
             yield
-        same(self.play_on(), before)
 
-    def set_state_of(self, other: Self) -> None:
-        """Restore a snapshot of another environment."""
-        self.env.set_state(other.env.get_state())
+    def moments(self) -> list[int]:
+        """Numbers of steps: to the start, the middle and around the end of the first game, and into the next one."""
+        twin = deepcopy(self).started()
+        first, rng, numbers = twin.games()[0].deals, np.random.default_rng(SEED), [0, 3]
+        over = False
+        for step in range(1, 1000):
+            twin.advance(rng)
+            [game, *_] = twin.games()
+            if not over and (game.over or game.deals != first):
+                over = True
+                numbers += [step - 1, step, step + 1]
+            if game.deals != first:
+                return sorted({*numbers, step + 1})
+        raise AssertionError("the game does not end")
+
+    def with_env(self, env: Any) -> Self:
+        """A driver of an environment like this one."""
+        twin = object.__new__(type(self))
+        twin.__dict__ |= self.__dict__ | {"env": env}
+        return twin
 
     def _choose(self, masks: Any, rng: np.random.Generator) -> Any:
         """A random legal action for every row, zeros where none is legal; [rows] or, factored, [rows, 2]."""
@@ -164,6 +210,10 @@ class Single(Driver):
         else:
             self.shown = self.env.step(self._choose(self.raw_masks(), rng)[0])
 
+    def advance_as(self, kind: Callable[[Any], Any]) -> None:
+        """See `Driver.advance_as`."""
+        self.shown = self.env.step(kind(self._choose(self.raw_masks(), np.random.default_rng(0))[0]))
+
     def step(self, action: Any) -> None:
         """See `Driver.step`."""
         self.shown = self.env.step(action)
@@ -177,6 +227,7 @@ class Vector(Driver):
     """A Gymnasium vector environment."""
 
     rows = ROWS
+    row = ROWS - 1
 
     def __init__(self, build: Callable[..., Any], options: Options) -> None:
         super().__init__(build, {"num_envs": ROWS} | options)
@@ -198,10 +249,14 @@ class Vector(Driver):
         else:
             self.shown = self.env.step(self._choose(self.raw_masks(), rng))
 
+    def advance_as(self, kind: Callable[[Any], Any]) -> None:
+        """See `Driver.advance_as`."""
+        self.shown = self.env.step(kind(self._choose(self.raw_masks(), np.random.default_rng(0))))
+
     def step(self, action: Any) -> None:
         """See `Driver.step`."""
         actions = self._choose(self.raw_masks(), np.random.default_rng(0))
-        actions[0] = action
+        actions[self.row] = action
         self.shown = self.env.step(actions)
 
     def raw_masks(self) -> Any:
@@ -229,6 +284,11 @@ class Stable(Vector):
         """See `Driver.advance`."""
         self.shown = self._without_time(self.env.step(self._choose(self.raw_masks(), rng)))
 
+    def advance_as(self, kind: Callable[[Any], Any]) -> None:
+        """See `Driver.advance_as`."""
+        super().advance_as(kind)
+        self.shown = self._without_time(self.shown)
+
     def step(self, action: Any) -> None:
         """See `Driver.step`."""
         super().step(action)
@@ -247,6 +307,7 @@ class Batched(Driver):
     """`BatchedGames`."""
 
     rows = ROWS
+    row = ROWS - 1
 
     def __init__(self, build: Callable[..., Any], options: Options) -> None:
         super().__init__(build, {"num_games": ROWS} | options)
@@ -263,11 +324,15 @@ class Batched(Driver):
         """See `Driver.advance`."""
         self.shown = self.env.step(self._choose(self.raw_masks(), rng))
 
+    def advance_as(self, kind: Callable[[Any], Any]) -> None:
+        """See `Driver.advance_as`."""
+        self.shown = self.env.step(kind(self._choose(self.raw_masks(), np.random.default_rng(0))))
+
     def step(self, action: Any) -> None:
         """See `Driver.step`."""
-        actions = self._choose(self.raw_masks(), np.random.default_rng(0)).astype(object)
-        actions[0] = action
-        self.shown = self.env.step(actions.tolist())
+        actions = self._choose(self.raw_masks(), np.random.default_rng(0))
+        actions[self.row] = action
+        self.shown = self.env.step(actions)
 
     def raw_masks(self) -> Any:
         """See `Driver.raw_masks`."""
@@ -278,14 +343,22 @@ class Agents(Driver):
     """A PettingZoo environment, raw or wrapped."""
 
     @property
-    def rules(self) -> Any:
-        """See `Driver.rules`."""
-        return self.env.unwrapped.rules
+    def inner(self) -> Any:
+        """See `Driver.inner`."""
+        return self.env.unwrapped
+
+    @property
+    def shown(self) -> Any:
+        """Everything that the environment shows now."""
+        return self.view()
+
+    @shown.setter
+    def shown(self, value: Any) -> None:
+        """Nothing is kept."""
 
     def reset(self, seed: Any = None, deals: Any = None) -> None:
         """See `Driver.reset`."""
         assert self.env.reset(seed=seed, options=None if deals is None else {"deal": _bare(deals[0])}) is None
-        self.shown = self.view()
 
     def games(self) -> list[Any]:
         """See `Driver.games`."""
@@ -298,13 +371,18 @@ class Agents(Driver):
         elif self.env.terminations[self.env.agent_selection]:
             self.env.step(None)
         else:
-            self.env.step(random_action(self.games()[0], random.Random(int(rng.integers(2**32)))))
-        self.shown = self.view()
+            self.env.step(self._choose_action(rng))
+
+    def _choose_action(self, rng: np.random.Generator) -> int:
+        return self.number(random_action(self.games()[0], random.Random(int(rng.integers(2**32)))))
+
+    def advance_as(self, kind: Callable[[Any], Any]) -> None:
+        """See `Driver.advance_as`."""
+        self.env.step(kind(self._choose_action(np.random.default_rng(0))))
 
     def step(self, action: Any) -> None:
         """See `Driver.step`."""
-        self.env.step(action)
-        self.shown = self.view()
+        assert self.env.step(action) is None
 
     def raw_masks(self) -> Any:
         """See `Driver.raw_masks`."""
@@ -337,6 +415,11 @@ def vs_opponents_vec_env(num_envs: int, **options: Any) -> Any:
     return pytest.importorskip("quincunx_env.adapters.sb3").VsOpponentsVecEnv(num_envs, **options)
 
 
+def _paired(one: list[Options], other: list[Options]) -> list[Options]:
+    """Each of these options with one of the others in turn."""
+    return [options | other[number % len(other)] for number, options in enumerate(one)]
+
+
 SOLITAIRE: list[Options] = [
     {},
     {"observation": "flat", "preview": True, "actions": "factored", "lost_value": -10},
@@ -360,6 +443,8 @@ VS_OPPONENTS: list[Options] = [
 ]
 MODES: list[Options] = [{"autoreset_mode": mode} for mode in AutoresetMode]
 MASKS_IN: list[Options] = [{"mask_in": where} for where in ("obs", "info", "both")]
+SOLITAIRE_VECTOR = [*MODES, {"copy": False}, *_paired(SOLITAIRE[1:], MODES)]
+
 
 Case = tuple[type[Driver], Callable[..., Any], Options]
 
@@ -368,18 +453,16 @@ def _cases() -> Iterator[tuple[str, Case]]:
     """Every environment with each of its options."""
     every: Sequence[tuple[str, type[Driver], Callable[..., Any], list[Options]]] = (
         ("SolitaireEnv", Single, SolitaireEnv, SOLITAIRE),
-        ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, [a | b for a in SOLITAIRE for b in MODES]),
-        ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, [{"copy": False}]),
-        ("SolitaireVecEnv", Stable, solitaire_vec_env, SOLITAIRE),
+        ("SolitaireVectorEnv", Vector, SolitaireVectorEnv, SOLITAIRE_VECTOR),
+        ("SolitaireVecEnv", Stable, solitaire_vec_env, SOLITAIRE[:2]),
         ("VsOpponentsEnv", Single, VsOpponentsEnv, VS_OPPONENTS),
-        ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, VS_OPPONENTS),
-        ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, [VS_OPPONENTS[1] | mode for mode in MODES]),
-        ("VsOpponentsVecEnv", Stable, vs_opponents_vec_env, VS_OPPONENTS[:1] + VS_OPPONENTS[-1:]),
-        ("quincunx_v0.raw_env", Agents, quincunx_v0.raw_env, MULTIPLAYER + MASKS_IN),
-        ("quincunx_v0.env", Agents, quincunx_v0.env, MULTIPLAYER + MASKS_IN),
-        ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, SPIRAL + MASKS_IN[1:]),
-        ("spiral_v0.env", Agents, spiral_v0.env, SPIRAL),
-        ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces"}, {"padded": True}]),
+        ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, _paired(VS_OPPONENTS, MODES)),
+        ("VsOpponentsVecEnv", Stable, vs_opponents_vec_env, VS_OPPONENTS[-1:]),
+        ("quincunx_v0.raw_env", Agents, quincunx_v0.raw_env, [*_paired(MULTIPLAYER, MASKS_IN), {"padded": True}]),
+        ("quincunx_v0.env", Agents, quincunx_v0.env, _paired(MULTIPLAYER, MASKS_IN)),
+        ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, _paired(SPIRAL, MASKS_IN[1:])),
+        ("spiral_v0.env", Agents, spiral_v0.env, SPIRAL[1:]),
+        ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces", "padded": True}]),
         ("BatchedGames", Batched, BatchedGames, [{"game": "spiral"} | options for options in SPIRAL]),
     )
     for name, driver, build, several in every:
@@ -412,3 +495,26 @@ def every_environment(which: Callable[[Case], bool] = lambda case: True) -> pyte
 def takes_deals(case: Case) -> bool:
     """Whether deals can be handed in to an environment."""
     return case[0].takes_deals
+
+
+def seeded(driver: Driver, number: int, seed: int = SEED) -> list[Any]:
+    """The deals of game ``number`` of every row."""
+    return [new_game(driver.rules, seed + row, number).deals for row in range(driver.rows)]
+
+
+def dealt(driver: Driver) -> list[Any]:
+    """The deals that every row plays."""
+    return [game.deals for game in driver.games()]
+
+
+def identified(driver: Driver) -> list[tuple[int, int]]:
+    """(seed, game) of the present deals, as the environment reports them."""
+    batch = getattr(getattr(driver.env, "envs", driver.env), "batch", None)
+    if batch is not None:
+        return list(zip(batch.seed.tolist(), batch.game.tolist(), strict=True))
+    twin, rng = deepcopy(driver), np.random.default_rng(0)
+    while not twin.games()[0].over:
+        twin.advance(rng)
+    infos = [twin.shown[-1]] if isinstance(twin, Single) else list(twin.shown["infos"].values())
+    [name] = {(info["seed"], info["game"]) for info in infos}
+    return [name]

@@ -25,7 +25,7 @@ from tests.variants import EVERY_GAME, new_batch, new_game
 
 SEED = 11
 NEIGHBOURS = 3
-"""Interfaces to many games play the script in the first row, and anything in as many others."""
+"""Interfaces to many games play the script in the first row, and anything legal in as many others."""
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Form:
-    """What is played, and in which layout it is seen."""
+class Variant:
+    """The rules of a game and the layout of its observations."""
 
     rules: Any
     padded: bool = False
@@ -74,7 +74,7 @@ class Form:
         return int(self.observer.to_engine(np.array([action]))[0])
 
 
-Interface = Callable[[Form, list[int]], list[Moment]]
+Interface = Callable[[Variant, list[int]], list[Moment]]
 
 
 def others(mask: npt.NDArray[Any], first: int) -> npt.NDArray[np.int64]:
@@ -84,47 +84,47 @@ def others(mask: npt.NDArray[Any], first: int) -> npt.NDArray[np.int64]:
     return actions
 
 
-# --- The truth -------------------------------------------------------------------------------------------------------
+# --- The reference ---------------------------------------------------------------------------------------------------
 
 
-def plain_game(form: Form, script: list[int]) -> list[Moment]:
-    game = new_game(form.rules, SEED)
+def plain_game(variant: Variant, script: list[int]) -> list[Moment]:
+    game = new_game(variant.rules, SEED)
     moments = []
     for action in script:
-        mover, mask = game.mover, form.observer.mask(game).view(np.bool_)
-        seen = form.observer.observe_flat(game, mover)
-        gains = [float(gain) for gain in game.step(form.to_engine(action))]
+        mover, mask = game.mover, variant.observer.mask(game).view(np.bool_)
+        seen = variant.observer.observe_flat(game, mover)
+        gains = [float(gain) for gain in game.step(variant.to_engine(action))]
         moments.append(Moment(mover, seen, mask, gains, game.over))
     return moments
 
 
 @lru_cache(maxsize=4)
-def truth(form: Form) -> tuple[list[int], list[Moment]]:
+def reference(variant: Variant) -> tuple[list[int], list[Moment]]:
     """Random legal actions from the first deal of the seed to the end, with the moments of the plain game."""
-    game, rng = new_game(form.rules, SEED), np.random.default_rng(SEED)
+    game, rng = new_game(variant.rules, SEED), np.random.default_rng(SEED)
     script: list[int] = []
     while not game.over:
         if getattr(game, "pending", None):  # an announcement near the truth
             announced = game.value(*game.pending)[0] + int(rng.integers(-2, 3))
             action = game.rules.num_plays_encoded + announced + 64
         else:
-            action = int(rng.choice(np.flatnonzero(make_observer(form.rules).mask(game))))
+            action = int(rng.choice(np.flatnonzero(make_observer(variant.rules).mask(game))))
         game.step(action)
         script.append(action)
-    engine = form.observer.to_engine(np.arange(form.observer.num_actions)).tolist()
+    engine = variant.observer.to_engine(np.arange(variant.observer.num_actions)).tolist()
     script = [engine.index(action) for action in script]
-    return script, plain_game(form, script)
+    return script, plain_game(variant, script)
 
 
-def part_of(script: list[int], story: list[Moment], seat: int) -> tuple[list[int], list[Moment]]:
-    """A story as a learner lives it: its own decisions, and with each all that it gains up to its next one.
+def part_of(script: list[int], moments: list[Moment], seat: int) -> tuple[list[int], list[Moment]]:
+    """Part of a game that a learner sees: its own decisions, and with each all that it gains up to its next one.
 
     What it gains before its first decision comes with that.
     """
-    own = [action for action, moment in zip(script, story, strict=True) if moment.mover == seat]
+    own = [action for action, moment in zip(script, moments, strict=True) if moment.mover == seat]
     part: list[Moment] = []
     waiting = 0.0
-    for moment in story:
+    for moment in moments:
         if moment.mover == seat:
             part.append(Moment(seat, moment.observation, moment.mask, [waiting], False))
             waiting = 0.0
@@ -132,15 +132,15 @@ def part_of(script: list[int], story: list[Moment], seat: int) -> tuple[list[int
             part[-1].gains[0] += moment.gains[seat]
         else:
             waiting += moment.gains[seat]
-    part[-1].over = story[-1].over
+    part[-1].over = moments[-1].over
     return own, part
 
 
 # --- Any game --------------------------------------------------------------------------------------------------------
 
 
-def batch_engine(form: Form, script: list[int]) -> list[Moment]:
-    batch, observer = new_batch(form.rules, 1 + NEIGHBOURS), form.observer
+def batch_engine(variant: Variant, script: list[int]) -> list[Moment]:
+    batch, observer = new_batch(variant.rules, 1 + NEIGHBOURS), variant.observer
     batch.reset(seed=SEED)
     moments = []
     for action in script:
@@ -154,33 +154,33 @@ def batch_engine(form: Form, script: list[int]) -> list[Moment]:
 # --- Solitaire -------------------------------------------------------------------------------------------------------
 
 
-def gymnasium_single(form: Form, script: list[int]) -> list[Moment]:
-    env = SolitaireEnv(observation="flat", **form.options)
+def gymnasium_single(variant: Variant, script: list[int]) -> list[Moment]:
+    env = SolitaireEnv(observation="flat", **variant.options)
     seen, info = env.reset(seed=SEED)
     moments = []
     for action in script:
         before, mask = seen, info["action_mask"].view(np.bool_)
         seen, reward, over, _, info = env.step(action)
         moments.append(Moment(0, np.asarray(before), mask, [float(reward)], over))
-    return unlost(moments, info)
+    return without_lost_value(moments, info)
 
 
-def gymnasium_vector(form: Form, script: list[int]) -> list[Moment]:
-    env = SolitaireVectorEnv(1 + NEIGHBOURS, observation="flat", **form.options)
+def gymnasium_vector(variant: Variant, script: list[int]) -> list[Moment]:
+    env = SolitaireVectorEnv(1 + NEIGHBOURS, observation="flat", **variant.options)
     seen, info = env.reset(seed=SEED)
     moments = []
     for action in script:
         before, mask = np.asarray(seen)[0], info["action_mask"]
         seen, rewards, over, _, info = env.step(others(mask, action))
         moments.append(Moment(0, before, mask[0].view(np.bool_), [float(rewards[0])], bool(over[0])))
-    return unlost(moments, {name: values[0] for name, values in info.items()})
+    return without_lost_value(moments, {name: values[0] for name, values in info.items()})
 
 
-def stable_baselines3(form: Form, script: list[int]) -> list[Moment]:
+def stable_baselines3(variant: Variant, script: list[int]) -> list[Moment]:
     pytest.importorskip("stable_baselines3")
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
-    env = SolitaireVecEnv(1 + NEIGHBOURS, observation="flat", **form.options)
+    env = SolitaireVecEnv(1 + NEIGHBOURS, observation="flat", **variant.options)
     env.seed(SEED)
     seen = env.reset()
     moments = []
@@ -188,10 +188,10 @@ def stable_baselines3(form: Form, script: list[int]) -> list[Moment]:
         before, mask = np.asarray(seen)[0], env.env_method("action_masks")
         seen, rewards, over, infos = env.step(others(mask, action))
         moments.append(Moment(0, before, mask[0], [float(rewards[0])], bool(over[0])))
-    return unlost(moments, infos[0])
+    return without_lost_value(moments, infos[0])
 
 
-def unlost(moments: list[Moment], last_info: dict[str, Any]) -> list[Moment]:
+def without_lost_value(moments: list[Moment], last_info: dict[str, Any]) -> list[Moment]:
     """Put the points of the last play of a lost round back, where the environment made up for all before it."""
     if last_info["lost"]:
         assert sum(moment.gains[0] for moment in moments) == 0, "the rewards of a lost round sum to lost_value"
@@ -202,9 +202,9 @@ def unlost(moments: list[Moment], last_info: dict[str, Any]) -> list[Moment]:
 # --- All seats -------------------------------------------------------------------------------------------------------
 
 
-def pettingzoo_aec(form: Form, script: list[int]) -> list[Moment]:
-    module = {"quincunx": quincunx_v0, "spiral": spiral_v0}[form.game]
-    env = module.env(mask_in="both", reward="points", **form.options)
+def pettingzoo_aec(variant: Variant, script: list[int]) -> list[Moment]:
+    module = {"quincunx": quincunx_v0, "spiral": spiral_v0}[variant.game]
+    env = module.env(mask_in="both", reward="points", **variant.options)
     env.reset(seed=SEED)
     moments = []
     for action in script:
@@ -219,8 +219,8 @@ def pettingzoo_aec(form: Form, script: list[int]) -> list[Moment]:
     return moments
 
 
-def batched(form: Form, script: list[int]) -> list[Moment]:
-    games = BatchedGames(1 + NEIGHBOURS, form.game, reward="points", **form.options)
+def batched(variant: Variant, script: list[int]) -> list[Moment]:
+    games = BatchedGames(1 + NEIGHBOURS, variant.game, reward="points", **variant.options)
     turn = games.reset(seed=SEED)
     moments = []
     for action in script:
@@ -234,53 +234,53 @@ def batched(form: Form, script: list[int]) -> list[Moment]:
 # --- One seat among opponents ----------------------------------------------------------------------------------------
 
 
-def learner_options(form: Form) -> dict[str, Any]:
-    learning = {"game": form.game, "opponents": replaying(form), "seat": form.learner, "reward": "points"}
-    return form.options | learning | {"observation": "flat"}
+def learner_options(variant: Variant) -> dict[str, Any]:
+    learning = {"game": variant.game, "opponents": replaying(variant), "seat": variant.learner, "reward": "points"}
+    return variant.options | learning | {"observation": "flat"}
 
 
-def learner(form: Form, script: list[int]) -> list[Moment]:
-    env = VsOpponentsEnv(**learner_options(form))
+def learner(variant: Variant, script: list[int]) -> list[Moment]:
+    env = VsOpponentsEnv(**learner_options(variant))
     seen, info = env.reset(seed=SEED)
     moments = []
     for action in script:
         before, mask = np.asarray(seen), info["action_mask"].view(np.bool_)
         seen, reward, over, _, info = env.step(action)
-        moments.append(Moment(form.learner, before, mask, [reward], over))
+        moments.append(Moment(variant.learner, before, mask, [reward], over))
     return moments
 
 
-def learner_vector(form: Form, script: list[int]) -> list[Moment]:
-    envs = VsOpponentsVectorEnv(1 + NEIGHBOURS, **learner_options(form))
+def learner_vector(variant: Variant, script: list[int]) -> list[Moment]:
+    envs = VsOpponentsVectorEnv(1 + NEIGHBOURS, **learner_options(variant))
     seen, info = envs.reset(seed=SEED)
     moments = []
     for action in script:
         before, mask = np.asarray(seen)[0], info["action_mask"]
         seen, rewards, over, _, info = envs.step(others(mask, action))
-        moments.append(Moment(form.learner, before, mask[0].view(np.bool_), [float(rewards[0])], bool(over[0])))
+        moments.append(Moment(variant.learner, before, mask[0].view(np.bool_), [float(rewards[0])], bool(over[0])))
     return moments
 
 
-def learner_stable_baselines3(form: Form, script: list[int]) -> list[Moment]:
+def learner_stable_baselines3(variant: Variant, script: list[int]) -> list[Moment]:
     pytest.importorskip("stable_baselines3")
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
 
-    env = VsOpponentsVecEnv(1 + NEIGHBOURS, **learner_options(form))
+    env = VsOpponentsVecEnv(1 + NEIGHBOURS, **learner_options(variant))
     env.seed(SEED)
     seen = env.reset()
     moments = []
     for action in script:
         before, mask = np.asarray(seen)[0], env.env_method("action_masks")
         seen, rewards, over, _ = env.step(others(mask, action))
-        moments.append(Moment(form.learner, before, mask[0], [float(rewards[0])], bool(over[0])))
+        moments.append(Moment(variant.learner, before, mask[0], [float(rewards[0])], bool(over[0])))
     return moments
 
 
-def replaying(form: Form) -> Policy:
+def replaying(variant: Variant) -> Policy:
     """Plays what the script plays in the positions that it leads to, and the last legal action anywhere else."""
-    own = make_observer(form.rules, preview=True)
-    script, story = truth(Form(form.rules))  # opponents see the game's own layout
-    known = {moment.observation.tobytes(): action for action, moment in zip(script, story, strict=True)}
+    own = make_observer(variant.rules, preview=True)
+    script, moments = reference(Variant(variant.rules))  # opponents see the game's own layout
+    known = {moment.observation.tobytes(): action for action, moment in zip(script, moments, strict=True)}
 
     def replay(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         last = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
@@ -296,31 +296,31 @@ ALONE: list[Interface] = [batch_engine, gymnasium_single, gymnasium_vector, stab
 TOGETHER: list[Interface] = [batch_engine, pettingzoo_aec, batched]
 LEARNING: list[Interface] = [learner, learner_vector, learner_stable_baselines3]
 
-FORMS = {
-    name + "-fixed" * padded: Form(rules, padded)
+VARIANTS = {
+    name + "-padded" * padded: Variant(rules, padded)
     for name, rules in EVERY_GAME.items()
     for padded in ([False, True] if spec_of(rules).PaddedObserver else [False])
 }
 CASES = [
-    pytest.param(form, interface, id=f"{name}-{interface.__name__}")
-    for name, form in FORMS.items()
-    for interface in (ALONE if form.rules.num_players == 1 else TOGETHER + LEARNING)
+    pytest.param(variant, interface, id=f"{name}-{interface.__name__}")
+    for name, variant in VARIANTS.items()
+    for interface in (ALONE if variant.rules.num_players == 1 else TOGETHER + LEARNING)
 ]
 
 
-@pytest.mark.parametrize(("form", "interface"), CASES)
-def test_every_interface_agrees_with_the_plain_game(form: Form, interface: Interface) -> None:
+@pytest.mark.parametrize(("variant", "interface"), CASES)
+def test_every_interface_agrees_with_the_plain_game(variant: Variant, interface: Interface) -> None:
     """Interfaces of one agent agree with its seat's part of the game."""
-    script, story = truth(form)
+    script, moments = reference(variant)
     if interface in LEARNING:
-        script, story = part_of(script, story, form.learner)
-    found = interface(form, script)
-    assert [moment.mover for moment in found] == [moment.mover for moment in story]
-    for own, other in zip(found, story, strict=True):
+        script, moments = part_of(script, moments, variant.learner)
+    found = interface(variant, script)
+    assert [moment.mover for moment in found] == [moment.mover for moment in moments]
+    for own, other in zip(found, moments, strict=True):
         assert own.observation.dtype == other.observation.dtype
         assert own.observation.tobytes() == other.observation.tobytes()
         assert own.mask.dtype == np.bool_
         assert own.mask.tobytes() == other.mask.tobytes()
         assert own.gains == other.gains
-    assert [moment.over for moment in found] == [moment.over for moment in story]
-    assert story[-1].over
+    assert [moment.over for moment in found] == [moment.over for moment in moments]
+    assert moments[-1].over

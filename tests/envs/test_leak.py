@@ -186,7 +186,7 @@ def test_a_game_shows_no_seat_what_it_cannot_see(rules: BaseRules) -> None:
 
 
 @pytest.mark.parametrize(("number", "rules"), list(enumerate(EVERY_GAME.values())), ids=EVERY_GAME)
-def test_no_door_shows_what_a_seat_cannot_see(number: int, rules: BaseRules) -> None:
+def test_no_interface_shows_what_a_seat_cannot_see(number: int, rules: BaseRules) -> None:
     """Every interface, padded and not, at the start and at one later moment."""
     later = length(rules) * (1 + number % 3) // 24 * 3  # elsewhere in the first half for the next rules
     for padded in (False, True) if spec_of(rules).PaddedObserver else (False,):

@@ -19,10 +19,10 @@ from stable_baselines3.common.env_checker import check_env  # noqa: E402
 from stable_baselines3.common.monitor import Monitor  # noqa: E402
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor  # noqa: E402
 
-from quincunx_env import Deal, Game, IllegalAction, Rules  # noqa: E402
+from quincunx_env import Deal, Game, Rules  # noqa: E402
 from quincunx_env.adapters.sb3 import SolitaireVecEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
-from tests.envs.test_solitaire import FINAL, ID, STORIES, Options, choose, each, row_of  # noqa: E402
+from tests.envs.solitaire import FINAL, ID, OPTIONS, Options, choose, each, row_of  # noqa: E402
 from tests.variants import same  # noqa: E402
 
 SEED = 3_000
@@ -99,7 +99,7 @@ class Alone:
         return observation, float(reward), done, info
 
 
-@each(STORIES)
+@each(OPTIONS)
 def test_rows_are_single_environments_reset_in_the_same_step(options: Options) -> None:
     """Observations, float32 rewards, ends, infos and masks; ``seed(s)`` seeds row i with s + i."""
     env, rng = SolitaireVecEnv(ROWS, **options), np.random.default_rng(SEED)
@@ -199,52 +199,6 @@ def test_attributes_are_those_of_all_games() -> None:
     assert env.env_is_wrapped(Monitor) == [False] * ROWS
     assert env.env_is_wrapped(Monitor, indices=[0]) == [False]
     env.close()
-
-
-def test_an_unmasked_illegal_action_raises() -> None:
-    """Nothing changes, and the next legal actions are played as if nothing had happened."""
-    env, twin = SolitaireVecEnv(ROWS), SolitaireVecEnv(ROWS)
-    for each_env in (env, twin):
-        each_env.seed(SEED)
-        each_env.reset()
-    wrong = legal(env, np.random.default_rng(SEED))
-    wrong[1] = int(np.argmin(env.action_masks()[1]))
-    with pytest.raises(IllegalAction, match="game 1"):
-        env.step(wrong)
-    rng = np.random.default_rng(SEED)
-    for _ in range(20):
-        actions = legal(env, rng)
-        stories: list[list[Any]] = [list(each_env.step(actions)) for each_env in (env, twin)]
-        without_time(*stories)
-        same(stories[0], stories[1])
-    lose_on_illegal = SolitaireVecEnv(ROWS, illegal="lose")
-    lose_on_illegal.seed(SEED)
-    lose_on_illegal.reset()
-    _, _, dones, infos = lose_on_illegal.step(wrong)
-    assert dones.tolist() == [False, True, False]
-    assert infos[1]["lost"]
-
-
-@each(MASKED)
-def test_snapshots_continue_identically(options: Options) -> None:
-    """Observations, rewards, infos and the lengths of rounds, here or in another environment of the same rules."""
-
-    def story(env: SolitaireVecEnv) -> list[Any]:
-        rng = np.random.default_rng(SEED)
-        steps = [list(env.step(legal(env, rng))) for _ in range(25)]
-        without_time(*steps)
-        return steps
-
-    env, other = SolitaireVecEnv(ROWS, **options), SolitaireVecEnv(ROWS, **options)
-    env.seed(SEED)
-    env.reset()
-    for _ in range(3):
-        observation = env.step(legal(env, np.random.default_rng(SEED)))[0]
-    state = env.get_state()
-    expected = story(env)
-    for again in (env, other):
-        same(again.set_state(state), observation)
-        same(story(again), expected)
 
 
 def monitored(options: Options) -> Iterator[VecEnv]:

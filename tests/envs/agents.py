@@ -1,0 +1,164 @@
+"""Shared by the tests of the PettingZoo environments: options, play, and comparison of environments."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from itertools import product
+from typing import Any
+
+import pytest
+
+from quincunx_env import quincunx_v0, spiral_v0
+from tests.variants import new_game, random_action, same
+
+SEED = 3_000
+
+Options = dict[str, Any]
+"""Of an environment of Quincunx, or of the game that ``"game"`` names."""
+
+AXES: dict[str, tuple[Any, ...]] = {
+    "num_players": (2, 3, 4),
+    "start": ("corners", "open"),
+    "match": (False, True),
+    **dict.fromkeys(("excuse", "pawns", "flush", "simpleton"), (False, True)),
+    "reward": ("points", "margin", "outcome"),
+    "mask_in": ("obs", "info", "both"),
+}
+EVERYTHING: list[Options] = [dict(zip(AXES, values, strict=True)) for values in product(*AXES.values())]
+"""All combinations of these options: 1728."""
+
+OPTIONS: list[Options] = [
+    {},
+    {"mask_in": "info", "reward": "points", "start": "open", "preview": True},
+    {"num_players": 3, "mask_in": "both", "reward": "outcome", "excuse": True},
+    {"num_players": 4, "match": True, "pawns": True, "flush": True},
+    {"simpleton": True, "match": True, "reward": "points", "mask_in": "info"},
+    {"num_players": 3, "start": "open", "simpleton": True, "flush": True, "illegal": "lose", "illegal_reward": -5},
+    {
+        **{"num_players": 4, "start": "open", "match": True, "simpleton": True, "mask_in": "both"},
+        **{"excuse": True, "pawns": True, "flush": True, "reward": "outcome"},
+    },
+]
+"""Options that between them cover every one of them."""
+
+SPIRAL_AXES: dict[str, tuple[Any, ...]] = {
+    **{"game": ("spiral",), "scoring": ("play", "end"), "fifteens": (False, True), "deals": (1, 2, 4)},
+    **{"reward": AXES["reward"], "mask_in": AXES["mask_in"], "preview": (False, True)},
+}
+SPIRAL_EVERYTHING: list[Options] = [
+    dict(zip(SPIRAL_AXES, values, strict=True)) for values in product(*SPIRAL_AXES.values())
+]
+"""All combinations of these options: 216."""
+
+SPIRAL_OPTIONS: list[Options] = [
+    {"game": "spiral"},
+    {"game": "spiral", "scoring": "end", "fifteens": True, "deals": 4, "mask_in": "both", "preview": True},
+    {"game": "spiral", "fifteens": True, "deals": 1, "mask_in": "info", "reward": "outcome", "illegal": "lose"},
+]
+EVERY_GAME_OPTIONS = OPTIONS + SPIRAL_OPTIONS
+
+
+def name(options: Options) -> str:
+    """A short name for a test's id."""
+    words = [option if value is True else str(value) for option, value in options.items() if value is not False]
+    return "-".join(words) or "default"
+
+
+def each(options: list[Options]) -> pytest.MarkDecorator:
+    """Run a test with each of these options."""
+    return pytest.mark.parametrize("options", options, ids=name)
+
+
+def strict(options: Options) -> Options:
+    """The same without a lenience for illegal actions."""
+    return {option: value for option, value in options.items() if not option.startswith("illegal")}
+
+
+def act(env: Any, rng: random.Random) -> None:
+    """One step: a legal action, None for an agent that has terminated, a reset when all agents have left."""
+    if not env.agents:
+        env.reset()
+    elif env.terminations[env.agent_selection]:
+        env.step(None)
+    else:
+        env.step(random_action(env.unwrapped.game, rng))
+
+
+def new(options: Options, wrapped: bool = False) -> Any:
+    """An environment."""
+    module = spiral_v0 if options.get("game") == "spiral" else quincunx_v0
+    own = {option: value for option, value in options.items() if option != "game"}
+    return module.env(**own) if wrapped else module.raw_env(**own)
+
+
+def make(options: Options, steps: int = 0, wrapped: bool = False, seed: int = SEED) -> Any:
+    """An environment after some steps of its first game."""
+    env = new(options, wrapped)
+    env.reset(seed=seed)
+    rng = random.Random(int(seed))
+    for _ in range(steps):
+        act(env, rng)
+    return env
+
+
+def length(options: Options) -> int:
+    """The steps that `make` needs to the end of the game, those of terminated agents not counted."""
+    env, rng, steps = make(options), random.Random(SEED), 0
+    while not env.game.over:
+        act(env, rng)
+        steps += 1
+    return steps
+
+
+def view(env: Any) -> dict[str, Any]:
+    """Everything that an environment shows now."""
+    shown = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
+    return {
+        **{name: deepcopy(getattr(env, name)) for name in shown},
+        "last": deepcopy(env.last()) if env.agents else None,
+        "observations": {agent: env.observe(agent) for agent in env.possible_agents},
+    }
+
+
+def play_on(env: Any, steps: int = 12, seed: int = 0) -> list[Any]:
+    """What a copy of an environment shows from here on, through any resets; it makes the same choices."""
+    env, rng = deepcopy(env), random.Random(seed)
+    shown = [view(env)]
+    for _ in range(steps):
+        act(env, rng)
+        shown.append(view(env))
+    return shown
+
+
+@contextmanager
+def refused(env: Any, error: type[Exception], match: str | None = None) -> Iterator[None]:
+    """What happens inside raises this error, and the environment continues as if nothing had happened."""
+    before = play_on(env)
+    with pytest.raises(error, match=match):
+        yield
+    same(play_on(env), before)
+
+
+def side_by_side(options: Options, seed: int = SEED) -> Iterator[tuple[Any, Any, list[int]]]:
+    """An environment, the game that it should be playing, and what the last action gained each seat there."""
+    env = make(options, seed=seed)
+    game, rng = new_game(env.rules, seed), random.Random(seed)
+    yield env, game, [0] * env.rules.num_players
+    while not game.over:
+        action = random_action(game, rng)
+        gains = game.step(action)
+        assert env.step(action) is None
+        yield env, game, gains
+
+
+def masks(env: Any, agent: str) -> list[Any]:
+    """The masks that an agent finds, where ``mask_in`` has them; there are none elsewhere."""
+    seen, info = env.observe(agent), env.infos[agent]
+    found = [seen["action_mask"]] if isinstance(seen, dict) else []
+    return found + ([info["action_mask"]] if "action_mask" in info else [])
+
+
+def named(env: Any) -> set[tuple[int, int]]:
+    """The deal as the last infos of all agents name it."""
+    return {(info["seed"], info["game"]) for info in env.infos.values()}

@@ -1,0 +1,116 @@
+"""Shared by the tests of the solitaire: options, random legal play, and comparison of environments."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from tests.variants import same
+
+ID = "Quincunx/Solitaire-v0"
+SEED = 2_000
+ROWS = 4
+FINAL = {"score", "value", "lost", "rating", "penalty", "seed", "game"}
+
+Options = dict[str, Any]
+AnyEnv = SolitaireEnv | SolitaireVectorEnv
+Masks = npt.NDArray[np.bool_]
+
+OPTIONS: list[Options] = [
+    {},
+    {"observation": "flat", "preview": True, "actions": "factored", "lost_value": -10},
+    {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True, "illegal": "lose"},
+    {"pawns": True, "actions": "factored", "illegal": "lose", "lost_value": 2.5, "edge_contact": True},
+    {"flush": True, "observation": "flat", "excuse": True},
+]
+"""Options that between them cover every one of them."""
+
+warnings_are_errors = pytest.mark.filterwarnings("error")
+every_mode = pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+
+
+def name(options: Options) -> str:
+    """A short name for a test's id."""
+    return "-".join(option if value is True else str(value) for option, value in options.items()) or "default"
+
+
+def each(options: list[Options]) -> pytest.MarkDecorator:
+    """Run a test with each of these options."""
+    return pytest.mark.parametrize("options", options, ids=name)
+
+
+def choose(env: AnyEnv, rng: np.random.Generator, masks: Masks | None = None, illegal: float = 0.0) -> Any:
+    """A random legal action for each game, an arbitrary one with probability ``illegal``; zeros where none is legal."""
+    masks = env.action_masks() if masks is None else masks.astype(np.bool_)
+    space = env.single_action_space if isinstance(env, SolitaireVectorEnv) else env.action_space
+    cards = env.rules.num_cards
+
+    def one(mask: Masks) -> list[int]:
+        parts = [mask] if isinstance(space, spaces.Discrete) else [mask[:cards], mask[cards:]]
+        wild, *draws = rng.random(1 + len(parts)).tolist()
+        if not mask.any():
+            return [0] * len(parts)
+        allowed = [np.flatnonzero(part | (wild < illegal)) for part in parts]
+        return [int(choices[int(draw * len(choices))]) for choices, draw in zip(allowed, draws, strict=True)]
+
+    rows = np.array([one(mask) for mask in np.atleast_2d(masks)])
+    actions = rows[:, 0] if isinstance(space, spaces.Discrete) else rows
+    return actions if isinstance(env, SolitaireVectorEnv) else actions[0]
+
+
+def play_on(env: AnyEnv, steps: int = 30, seed: int = 0, reset: bool = False) -> list[Any]:
+    """Return everything that a copy of an environment returns from here on, with the resets that it needs.
+
+    It makes the same choices in the same positions.
+    """
+    env, rng = deepcopy(env), np.random.default_rng(seed)
+    steps_taken: list[Any] = [env.reset()] if reset else []
+    for _ in range(steps):
+        if isinstance(env, SolitaireEnv):
+            steps_taken.append(env.reset() if env.game.over else env.step(choose(env, rng)))
+        elif env.autoreset_mode == AutoresetMode.DISABLED and env.batch.over.any():
+            steps_taken.append(env.reset(options={"reset_mask": env.batch.over.copy()}))
+        else:
+            steps_taken.append(env.step(choose(env, rng)))
+    generator = env._np_random  # none until there was a seed
+    return [*steps_taken, generator and generator.bit_generator.state]
+
+
+@contextmanager
+def refused(env: AnyEnv, error: type[Exception], match: str | None = None) -> Iterator[None]:
+    """What happens inside raises this error, and the environment continues as if nothing had happened."""
+    twin = deepcopy(env)
+    with pytest.raises(error, match=match):
+        yield
+    over = isinstance(env, SolitaireEnv) and env.game.over
+    same(play_on(env, reset=over), play_on(twin, reset=over))
+
+
+def make(options: Options, seed: int = SEED, plays: int = 0) -> SolitaireEnv:
+    """An environment after some random plays of its first round."""
+    env, rng = SolitaireEnv(**options), np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(plays):
+        env.step(choose(env, rng))
+    return env
+
+
+def make_vector(options: Options, num_envs: int = ROWS, seed: int = SEED, plays: int = 0) -> SolitaireVectorEnv:
+    """The same for many."""
+    env, rng = SolitaireVectorEnv(num_envs, **options), np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(plays):
+        env.step(choose(env, rng))
+    return env
+
+
+def row_of(batched: Any, row: int) -> Any:
+    """One row of batched observations."""
+    return {piece: values[row] for piece, values in batched.items()} if isinstance(batched, dict) else batched[row]

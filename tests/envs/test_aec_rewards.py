@@ -1,0 +1,195 @@
+"""Rewards of games for several players through PettingZoo, against definitions and the reference game."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quincunx_env import Rules
+from tests.envs.agents import (
+    AXES,
+    EVERY_GAME_OPTIONS,
+    SEED,
+    Options,
+    each,
+    length,
+    make,
+    masks,
+    named,
+    side_by_side,
+    strict,
+)
+from tests.reference_game import NAMES, ReferenceGame, spiral_reference_game
+from tests.spiral_reference_scorer import DECK, SpiralReferenceGame
+from tests.variants import announcement, new_game, random_action
+
+
+def expected_reward(reward: str, game: Any, gains: list[int], seat: int) -> float:
+    """The reward of a seat for the last action of a game, from the definitions."""
+    others = [gain for other, gain in enumerate(gains) if other != seat]
+    if reward == "points":
+        return gains[seat]
+    if reward == "margin":
+        return gains[seat] - sum(others) / len(others)
+    if not game.over:
+        return 0.0
+    winners = [other for other, total in enumerate(game.totals) if total == max(game.totals)]
+    share = 1 / len(winners) if seat in winners else 0.0
+    return (len(gains) * share - 1) / (len(gains) - 1)
+
+
+@pytest.mark.parametrize("reward", AXES["reward"])
+@each(EVERY_GAME_OPTIONS)
+def test_every_agent_gets_its_reward_at_every_step(options: Options, reward: str) -> None:
+    """As a float for each, live and accumulated since its own last action; flags are Python bools."""
+    accumulated: dict[str, float] = {}
+    acting: str | None = None
+    for env, game, gains in side_by_side(strict(options) | {"reward": reward}):
+        assert env.agents == env.possible_agents
+        shares = {agent: expected_reward(reward, game, gains, seat) for seat, agent in enumerate(env.agents)}
+        assert env.rewards == pytest.approx(shares)
+        assert {type(share) for share in env.rewards.values()} == {float}
+        for agent in env.agents:
+            accumulated[agent] = shares[agent] + (0 if agent == acting else accumulated.get(agent, 0))
+        assert env._cumulative_rewards == pytest.approx(accumulated)
+        acting = env.agent_selection
+        _, share, terminated, truncated, info = env.last()
+        assert share == pytest.approx(accumulated[acting])
+        assert terminated is env.terminations[acting] is game.over
+        assert truncated is env.truncations[acting] is False
+        assert info is env.infos[acting]
+        assert set(env.terminations.values()) == {game.over}
+        assert set(env.truncations.values()) == {False}
+        for entries in (env.terminations, env.truncations, env.infos, env.rewards):
+            assert list(entries) == env.agents
+        if game.over:
+            break
+        assert acting == f"player_{game.mover}"
+
+
+GAMES: list[Options] = [
+    {name: value for name, value in options.items() if name != "reward"} for options in EVERY_GAME_OPTIONS
+]
+
+
+@each([strict(options) for options in GAMES])
+def test_rewards_are_those_of_the_reference_game(options: Options) -> None:
+    """Taken from `last` alone, penalties and terminated agents included: nothing is lost on the way.
+
+    Points add up to each seat's total, margins to its lead over the mean of the others, outcomes to the result.
+    """
+    envs = {reward: make(options | {"reward": reward}) for reward in AXES["reward"]}
+    env, rng = envs["points"], random.Random(SEED)
+    rules, players = env.rules, env.rules.num_players
+    reference: Any = (ReferenceGame if isinstance(rules, Rules) else spiral_reference_game)(rules, env.game.deals)
+    earned = {reward: [0.0] * players for reward in envs}
+    turns = list[str]()
+    for agent in env.agent_iter():
+        turns.append(agent)
+        for reward, other in envs.items():
+            assert other.agent_selection == agent
+            earned[reward][env.possible_agents.index(agent)] += other.last()[1]
+        if env.terminations[agent]:
+            for other in envs.values():
+                other.step(None)
+            continue
+        action = random_action(env.game, rng)
+        if isinstance(reference, SpiralReferenceGame):
+            gains = list(reference.play(DECK[action]))
+        elif reference.pending:
+            gains = reference.announce(action - announcement(rules, 0))
+        else:
+            card, cell = action // rules.num_cells, rules.grid.place(action % rules.num_cells)
+            gains = reference.play(NAMES[card], cell, reference.score_play(NAMES[card], cell))
+        for other in envs.values():
+            other.step(action)
+        assert list(env.rewards.values()) == gains
+        assert sum(envs["margin"].rewards.values()) == pytest.approx(0)
+        assert sum(envs["outcome"].rewards.values()) == pytest.approx(0)
+    assert reference.over
+    assert turns.count("player_0") > 5
+    totals = reference.totals
+    assert earned["points"] == totals
+    for seat, total in enumerate(totals):
+        assert earned["margin"][seat] == pytest.approx(total - (sum(totals) - total) / (players - 1))
+        won = total == max(totals)
+        assert totals.count(max(totals)) == 1, "no shared win here"
+        assert earned["outcome"][seat] == pytest.approx(1 if won else -1 / (players - 1))
+
+
+@pytest.mark.parametrize("match", [False, True], ids=["round", "match"])
+@pytest.mark.parametrize(
+    ("totals", "outcome"),
+    [
+        ((5, 3), (1, -1)),
+        ((-7, -3), (-1, 1)),
+        ((4, 4), (0, 0)),
+        ((5, 3, 1), (1, -1 / 2, -1 / 2)),
+        ((1, 5, 5), (-1 / 2, 1 / 4, 1 / 4)),
+        ((-2, -2, -2), (0, 0, 0)),
+        ((1, 2, 8, 3), (-1 / 3, -1 / 3, 1, -1 / 3)),
+        ((9, 1, 2, 9), (1 / 3, -1 / 3, -1 / 3, 1 / 3)),
+        ((9, 9, 0, 9), (1 / 9, 1 / 9, -1 / 3, 1 / 9)),
+        ((0, 0, 0, 0), (0, 0, 0, 0)),
+    ],
+    ids=str,
+)
+def test_winners_share_the_outcome(totals: tuple[int, ...], outcome: tuple[float, ...], match: bool) -> None:
+    """By the totals of all rounds; it comes with the last action."""
+    options: Options = {"num_players": len(totals), "reward": "outcome", "match": match}
+    env = make(options, length(options) - 1)
+    assert not any(env._cumulative_rewards.values())
+    action = random_action(env.game, random.Random(0))
+    end = env.game.copy()
+    end.step(action)
+    for seat, total in enumerate(totals):
+        env.game.totals[seat] += total - end.totals[seat]
+        if not match:
+            env.game.scores[seat] += total - end.scores[seat]
+    env.step(action)
+    assert list(env.rewards.values()) == pytest.approx(outcome)
+    assert list(env._cumulative_rewards.values()) == pytest.approx(outcome)
+    assert [info["score"] for info in env.infos.values()] == list(totals)
+
+
+# --- Illegal actions -------------------------------------------------------------------------------------------------
+
+
+def illegal_actions(env: Any) -> list[Any]:
+    """Actions that are illegal now, or no actions at all."""
+    [mask, *_] = masks(env, env.agent_selection)
+    return [int(mask.argmin()), -1, len(mask), 10**30, None, 3.0, "3", (1, 2), np.array([3])]
+
+
+@each([strict(options) for options in GAMES])
+def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
+    """The agent gets ``illegal_reward``, the others 0; pending rewards of all are kept."""
+    for reward, penalty in (("points", -1.0), ("margin", -7.5), ("outcome", 0.25)):
+        for steps in (0, 5):
+            lose_on_illegal: Options = {"reward": reward, "illegal": "lose"}
+            if penalty != -1.0:
+                lose_on_illegal["illegal_reward"] = penalty
+            for action in illegal_actions(make(options, steps)):
+                env = make(options | lose_on_illegal, steps)
+                offender, before = env.agent_selection, dict(env._cumulative_rewards)
+                totals = list(env.game.totals)
+                assert env.step(action) is None
+                shares = {agent: penalty if agent == offender else 0.0 for agent in env.possible_agents}
+                assert env.agents == env.possible_agents
+                assert env.rewards == shares
+                assert env.terminations == dict.fromkeys(env.agents, True)
+                assert env.truncations == dict.fromkeys(env.agents, False)
+                assert [info["score"] for info in env.infos.values()] == totals
+                assert named(env) == {(SEED, 0)}
+                rewards = {}
+                while env.agents:
+                    agent = env.agent_selection
+                    assert not any(mask.any() for mask in masks(env, agent))
+                    assert env.observation_space(agent).contains(env.observe(agent))
+                    rewards[agent] = env.last()[1]
+                    env.step(None)
+                assert rewards == {agent: shares[agent] + (agent != offender) * before[agent] for agent in before}
+    env.reset()
+    assert env.game.deals == new_game(env.rules, SEED, 1).deals
+    assert not env.game.over

@@ -1,0 +1,295 @@
+"""The contract of every environment, part 3: masks, and legal and illegal actions."""
+
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from quincunx_env import IllegalAction, spiral
+from tests import reference_scorer as scorer
+from tests.envs.drivers import (
+    DRIVERS,
+    SEED,
+    Agents,
+    Batched,
+    Case,
+    Driver,
+    Mask,
+    Single,
+    Vector,
+    dealt,
+    drive,
+    every_environment,
+    seeded,
+)
+from tests.variants import announcement, same
+
+# --- Masks -----------------------------------------------------------------------------------------------------------
+
+
+def legal_actions(game: Any) -> list[int]:
+    """The engine's numbers of all legal actions: every card of the hand in every legal cell, or announcements."""
+    rules = game.rules
+    if game.over:
+        return []
+    if isinstance(game, spiral.Game):
+        return list(game.hand(game.mover))
+    if game.pending:
+        return list(range(announcement(rules, -64), announcement(rules, 319) + 1))
+    filled = [rules.grid.place(cell) for cell in range(rules.num_cells) if game.board[cell] >= 0]
+    placement: Any = "open" if rules.start == "open" else "contact" if rules.edge_contact else "any"
+    cells = [rules.grid.cell(place) for place in scorer.legal_cells(filled, placement, rules.grid.side)]
+    return sorted(card * rules.num_cells + cell for card in game.hand(game.mover) for cell in cells)
+
+
+def expected_mask(driver: Driver, game: Any) -> Mask:
+    """The mask of a game by hand, as the environment encodes it."""
+    legal = legal_actions(game)
+    if driver.factored:
+        parts = np.array(legal, np.int64).reshape(-1, 1) // driver.rules.num_cells, np.array(legal, np.int64)
+        cards = np.isin(np.arange(driver.rules.num_cards), parts[0])
+        return np.concatenate([cards, np.isin(np.arange(driver.rules.num_cells), parts[1] % driver.rules.num_cells)])
+    numbers = driver.observer.to_engine(np.arange(driver.observer.num_actions))
+    return np.isin(numbers, legal)
+
+
+def shown_masks(driver: Driver) -> list[npt.NDArray[Any]]:
+    """The masks of the last call's observations, infos and positions, [rows, A] each."""
+    if isinstance(driver, Batched):
+        return [getattr(driver.shown, "position", driver.shown).mask]
+    if isinstance(driver, Single):
+        return [driver.shown[-1]["action_mask"][None]]
+    return [driver.shown[-1]["action_mask"]] if type(driver) is Vector else []
+
+
+@every_environment(lambda case: not issubclass(case[0], Agents))
+def test_masks_hold_the_legal_actions(case: Case) -> None:
+    """int8 in infos, bool from ``action_masks()`` and in positions; nothing is legal after the end.
+
+    In the next-step mode any action is, where a game has ended.
+    """
+    driver, rng = drive(case).started(), np.random.default_rng(0)
+    next_step = getattr(driver.env, "autoreset_mode", None) == AutoresetMode.NEXT_STEP
+    for _ in range(20):
+        games = driver.games()
+        expected = np.stack([expected_mask(driver, game) for game in games])
+        assert expected.any(axis=1).tolist() == [not game.over for game in games]
+        assert [np.asarray(mask).shape for mask in driver.raw_masks()] == [expected[0].shape] * driver.rows
+        same(np.asarray(driver.raw_masks()), expected)
+        if next_step:
+            expected[[game.over for game in games]] = True
+        for mask in shown_masks(driver):
+            same(mask, expected if isinstance(driver, Batched) else expected.astype(np.int8))
+        driver.advance(rng)
+
+
+@every_environment(lambda case: issubclass(case[0], Agents))
+def test_masks_of_agents_hold_the_legal_actions_of_the_mover(case: Case) -> None:
+    """int8, where ``mask_in`` has them and nowhere else; all 0 for the other agents, and for all after the end."""
+    driver, rng = drive(case).started(), np.random.default_rng(0)
+    mask_in = case[2].get("mask_in", "obs")
+    for _ in range(60):
+        [game] = driver.games()
+        expected = expected_mask(driver, game).astype(np.int8)
+        assert expected.any() != game.over
+        for seat, agent in enumerate(driver.env.possible_agents):
+            seen, info = driver.env.observe(agent), driver.env.infos.get(agent, {})
+            assert isinstance(seen, dict) == (mask_in != "info")
+            assert ("action_mask" in info) == (mask_in != "obs" and agent in driver.env.agents)
+            found = [seen["action_mask"]] if isinstance(seen, dict) else []
+            found += [info["action_mask"]] if "action_mask" in info else []
+            for mask in found:
+                same(mask, expected if seat == game.mover else np.zeros_like(expected))
+            assert game.over or set(info) <= {"action_mask"}
+        driver.advance(rng)
+
+
+def tried(case: Case) -> bool:
+    """A few of each kind: one position takes a thousand actions and more."""
+    name = next(name for name, each in DRIVERS.items() if each is case)
+    several = case[2].get("simpleton") or case[2].get("start") == "open"
+    return name.startswith("SolitaireEnv") or "factored" in name or bool(several and issubclass(case[0], Agents))
+
+
+@pytest.mark.parametrize("steps", [0, 5])
+@every_environment(tried)
+def test_legal_is_exactly_what_does_not_raise(case: Case, steps: int) -> None:
+    """Every action of the space, tried from the same position; beyond the axis of cells lies no cell of the next card.
+
+    With Simpleton a card is due first, and then an announcement.
+    """
+    driver = drive(case).started(steps)
+    mask, state = driver.mask(), driver.env.get_state()
+    assert mask.any()
+    with driver.unchanged():
+        for action, legal in enumerate(mask.tolist()):
+            if legal:
+                driver.step(driver.encode(action))
+                driver.env.set_state(state)
+            else:
+                with pytest.raises(IllegalAction):
+                    driver.step(driver.encode(action))
+        if driver.factored:
+            for card in range(driver.rules.num_cards):
+                for cell in (-1, driver.rules.num_cells):
+                    with pytest.raises(IllegalAction, match="out of range"):
+                        driver.step(np.array([card, cell]))
+
+
+KINDS: list[Callable[[Any], Any]] = [np.int16, np.int32, np.int64, np.uint16, np.array]
+
+
+@every_environment()
+def test_integers_of_any_kind_are_actions(case: Case) -> None:
+    """As they come out of spaces and arrays, and in lists."""
+    driver = drive(case).started(2)
+    lists: list[Callable[[Any], Any]] = [] if isinstance(driver, Agents) else [lambda actions: actions.tolist()]
+    expected = deepcopy(driver)
+    expected.advance_as(np.int64)
+    for kind in [*KINDS, *lists]:
+        twin = deepcopy(driver)
+        twin.advance_as(kind)
+        same([twin.shown, twin.raw_masks()], [expected.shown, expected.raw_masks()])
+
+
+# --- Illegal actions -------------------------------------------------------------------------------------------------
+
+
+def wrong_plays(driver: Driver) -> dict[int, str]:
+    """Actions of the engine that are illegal now in the row under test, and what the error says."""
+    game, rules = driver.games()[driver.row], driver.rules
+    cells = rules.num_cells
+    absent = next(card for card in rules.deck if not game.hands[game.mover][card])
+    if isinstance(game, spiral.Game):
+        return {absent: f"not in the hand of seat {game.mover}, which holds"}
+    if game.pending:
+        play = game.hand(game.mover)[0] * cells + [*game.legal][::-1].index(1)
+        return {play: "must announce the points of its play now, -64 to 319"}
+    filled = next(cell for cell in range(cells) if game.board[cell] >= 0)
+    card = game.legal_cards()[0]
+    held = " ".join(type(game.deals[0]).NAMES.card_name(each) for each in game.hand(game.mover))
+    plays = {
+        absent * cells + game.legal_cells()[0]: f"not in the hand of seat {game.mover}, which holds {held}",
+        card * cells + filled: "the cell is taken; legal cells are",
+    }
+    apart = [cell for cell in range(cells) if game.board[cell] < 0 and not game.legal[cell]]
+    if apart:
+        plays[card * cells + apart[0]] = "a card must touch one in play"
+    if rules.simpleton:
+        plays[announcement(rules, 0)] = "no announcement is due"
+    return plays
+
+
+def outside(driver: Driver) -> list[Any]:
+    """Integers that are no actions."""
+    if driver.factored:
+        return [(driver.rules.num_cards, 0), (-1, 0), (0, driver.rules.num_cells), (0, -1)]
+    return [-1, driver.observer.num_actions, np.int64(-1), np.int32(driver.observer.num_actions)]
+
+
+JOINT: list[Any] = [10**30, 3.0, np.float64(3), None, "3", [3], np.array([3]), np.array([3, 4]), (1, 2)]
+FACTORED: list[Any] = [
+    *(3, None, "34", (3.0, 4), (None, 1), (1,), (1, 2, 3), np.array([3.0, 4.0]), (0, 10**30)),
+]
+
+
+def not_actions(driver: Driver) -> list[Any]:
+    """What is no action of one game, by its type or its shape."""
+    return FACTORED if driver.factored else JOINT
+
+
+@every_environment()
+def test_illegal_actions_raise_and_change_nothing(case: Case) -> None:
+    """Not in hand, on a filled cell, apart from all cards, not due, or out of range; the error says so.
+
+    Of many games it names the row, and no game has moved.
+    """
+    for steps in (0, 5):
+        driver = drive(case).started(steps)
+        in_row = "" if driver.rows == 1 and not hasattr(driver.env, "envs") else f"game {driver.row}: .*"
+        with driver.unchanged():
+            for action, match in wrong_plays(driver).items():
+                with pytest.raises(IllegalAction, match=in_row + re.escape(match)):
+                    driver.step(driver.encode(driver.number(action)))
+            for action in outside(driver):
+                with pytest.raises(IllegalAction, match=in_row + ".*out of range"):
+                    driver.step(action)
+
+
+@every_environment(lambda case: issubclass(case[0], Single | Agents))
+def test_what_is_no_action_is_refused(case: Case) -> None:
+    """Of another type or shape: an `IllegalAction` that says what is needed; nothing changes."""
+    driver = drive(case).started(3)
+    space = "MultiDiscrete" if driver.factored else "Discrete"
+    match = rf"out of range|an action of {space}.* is needed, got|integer actions of shape \(1,( 2)?\) are needed"
+    with driver.unchanged():
+        for action in not_actions(driver):
+            with pytest.raises(IllegalAction, match=match):
+                driver.env.step(action)
+
+
+@every_environment(lambda case: not issubclass(case[0], Single | Agents))
+def test_what_are_no_actions_is_refused(case: Case) -> None:
+    """Many games take an array of integers, one action for each; nothing changes."""
+    driver = drive(case).started(2)
+    good = driver._choose(driver.raw_masks(), np.random.default_rng(0))
+    huge = good.astype(object)
+    huge[0] = 10**30
+    wrong = [None, 0, [None] * driver.rows, good[:-1], [*good, good[0]], good[None], good[:, None], huge]
+    wrong += [good.astype(kind) for kind in (float, str, bool, object)]
+    shape = r"\(3, 2\)" if driver.factored else r"\(3,\)"
+    with driver.unchanged():
+        for actions in wrong:
+            with pytest.raises(IllegalAction, match=f"integer actions of shape {shape} are needed, got"):
+                driver.env.step(actions)
+
+
+@every_environment(lambda case: not issubclass(case[0], Batched))
+def test_an_illegal_action_may_end_the_game(case: Case) -> None:
+    """With ``illegal="lose"`` it ends the game of its row, lays no card, and the next game of the series follows."""
+    for steps in (0, 5):
+        start = drive(case, illegal="lose").started(steps)
+        plays: list[Any] = [start.encode(start.number(action)) for action in wrong_plays(start)]
+        for action in [*plays, *outside(start)[:2]]:
+            driver = deepcopy(start)
+            driver.step(action)
+            check_ended(driver, start.games()[start.row])
+    first, rng = dealt(start)[start.row], np.random.default_rng(0)
+    while dealt(driver)[driver.row] == first:
+        driver.advance(rng)
+    assert dealt(driver)[driver.row] == seeded(driver, 1)[driver.row]
+
+
+def check_ended(driver: Driver, before: Any) -> None:
+    """The game of the row under test, and of no other, has ended as it was."""
+    totals = list(before.totals)
+    if isinstance(driver, Agents):
+        assert set(driver.env.terminations.values()) == {True}
+        assert set(driver.env.truncations.values()) == {False}
+        info = dict(driver.env.infos[driver.env.possible_agents[0]])
+        assert [info["score"] for info in driver.env.infos.values()] == totals
+    elif isinstance(driver, Single):
+        _, _, terminated, truncated, info = driver.shown
+        assert (terminated, truncated) == (True, False)
+        assert not info["action_mask"].any()
+    elif type(driver) is Vector:
+        _, _, terminated, truncated, info = driver.shown
+        info = info.get("final_info", info)
+        assert terminated.tolist() == [row == driver.row for row in range(driver.rows)]
+        assert not truncated.any()
+        info = {name: value[driver.row] for name, value in info.items()}
+    else:
+        _, _, dones, infos = driver.shown
+        assert dones.tolist() == [row == driver.row for row in range(driver.rows)]
+        info = infos[driver.row]
+    assert (info["seed"], info["game"]) == (SEED + driver.row, 0)
+    assert info["score"] == totals[info.get("seat", 0)]
+    after = driver.games()[driver.row]
+    if after.deals == before.deals:
+        assert after.over
+        assert [*after.board] == [*before.board]

@@ -1,0 +1,184 @@
+"""The contract of every environment, part 2: copies, snapshots, and who owns what is returned."""
+
+import pickle
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quincunx_env.quincunx.rules import Rules
+from tests.envs.drivers import (
+    ROWS,
+    SEED,
+    Agents,
+    Batched,
+    Case,
+    Driver,
+    Single,
+    Stable,
+    dealt,
+    drive,
+    every_environment,
+    identified,
+    seeded,
+    takes_deals,
+)
+from tests.variants import same
+
+
+def pickled(env: Any) -> Any:
+    """Save and load."""
+    return pickle.loads(pickle.dumps(env))
+
+
+@pytest.mark.parametrize("duplicate", [deepcopy, pickled])
+@every_environment()
+def test_copies_continue_identically(case: Case, duplicate: Callable[[Any], Any]) -> None:
+    """At the start, on the way, around the end and in later games; copies do not touch each other."""
+    driver, taken = drive(case).started(), 0
+    moments = driver.moments()
+    for moment in moments if duplicate is deepcopy else moments[1::3]:
+        driver.walk(moment - taken, SEED)
+        taken = moment
+        twin = driver.with_env(duplicate(driver.env))
+        assert type(twin.env) is type(driver.env)
+        expected = twin.play_on(8)[:-1]
+        same(driver.walk(8), expected)
+        driver.reset(1)
+        same(twin.play_on(8)[:-1], expected)
+        if isinstance(driver.rules, Rules):
+            assert twin.rules.grid is driver.rules.grid, "tables are kept for one grid of each size"
+        driver = twin
+
+
+@every_environment()
+def test_snapshots_continue_identically(case: Case) -> None:
+    """In the same environment and in a new one, again and again; what is played later does not reach them."""
+    driver, elsewhere, taken = drive(case).started(), drive(case), 0
+    for moment in driver.moments():
+        driver.walk(moment - taken, SEED)
+        taken = moment
+        state, expected, shown = driver.env.get_state(), driver.play_on(8), current(driver)
+        for other in (deepcopy(driver), elsewhere):
+            restored = other.env.set_state(state)
+            check_restored(restored, driver)
+            same(current(other), shown)
+            same(other.play_on(8), expected)
+            other.walk(7, 2)
+            other.reset(SEED + 50)
+            other.walk(3, 3)
+
+
+def current(driver: Driver) -> Any:
+    """What an environment shows without a step."""
+    return driver.shown if isinstance(driver, Agents) else driver.raw_masks()
+
+
+def check_restored(restored: Any, driver: Driver) -> None:
+    """`set_state` of many games returns what they show: observations, and with Gymnasium an info that has the masks."""
+    if isinstance(driver, Single | Agents):
+        assert restored is None
+    elif isinstance(driver, Batched):
+        same(restored, driver.env.position())
+    elif isinstance(driver, Stable):
+        same(restored, driver.shown[0] if isinstance(driver.shown, tuple) else driver.shown)
+    else:
+        same(restored[0], driver.shown[0])
+        same(restored[1]["action_mask"], driver.shown[-1]["action_mask"])
+
+
+@every_environment(takes_deals)
+def test_snapshots_keep_that_deals_were_handed_in(case: Case) -> None:
+    """The restored game ends as one with given deals, and the series continues after it."""
+    driver = drive(case)
+    driver.reset(SEED, seeded(driver, 5, 77))
+    driver.walk(2)
+    other = driver.new().started(1, 9)
+    other.env.set_state(driver.env.get_state())
+    assert dealt(other) == seeded(driver, 5, 77)
+    assert identified(other) == [(-1, -1)] * driver.rows
+    other.reset()
+    assert dealt(other) == seeded(driver, 1)
+
+
+def other_rules(case: Case) -> dict[str, Any]:
+    """An option that changes the rules."""
+    game = case[1].__module__ + str(case[2].get("game"))
+    return {"fifteens": not case[2].get("fifteens", False)} if "spiral" in game else {"excuse": "excuse" not in case[2]}
+
+
+@every_environment(lambda case: case[1].__name__ == "SolitaireEnv" or issubclass(case[0], Agents))
+def test_snapshots_of_other_rules_are_refused(case: Case) -> None:
+    """The error names both; nothing changes."""
+    driver = drive(case).started(4)
+    state = drive(case, **other_rules(case)).started(2).env.get_state()
+    with driver.refused(ValueError, "the snapshot is of Rules"):
+        driver.env.set_state(state)
+
+
+@every_environment(lambda case: case[1].__name__ != "SolitaireEnv" and not issubclass(case[0], Agents))
+def test_snapshots_of_other_shapes_are_refused(case: Case) -> None:
+    """Of another number of games or another deck, without one of the entries, or none at all; nothing changes."""
+    driver = drive(case).started(4)
+    state = driver.env.get_state()
+    missing = {name: array for name, array in state.items() if name not in ("hands", "hand")}
+    states = [{}, {"version": state["version"]}, missing, state | {"version": np.array(99)}]
+    count = {"Batched": "num_games", "Single": ""}.get(case[0].__name__, "num_envs")
+    if count:
+        states.append(drive(case, **{count: ROWS + 1}).env.get_state())
+    if "excuse" in other_rules(case):
+        states.append(drive(case, **other_rules(case)).started().env.get_state())
+    assert len(missing) < len(state)
+    with driver.unchanged():
+        for wrong in states:
+            with pytest.raises(ValueError, match=r"snapshot|state"):
+                driver.env.set_state(wrong)
+
+
+# --- What is returned ------------------------------------------------------------------------------------------------
+
+
+def arrays_in(value: Any) -> Iterator[npt.NDArray[Any]]:
+    """All arrays in what an environment returned."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield value
+    elif isinstance(value, list | tuple | np.ndarray):
+        for part in value:
+            yield from arrays_in(part)
+
+
+def returned(driver: Driver) -> Any:
+    """What the last call returned, not copied; of a PettingZoo environment all observations and infos."""
+    if not isinstance(driver, Agents):
+        return driver.shown, driver.raw_masks()
+    return [driver.env.observe(agent) for agent in driver.env.possible_agents], driver.env.infos
+
+
+@every_environment(lambda case: case[2].get("copy", True))
+def test_what_is_returned_belongs_to_the_caller(case: Case) -> None:
+    """It keeps its content later, arrays share no memory with each other, and writing into them changes no game."""
+    driver = drive(case).started()
+    twin = deepcopy(driver)
+    collected, copies, rng = [returned(driver)], [deepcopy(returned(driver))], np.random.default_rng(0)
+    for _ in range(13):
+        driver.advance(rng)
+        collected.append(returned(driver))
+        copies.append(deepcopy(collected[-1]))
+    same(collected, copies)
+    every = list(arrays_in(collected))
+    assert len(every) >= 14
+    every.sort(key=lambda array: array.__array_interface__["data"][0])
+    for one, other in pairwise(every):
+        assert not np.shares_memory(one, other)
+    for array in every:
+        array[...] = 1
+    driver.walk(1)
+    twin.walk(13)
+    twin.walk(1)
+    same(driver.play_on(), twin.play_on())

@@ -1,0 +1,354 @@
+"""The solitaire as a Gymnasium environment of many games: rows, resets, wrappers, seeds and deals by row."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector.utils import batch_space
+from gymnasium.wrappers.vector import DictInfoToList
+from gymnasium.wrappers.vector import RecordEpisodeStatistics as VectorRecordEpisodeStatistics
+
+from quincunx_env import Deal, Game
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from tests.envs.solitaire import (
+    FINAL,
+    ID,
+    OPTIONS,
+    ROWS,
+    SEED,
+    Options,
+    choose,
+    each,
+    every_mode,
+    make,
+    make_vector,
+    refused,
+    row_of,
+    warnings_are_errors,
+)
+from tests.variants import same
+
+# --- Many games are single games side by side ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@each([{}, {"observation": "flat", "preview": True, "actions": "factored"}])
+def test_make_vec_returns_the_same_in_any_mode(way: str, options: Options) -> None:
+    """Gymnasium's vector environments of single games, in one process or many, against the native one."""
+    native = gymnasium.make_vec(ID, num_envs=2, **options)
+    other = gymnasium.make_vec(ID, num_envs=2, vectorization_mode=way, **options)
+    try:
+        assert isinstance(native, SolitaireVectorEnv)
+        assert other.observation_space == native.observation_space
+        assert other.action_space == native.action_space
+        assert other.metadata["autoreset_mode"] == native.metadata["autoreset_mode"]
+        rng = np.random.default_rng(SEED)
+        same(other.reset(seed=SEED), native.reset(seed=SEED))
+        for _ in range(30):
+            actions = choose(native, rng)
+            theirs, ours = other.step(actions), native.step(actions)
+            theirs[-1]["action_mask"][ours[2]] = 1  # a NEXT_STEP row that has ended takes any action
+            same(theirs, ours)
+    finally:
+        other.close()
+        native.close()
+
+
+@every_mode
+@each(OPTIONS)
+def test_automatic_resets_are_those_of_gymnasium(mode: AutoresetMode, options: Options) -> None:
+    """Observations, rewards, flags, and infos key by key, are those of a `SyncVectorEnv` of single environments.
+
+    There are two differences: with NEXT_STEP any action is legal where a round has ended, and a partial reset reports
+    the masks of all rows.
+    """
+    makers: list[Callable[[], Any]] = [lambda: SolitaireEnv(**options)] * ROWS
+    sync: Any = SyncVectorEnv(makers, autoreset_mode=mode)
+    native = SolitaireVectorEnv(ROWS, autoreset_mode=mode, **options)
+    rng = np.random.default_rng(SEED)
+    ours: tuple[Any, ...] = native.reset(seed=SEED)
+    same(ours, sync.reset(seed=SEED))
+    endings, resets = 0, 0
+    for step in range(120):
+        assert native.observation_space.contains(ours[0])
+        masks = ours[-1]["action_mask"]
+        assert masks.dtype == np.int8
+        actions = choose(native, rng, masks, illegal=0.05 if "illegal" in options else 0)
+        ours, theirs = native.step(actions), sync.step(actions)
+        ended = ours[2]
+        if mode == AutoresetMode.NEXT_STEP:
+            theirs[-1]["action_mask"][ended] = 1
+        same(ours, theirs, f"step {step}")
+        endings += ended.sum()
+        # A reset by hand: always where it is needed; elsewhere now and then, half of the time in the middle of a round.
+        if mode == AutoresetMode.DISABLED or step % 5 == 0:
+            rows = ended | (rng.random(ROWS) < 0.1)
+            if rows.any():
+                before = ours[-1]["action_mask"].copy()
+                ours = native.reset(options={"reset_mask": rows})
+                theirs = sync.reset(options={"reset_mask": rows.copy()})
+                same(ours[0], theirs[0], f"reset after step {step}")
+                same(ours[1]["action_mask"][rows], theirs[1]["action_mask"][rows])
+                same(ours[1]["action_mask"][~rows], before[~rows])
+                assert ours[1].keys() == theirs[1].keys()
+                resets += 1
+    assert endings > 20
+    assert resets > 2
+
+
+@each(OPTIONS)
+def test_a_row_is_a_single_environment_with_its_own_seed(options: Options) -> None:
+    """Row i seeded s is the single environment seeded s + i over several games, whatever the size of the batch."""
+    rng, rounds = np.random.default_rng(SEED), 4
+    singles = [SolitaireEnv(**options) for _ in range(ROWS)]
+    histories: list[list[Any]] = []
+    for row, env in enumerate(singles):
+        history: list[Any] = [(None, *env.reset(seed=SEED + row))]
+        for game in range(rounds):
+            if game:
+                history[-1][-1]["next"] = env.reset()
+            while not env.game.over:
+                action = choose(env, rng)
+                history.append((action, *env.step(action)))
+        histories.append(history)
+    for first, size in ((0, ROWS), (1, 2), (3, 1)):
+        many = SolitaireVectorEnv(size, autoreset_mode=AutoresetMode.SAME_STEP, **options)
+        observations, infos = many.reset(seed=SEED + first)
+        mine = histories[first : first + size]
+        for row, history in enumerate(mine):
+            same(row_of(observations, row), history[0][1])
+            same(infos["action_mask"][row], history[0][2]["action_mask"])
+        for step in range(1, min(map(len, mine))):
+            observations, rewards, ended, _, infos = many.step(np.array([history[step][0] for history in mine]))
+            for row, history in enumerate(mine):
+                _, seen, reward, terminated, _, info = history[step]
+                assert (rewards[row], ended[row]) == (reward, terminated)
+                if terminated:
+                    same(infos["final_obs"][row], seen)
+                    final = {key: infos["final_info"][key][row] for key in info if key != "next"}
+                    same(final.pop("action_mask"), info["action_mask"])
+                    assert final == {key: value for key, value in info.items() if key in FINAL}
+                    seen, info = info.get("next", (None, None))
+                if seen is not None:
+                    same(row_of(observations, row), seen)
+                    same(infos["action_mask"][row], info["action_mask"])
+
+
+@warnings_are_errors
+@each(OPTIONS)
+def test_vector_environments_state_their_spaces_and_mode(options: Options) -> None:
+    """Single and batched spaces, and the mode of reset as an `AutoresetMode`, given as such or by its value."""
+    single, metadata = SolitaireEnv(**options), dict(SolitaireEnv.metadata)
+    for mode in AutoresetMode:
+        for given in (mode, mode.value):
+            env = SolitaireVectorEnv(3, autoreset_mode=given, **options)
+            assert env.num_envs == 3
+            assert env.single_observation_space == single.observation_space
+            assert env.single_action_space == single.action_space
+            assert env.observation_space == batch_space(single.observation_space, 3)
+            assert env.action_space == batch_space(single.action_space, 3)
+            assert env.metadata["autoreset_mode"] is mode
+    assert SolitaireVectorEnv(3).metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    assert SolitaireEnv.metadata == metadata
+
+
+@every_mode
+@each(OPTIONS)
+def test_without_copies_the_content_is_the_same(mode: AutoresetMode, options: Options) -> None:
+    """``copy=False`` changes who owns the arrays, not what they hold when they are returned."""
+    one = SolitaireVectorEnv(ROWS, autoreset_mode=mode, **options)
+    other = SolitaireVectorEnv(ROWS, autoreset_mode=mode, copy=False, **options)
+    rng = np.random.default_rng(SEED)
+    same(one.reset(seed=SEED), other.reset(seed=SEED))
+    for _ in range(60):
+        actions = choose(one, rng)
+        same(one.step(actions), other.step(actions))
+        if mode == AutoresetMode.DISABLED and one.batch.over.any():
+            rows = {"reset_mask": one.batch.over.copy()}
+            same(one.reset(options=rows), other.reset(options=rows))
+
+
+@each([{}, {"edge_contact": True}, {"excuse": True, "pawns": True, "edge_contact": True}])
+@pytest.mark.parametrize("plays", [0, 2, 5])
+def test_exactly_the_illegal_actions_lose(options: Options, plays: int) -> None:
+    """With ``illegal="lose"``, every action of the space tried in a row of its own: only legal ones lay a card."""
+    env = make(options)
+    count = env.rules.num_cards * env.rules.num_cells
+    many = SolitaireVectorEnv(count, illegal="lose", autoreset_mode=AutoresetMode.DISABLED, **options)
+    many.reset(seed=[SEED] * count)
+    rng = np.random.default_rng(SEED)
+    for _ in range(plays):
+        many.step(np.repeat(choose(env, rng, many.action_masks()[0]), count))
+    mask = many.action_masks()[0]
+    filled_before = (many.batch.board[:, :-1] >= 0).sum(axis=1)
+    _, _, ended, _, _ = many.step(np.arange(count))
+    filled_now = (many.batch.board[:, :-1] >= 0).sum(axis=1)
+    assert (filled_now - filled_before).tolist() == mask.astype(int).tolist()
+    assert ended[~mask].all()
+
+
+# --- Wrappers --------------------------------------------------------------------------------------------------------
+
+
+@warnings_are_errors
+@every_mode
+def test_episode_statistics_of_many_games(mode: AutoresetMode) -> None:
+    """Likewise for many games; the wrapper finds what it finds in Gymnasium's own vector environment."""
+    native = SolitaireVectorEnv(ROWS, autoreset_mode=mode, lost_value=-10)
+    makers: list[Callable[[], Any]] = [lambda: SolitaireEnv(lost_value=-10)] * ROWS
+    envs: list[Any] = [
+        VectorRecordEpisodeStatistics(native),
+        VectorRecordEpisodeStatistics(SyncVectorEnv(makers, autoreset_mode=mode)),
+    ]
+    # Gymnasium's wrapper lost the first reward of each later round in this mode until it was repaired.
+    exact = mode != AutoresetMode.SAME_STEP or gymnasium.__version__ >= "1.4"
+    rng, ended_before = np.random.default_rng(SEED), np.zeros(ROWS, np.bool_)
+    for env in envs:
+        env.reset(seed=SEED)
+    for _ in range(100):
+        if mode == AutoresetMode.DISABLED and ended_before.any():
+            for env in envs:
+                env.reset(options={"reset_mask": ended_before.copy()})
+        actions = choose(native, rng)
+        infos = [env.step(actions)[-1] for env in envs]
+        ended_before = infos[0].get("_episode", np.zeros(ROWS, np.bool_)).copy()
+        assert ("episode" in infos[0]) == ("episode" in infos[1])
+        if ended_before.any():
+            # There `reset_mask` never gets to the wrapper, which then forgets the rows that go on.
+            for key in ("r", "l") if mode != AutoresetMode.DISABLED else ():
+                same(infos[0]["episode"][key], infos[1]["episode"][key])
+            final = infos[0]["final_info"] if mode == AutoresetMode.SAME_STEP else infos[0]
+            if exact:
+                same(infos[0]["episode"]["r"][ended_before], final["value"][ended_before])
+    assert envs[0].episode_count > 20
+
+
+@every_mode
+def test_infos_can_be_listed_by_row(mode: AutoresetMode) -> None:
+    """`DictInfoToList` gives each row what a single environment would return."""
+    native = SolitaireVectorEnv(ROWS, autoreset_mode=mode)
+    env: Any = DictInfoToList(native)
+    rng = np.random.default_rng(SEED)
+    _, infos = env.reset(seed=SEED)
+    assert [set(info) for info in infos] == [{"action_mask"}] * ROWS
+    endings = 0
+    for _ in range(30):
+        _, _, ended, _, infos = env.step(choose(native, rng))
+        endings += ended.sum()
+        for row, info in enumerate(infos):
+            if mode == AutoresetMode.SAME_STEP and ended[row]:
+                assert set(info) == {"action_mask", "final_info", "final_obs"}
+                assert set(info["final_info"]) == {"action_mask"} | FINAL
+                assert native.single_observation_space.contains(info["final_obs"])
+            else:
+                assert set(info) == ({"action_mask"} | FINAL if ended[row] else {"action_mask"})
+        if mode == AutoresetMode.DISABLED and ended.any():
+            env.reset(options={"reset_mask": ended})
+    assert endings > 4
+
+
+# --- Seeds, deals and resets by row ----------------------------------------------------------------------------------
+
+
+def test_rows_can_be_seeded_one_by_one() -> None:
+    """A list of seeds gives each row its own; with ``reset_mask`` only those of the rows that are reset count."""
+    env = SolitaireVectorEnv(3)
+    env.reset(seed=[5, 5, 9])
+    assert env.batch.seed.tolist() == [5, 5, 9]
+    env.reset()
+    assert env.batch.game.tolist() == [1, 1, 1]
+    some = {"reset_mask": np.array([True, False, True])}
+    env.reset(seed=[1, 2, 3], options=some)
+    assert (env.batch.seed.tolist(), env.batch.game.tolist()) == ([1, 5, 3], [0, 1, 0])
+    env.reset(options=some)
+    assert (env.batch.seed.tolist(), env.batch.game.tolist()) == ([1, 5, 3], [1, 1, 1])
+    env.reset(seed=70, options=some)
+    assert (env.batch.seed.tolist(), env.batch.game.tolist()) == ([70, 5, 72], [0, 1, 0])
+    env.reset(seed=70)
+    assert (env.batch.seed.tolist(), env.batch.game.tolist()) == ([70, 71, 72], [0, 0, 0])
+
+
+@pytest.mark.parametrize("written", [lambda deal: deal, str], ids=["deal", "text"])
+def test_deals_can_be_handed_in_to_some_rows(written: Callable[[Deal], Any]) -> None:
+    """With ``reset_mask`` a deal for each row that is reset; the others play on, and the series continue."""
+    many = SolitaireVectorEnv(3)
+    deals = [Deal.from_seed(many.rules, 77, number) for number in range(3)]
+    many.reset(seed=SEED)
+    many.reset(options={"deal": list(map(written, deals))})
+    some = np.array([False, True, True])
+    many.reset(options={"deal": [written(deals[0]), written(deals[1])], "reset_mask": some})
+    assert [many.batch.deals(row) for row in range(3)] == [(deals[0],), (deals[0],), (deals[1],)]
+    assert many.batch.seed.tolist() == [-1] * 3
+    twice = Deal(deals[0].face_up, deals[0].hands, (*deals[0].pile[:-1], deals[0].face_up[0]))
+    for wrong, match in ((deals, "deal"), ([deals[0], twice], "dealt twice")):
+        with refused(many, ValueError, match):
+            many.reset(options={"deal": list(map(written, wrong)), "reset_mask": some})
+    observations, _ = many.reset()
+    for row, number in enumerate([2, 3, 3]):
+        deal = Deal.from_seed(many.rules, SEED + row, number)
+        same(row_of(observations, row), many.observer.observe(Game(many.rules, deal)))
+
+
+@pytest.mark.parametrize(
+    "deals",
+    [
+        pytest.param(lambda deal: [deal], id="too-few"),
+        pytest.param(lambda deal: [deal] * 4, id="too-many"),
+        pytest.param(lambda deal: [], id="none-in-it"),
+        pytest.param(lambda deal: deal, id="bare"),
+        pytest.param(str, id="text"),
+        pytest.param(lambda deal: [deal, deal, None], id="none"),
+    ],
+)
+def test_many_games_need_a_deal_each(deals: Callable[[Deal], Any]) -> None:
+    """Neither fewer nor more nor a single one for all."""
+    env = make_vector({}, 3, plays=3)
+    given = deals(Deal.from_seed(env.rules, 1))
+    with refused(env, ValueError):
+        env.reset(options={"deal": given})
+
+
+@pytest.mark.parametrize(
+    ("seed", "match"),
+    [
+        (-1, "seed must be an integer"),
+        (2**63 - 2, "seed must be an integer"),  # the third row's does not fit
+        (True, "seed must be an integer"),
+        ("1", None),
+        pytest.param(1.0, "seed must be an integer"),
+        ([1, 2], "3 seeds are needed, got 2"),
+        ([1, 2, 3, 4], "3 seeds are needed, got 4"),
+        ([1, 2, -3], "seed must be an integer"),
+        ([1, 2, 3.0], "seed must be an integer"),
+    ],
+    ids=str,
+)
+def test_bad_seeds_of_many_games_are_refused(seed: Any, match: str | None) -> None:
+    """Likewise for each row, and a list has one for each."""
+    env = make_vector({}, 3, plays=3)
+    with refused(env, ValueError, match):
+        env.reset(seed=seed)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        np.zeros(3, np.bool_),
+        np.ones(2, np.bool_),
+        np.ones((3, 1), np.bool_),
+        np.ones(3, np.int8),
+        [0, 1],
+        None,
+        True,
+    ],
+    ids=str,
+)
+@every_mode
+def test_bad_reset_masks_are_refused(mode: AutoresetMode, mask: Any) -> None:
+    """``reset_mask`` is a bool for each row, with one at least that is True."""
+    env = make_vector({"autoreset_mode": mode}, 3, plays=2)
+    with refused(env, ValueError, r"reset_mask must be a bool array of shape \(3,\)"):
+        env.reset(seed=3, options={"reset_mask": mask})

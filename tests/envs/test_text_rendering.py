@@ -1,0 +1,126 @@
+"""Games as text: all that is shown, and nothing that a seat may not see."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+from quincunx_env import RATINGS, Game, Rules, card_name
+from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.quincunx.render import ansi
+from quincunx_env.registry import spec_of
+from tests import reference_scorer as scorer
+from tests.envs import agents
+from tests.envs.agents import Options
+from tests.envs.solitaire import choose
+from tests.variants import new_game, positions, random_action
+
+SEED = 2_000
+
+
+def test_a_solitaire_as_text() -> None:
+    """Column numbers, four rows of cards and free cells, the hand, the pile, and in the end how it went."""
+    env = SolitaireEnv(render_mode="ansi", edge_contact=True)
+    env.reset(seed=SEED)
+    rng = np.random.default_rng(SEED)
+    while True:
+        text = env.render()
+        assert isinstance(text, str)
+        lines = text.splitlines()
+        game = env.game
+        assert lines[0].split() == ["0", "1", "2", "3"]
+        for row in range(4):
+            line = lines[1 + row]
+            assert line[:4].split() == [str(row)]
+            for column in range(4):
+                cell = 4 * row + column
+                shown = card_name(game.board[cell]) if game.board[cell] >= 0 else "." if game.legal[cell] else ""
+                played = "[]" if game.ply and game.order[cell] == game.ply else "  "
+                assert line[4 + 5 * column : 10 + 5 * column].strip(" []") == shown
+                assert line[4 + 5 * column] in (played[0], "]")
+        names = " ".join(map(card_name, game.hand(0)))
+        mark = " " if game.over else ">"
+        assert lines[5].rstrip() == f"{mark} seat 0: {game.totals[0]:>4} points, hand: {names}".rstrip()
+        assert lines[6] == f"  pile: {len(game.pile)} cards"
+        assert any(line.startswith("  last: seat 0 played ") for line in lines) == (game.ply > 0)
+        if game.over:
+            assert lines[-1] == f"  over: {RATINGS[scorer.rating(game.totals[0], game.lost)]}"
+            break
+        assert "over" not in text
+        env.step(choose(env, rng))
+    assert SolitaireEnv().render() is None
+
+
+def test_many_games_as_text() -> None:
+    """A text for each row, as the single environment has it."""
+    many = SolitaireVectorEnv(3, render_mode="ansi")
+    many.reset(seed=SEED)
+    for row, text in enumerate(many.render() or ()):
+        env = SolitaireEnv(render_mode="ansi")
+        env.reset(seed=SEED + row)
+        assert env.render() == text
+    assert len(many.render() or ()) == 3
+    assert SolitaireVectorEnv(3).render() is None
+
+
+@agents.each([{}, agents.OPTIONS[-1], agents.SPIRAL_OPTIONS[1]])
+@pytest.mark.parametrize("wrapped", [False, True], ids=["raw", "env"])
+def test_a_game_of_several_players_as_text(options: Options, wrapped: bool) -> None:
+    """All hands shown, from the deal to the winners; nothing where no text was asked for."""
+    env = agents.make(options | {"render_mode": "ansi"}, wrapped=wrapped)
+    silent = agents.make(options, wrapped=wrapped)
+    game, rng = new_game(env.unwrapped.rules, agents.SEED), random.Random(SEED)
+    spec = spec_of(game.rules)
+    card_name = spec.Deal.NAMES.card_name
+    while not game.over:
+        text = env.render()
+        assert text == spec.ansi(game)
+        assert f"> seat {game.mover}" in text
+        for card in game.hand(0):
+            assert card_name(card) in text.split()
+        assert silent.render() is None
+        action = random_action(game, rng)
+        for each_game in (game, env, silent):
+            each_game.step(action)
+    assert env.render().splitlines()[-1].startswith("  over: won by seat ")
+    env.close()
+    env.close()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(), Rules(2), Rules(3, "open"), Rules(4, simpleton=True, match=True, excuse=True, pawns=True)],
+    ids=["solitaire", "two", "open", "simpleton"],
+)
+def test_a_seat_is_not_shown_what_it_may_not_see(rules: Rules) -> None:
+    """From a seat, no card of another hand or of the pile is named; without one, all hands are."""
+    announcing = 0
+    for game in positions(rules, SEED):
+        everything = ansi(game)
+        seats = range(rules.num_players)
+        assert len(everything.splitlines()) == len(ansi(game, 0).splitlines())
+        for seat in seats:
+            words = set(re.split(r"[\s\[\]]+", ansi(game, seat)))
+            assert words >= set(map(card_name, game.hand(seat)))
+            hidden = set(game.pile).union(*(game.hand(other) for other in seats if other != seat))
+            assert not words & set(map(card_name, hidden))
+            assert set(everything.split()) >= set(map(card_name, game.hand(seat)))
+            for other in set(seats) - {seat}:
+                line = f"seat {other}: {game.totals[other]:>4} points, hand: {len(game.hand(other))} cards"
+                assert line in ansi(game, seat)
+        laid = [card for card in game.board if card >= 0]
+        assert set(re.split(r"[\s\[\]]+", everything)) >= set(map(card_name, laid))
+        announcing += "announcing" in everything
+        assert ("announcing" in everything) == (game.pending is not None)
+    assert "over: " in everything
+    assert (announcing > 0) == rules.simpleton
+
+
+def test_a_game_of_several_as_text_ends_with_its_winners() -> None:
+    """They are named."""
+    rng = random.Random(SEED)
+    game = Game.from_seed(Rules(2), SEED)
+    while not game.over:
+        game.step(random_action(game, rng))
+    assert ansi(game).splitlines()[-1] == "  over: won by seat " + " and ".join(map(str, game.winners))
