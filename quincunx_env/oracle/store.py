@@ -28,7 +28,10 @@ plays need.
 """
 
 BENCHMARK_FILE = Path(str(resources.files("quincunx_env") / "oracle" / "benchmark.csv"))
-"""The oracle scores of the package, in the format of `write`."""
+"""The oracle scores of the package, in the format of `write`.
+
+:meta hide-value:
+"""
 
 COMMAND = "python -m quincunx_env.oracle"
 """The command that computes oracle scores."""
