@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import quincunx_agents.networks
 
+import quincunx_agents.networks
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from quincunx_agents.greedy import greedy
 
+from quincunx_agents.greedy import greedy
 from quincunx_env import Rules, render, spiral
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded

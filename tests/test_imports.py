@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import quincunx_agents
 
+import quincunx_agents
 import quincunx_env
 
 LAYERS = {

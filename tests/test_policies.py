@@ -9,10 +9,10 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.quincunx.heuristic import HeuristicAgent
 from quincunx_agents.uniform import uniform
-
 from quincunx_env import Rules, spiral
 from quincunx_env.arena import compare, evaluate
 from quincunx_env.core.policy import Agent

@@ -21,9 +21,9 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 import tyro
-from quincunx_agents.uniform import uniform
 from tqdm.auto import tqdm
 
+from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, quincunx_v0, spiral_v0
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.core.rules import BaseRules

@@ -18,12 +18,12 @@ import numpy as np
 import ray
 import torch
 import tyro
-from quincunx_agents.torch.networks import PolicyNetwork
-from quincunx_agents.uniform import uniform
 from ray.rllib.env.env_runner_group import EnvRunnerGroup
 from ray.rllib.execution.rollout_ops import synchronous_parallel_sample
 from tqdm.auto import tqdm
 
+from quincunx_agents.torch.networks import PolicyNetwork
+from quincunx_agents.uniform import uniform
 from quincunx_env.adapters.rllib import SolitaireRLlibVectorEnv
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from train.rllib import Arguments as Training

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import torch
 import tyro
+from torch import Tensor, nn
+
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks import value
 from quincunx_agents.torch import ValueNetwork
-from torch import Tensor, nn
-
 from quincunx_env.core.atomic_write import write_atomically
 
 

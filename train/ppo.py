@@ -18,14 +18,14 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from quincunx_agents.networks.policy import save_weights
-from quincunx_agents.torch import PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
-from quincunx_agents.torch.networks import RETURN_SCALE
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from tqdm.auto import tqdm
 
+from quincunx_agents.networks.policy import save_weights
+from quincunx_agents.torch import PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Agent, Evaluation, evaluate, table
 from quincunx_env.core.atomic_write import write_atomically

@@ -28,9 +28,6 @@ from typing import Any
 import numpy as np
 import ray
 import torch
-from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, save_weights
-from quincunx_agents.torch.networks import RETURN_SCALE
-from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
@@ -41,6 +38,9 @@ from ray.tune.registry import register_env
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
+from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, save_weights
+from quincunx_agents.torch.networks import RETURN_SCALE
+from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
 from quincunx_env.arena import table
 from quincunx_env.quincunx.rules import Rules

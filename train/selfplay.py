@@ -34,13 +34,13 @@ from typing import Any
 import numpy as np
 import torch
 import tyro
-from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VALUE_SCALE, VARIANTS, ValueAgent, feature_module_of, save_weights
-from quincunx_agents.torch import ValueNetwork
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
+from quincunx_agents.networks import value
+from quincunx_agents.networks.value import VALUE_SCALE, VARIANTS, ValueAgent, feature_module_of, save_weights
+from quincunx_agents.torch import ValueNetwork
 from quincunx_env.arena import resolve
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
 from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
 from quincunx_agents.networks.value import VALUE_SCALE, evaluate_afterstates, feature_module_of, margin_weights
-
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules

@@ -12,9 +12,9 @@ printed as a column of `quincunx_agents.quincunx.heuristic.WEIGHTS`.
 from dataclasses import dataclass, field
 
 import numpy as np
-from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
 from tqdm.auto import trange
 
+from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
 from quincunx_env.core.batch import Floats, Ints
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer

@@ -1,8 +1,8 @@
 """Positions in which agents are tested."""
 
 import numpy as np
-from quincunx_agents.uniform import uniform
 
+from quincunx_agents.uniform import uniform
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 

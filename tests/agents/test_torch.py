@@ -9,7 +9,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork  # noqa: E402
-
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
@@ -37,9 +36,9 @@ def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
 
 def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> None:
     pytest.importorskip("sb3_contrib")
-    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
     from sb3_contrib import MaskablePPO
 
+    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
     env = SolitaireVecEnv(2, observation="flat", preview=True)

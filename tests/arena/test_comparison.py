@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-
 from quincunx_env.arena import (
     Comparison,
     Estimate,

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-
 from quincunx_env.arena import (
     Evaluation,
     adjusted_mean,

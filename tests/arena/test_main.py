@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-
 from quincunx_env.arena import compare, evaluate
 from quincunx_env.quincunx.rules import Rules
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-
 from quincunx_env.arena import Policy, Tournament, compare, tournament
 from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from quincunx_agents.greedy import greedy
 
 import quincunx_env
+from quincunx_agents.greedy import greedy
 from quincunx_env.arena import evaluate
 from quincunx_env.oracle import (
     NUM_BENCHMARK_DEALS,

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from quincunx_agents.uniform import uniform
 from textual.pilot import Pilot
 
+from quincunx_agents.uniform import uniform
 from quincunx_env import spiral
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules

@@ -7,8 +7,8 @@ from typing import Any
 
 import pygame
 import pytest
-from quincunx_agents.uniform import uniform
 
+from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, spiral
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded

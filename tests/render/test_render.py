@@ -18,8 +18,8 @@ import pytest
 from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils.env_checker import check_env
 from PIL import Image
-from quincunx_agents.uniform import uniform
 
+from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, quincunx_v0, render, spiral, spiral_v0
 from quincunx_env.core.scene import Scene, Suit
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv

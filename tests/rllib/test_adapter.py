@@ -8,7 +8,6 @@ import pytest
 import torch
 import tree
 from gymnasium.vector import AutoresetMode
-from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule, PPOPolicyNetworkModule
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -20,6 +19,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
+from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule, PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import SEED_STRIDE, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
 from quincunx_env.envs.rewards import margin, outcome
 from quincunx_env.quincunx.game import Game

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import ray
-from quincunx_agents.greedy import greedy
 
+from quincunx_agents.greedy import greedy
 from quincunx_env.arena import evaluate_all, tournament
 from quincunx_env.arena.__main__ import main
 from tests.arena.test_tournaments import SMALL, THREE, files, same

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import quincunx_agents
 import ray
 import tyro
-from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
-from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
+import quincunx_agents
+from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
+from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule
 from quincunx_env.arena import compare, evaluate, table
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import rllib as training

@@ -16,7 +16,6 @@ pytest.importorskip("sb3_contrib")
 pytest.importorskip("tyro")
 
 from quincunx_agents.greedy import greedy  # noqa: E402
-
 from quincunx_env import Game, IllegalAction, Observer, Rules, quincunx_v0  # noqa: E402
 from quincunx_env.arena import Evaluation  # noqa: E402
 
@@ -164,7 +163,6 @@ def test_stable_baselines3_sees_the_masks_of_the_learner() -> None:
 def test_one_network_plays_any_number_of_players(players: int, start: Any) -> None:
     """Through observations of fixed width; another card in hand, or another form of the game, is not lost on it."""
     from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
-
     from quincunx_env.arena import compare
     from quincunx_env.quincunx import PaddedObserver
 
@@ -188,10 +186,10 @@ def test_one_network_plays_any_number_of_players(players: int, start: Any) -> No
 def test_one_network_learns_from_games_of_any_number_of_players() -> None:
     """The fixed width makes all of them environments of one model."""
     recipe("sb3_maskable", "sb3_contrib")
-    from quincunx_agents.torch.networks import PolicyNetwork
-    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
     from sb3_contrib import MaskablePPO
 
+    from quincunx_agents.torch.networks import PolicyNetwork
+    from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
 
     options: dict[str, Any] = {"opponents": greedy, "observation": "flat", "preview": True, "padded": True}
@@ -301,10 +299,11 @@ def test_tianshou_sees_the_masks() -> None:
 def test_tianshous_actor_policies_leave_masking_to_the_actor() -> None:
     """The recipe's actor masks; the same policy with one that does not soon plays an illegal card."""
     module = recipe("tianshou_ppo", "tianshou")
-    from quincunx_agents.torch.networks import PolicyNetwork
     from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
     from tianshou.data import Collector, CollectStats
     from tianshou.env import DummyVectorEnv
+
+    from quincunx_agents.torch.networks import PolicyNetwork
 
     class Unmasked(module.Actor):  # type: ignore[name-defined, misc]  # the module is imported by its name
         def forward(self, obs: Any, state: Any = None, info: Any = None) -> Any:

@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 import torch
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
     VARIANTS,
@@ -23,7 +24,6 @@ from quincunx_agents.networks.value import (
     value_and_preference,
 )
 from quincunx_agents.torch import ValueNetwork
-
 from quincunx_env.registry import make_observer, spec_of
 from train import selfplay
 from train.common import checkpoint

@@ -16,7 +16,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
-
 from quincunx_env.arena import evaluate  # noqa: E402
 from quincunx_env.core.atomic_write import write_atomically  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402

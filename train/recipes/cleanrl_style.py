@@ -12,12 +12,12 @@ import gymnasium
 import numpy as np
 import torch
 import tyro
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
-from quincunx_agents.torch.networks import RETURN_SCALE
 from torch import Tensor, nn
 from torch.distributions import Categorical
 from tqdm import trange
 
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
 from train.common.options import PPOOptions

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 import torch
 import tyro
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy
-from quincunx_agents.torch.networks import RETURN_SCALE
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from tqdm import tqdm
 
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy
+from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena import Comparison, Evaluation, compare, resolve
 from quincunx_env.core.policy import Policy, policy_for

@@ -14,8 +14,6 @@ import numpy as np
 import torch
 import tyro
 from gymnasium import spaces
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
-from quincunx_agents.torch.networks import RETURN_SCALE
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory, LRSchedulerFactoryLinear
@@ -25,6 +23,8 @@ from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import ActionReprNet
 from torch import Tensor, nn
 
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
 from train.common.options import PPOOptions

@@ -14,8 +14,6 @@ import gymnasium
 import torch
 import tyro
 from gymnasium.vector import AutoresetMode
-from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
-from quincunx_agents.torch.networks import RETURN_SCALE
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
@@ -28,6 +26,8 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 from tqdm import tqdm
 
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
+from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
 from train.common.options import PPOOptions

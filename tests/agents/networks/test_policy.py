@@ -14,7 +14,6 @@ from quincunx_agents.networks import weights_io  # noqa: E402
 from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights, logits, save_weights  # noqa: E402
 from quincunx_agents.networks.value import WEIGHTS, ValueAgent, WeightsError  # noqa: E402
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
-
 from quincunx_env.arena import compare  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402

@@ -10,6 +10,9 @@ import pytest
 
 pytest.importorskip("safetensors")
 
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
@@ -29,9 +32,6 @@ from quincunx_agents.networks.value import (
     value_and_preference,
 )
 from quincunx_agents.quincunx.features import afterstates_of
-from safetensors import safe_open
-from safetensors.numpy import save_file
-
 from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+
 from quincunx_agents.afterstates import num_features
 from quincunx_agents.quincunx.features import CELL_FEATURES, CONTEXT_FEATURES, LAYOUT, MOST_CELLS, afterstates_of
 from quincunx_agents.uniform import uniform
-
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer

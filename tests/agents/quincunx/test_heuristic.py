@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from quincunx_agents.quincunx.heuristic import (
     FEATURE_NAMES,
     FEATURES,
@@ -15,7 +16,6 @@ from quincunx_agents.quincunx.heuristic import (
     action_features,
     heuristic,
 )
-
 from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, parse_cards

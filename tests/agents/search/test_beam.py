@@ -1,8 +1,8 @@
 """The beam search: wider beams find better lines, finished games keep their scores."""
 
 import numpy as np
-from quincunx_agents.search.beam import beam_search
 
+from quincunx_agents.search.beam import beam_search
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 

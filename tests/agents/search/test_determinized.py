@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from quincunx_agents.search.beam import beam_search
 from quincunx_agents.search.determinized import DeterminizedSearch
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.search.pimc_beam import PimcBeam
-
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules

@@ -5,9 +5,9 @@ from math import comb
 
 import numpy as np
 import pytest
+
 from quincunx_agents.afterstates import AfterstateFeatures, Afterstates
 from quincunx_agents.spiral.features import LEVELS, MOST_KEPT, NEXT_CELLS, afterstates_of
-
 from quincunx_env.core.resample import resample
 from quincunx_env.spiral import Batch, Observer, Rules
 from quincunx_env.spiral.rules import HAND, PLAYS, SPIRAL

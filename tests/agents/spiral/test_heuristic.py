@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from quincunx_agents.spiral.heuristic import spiral_heuristic
 
+from quincunx_agents.spiral.heuristic import spiral_heuristic
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-
 from quincunx_env import Batch, Game, IllegalAction, Rules, quincunx_v0, resample
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.batched import BatchedGames
