@@ -138,10 +138,14 @@ class Driver(ABC):
         """The environment's number of one of the engine's joint actions."""
         return int(np.flatnonzero(self.observer.to_engine(np.arange(self.observer.num_actions)) == action)[0])
 
+    def current(self) -> Any:
+        """What the environment shows without a step."""
+        return self.raw_masks()
+
     def play_on(self, steps: int = 15) -> list[Any]:
-        """What a copy of the environment shows in the next steps, and its generator after them."""
+        """What a copy of the environment shows now and in the next steps, and its generator after them."""
         twin = deepcopy(self)
-        shown = twin.walk(steps)
+        shown = [twin.current(), *twin.walk(steps)]
         generator = getattr(twin.inner, "_np_random", None)  # none until there was a seed
         return [*shown, generator and generator.bit_generator.state]
 
@@ -389,6 +393,10 @@ class Agents(Driver):
         agent = self.env.agent_selection
         observation = self.env.observe(agent)
         return [(observation if isinstance(observation, dict) else self.env.infos[agent])["action_mask"]]
+
+    def current(self) -> Any:
+        """See `Driver.current`."""
+        return self.view()
 
     def view(self) -> dict[str, Any]:
         """Everything that the environment shows now."""
