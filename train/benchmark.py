@@ -218,7 +218,7 @@ def main(arguments: Arguments) -> None:
         aec(spiral_v0.env, "spiral_v0.env()", few),
         aec(spiral_v0.raw_env, "spiral_v0.raw_env()", few),
     ]
-    tables = {"the solitaire": alone, "engines": engines, "PettingZoo": together}
+    tables = {"solitaire": alone, "engines": engines, "PettingZoo": together}
     interfaces = [interface for table in tables.values() for interface in table]
     times: dict[str, list[float]] = {interface.name: [] for interface in interfaces}
     for sample in tqdm(range(arguments.samples + 1), unit="sample"):
@@ -229,7 +229,7 @@ def main(arguments: Arguments) -> None:
                 times[interface.name].append((time.process_time() - start) / interface.steps)
     print(machine())
     for title, table in tables.items():
-        print(f"\n| {title} | ns per step | steps per second | times as fast as the first |\n|---|---|---|---|")
+        print(f"\n| {title} | ns per step | steps per second | relative speed |\n|---|---|---|---|")
         for interface in table:
             own, other = np.array(times[interface.name]), np.array(times[table[0].name])
             median = float(np.median(own))

@@ -125,7 +125,7 @@ def main(arguments: Arguments) -> None:
     ray.shutdown()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("ray", "torch", "numpy"))
     print(f"{versions}; {games} games in an environment, medians of {arguments.samples} samples")
-    print("\n| interface | steps per second | times as fast as the first |\n|---|---|---|")
+    print("\n| interface | steps per second | relative speed |\n|---|---|---|")
     first = np.array(next(iter(speeds.values())))
     for name, own in speeds.items():
         print(f"| {name} | {np.median(own):,.0f} | {np.median(np.array(own) / first):.3f} |")
