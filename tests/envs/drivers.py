@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from gymnasium.vector import AutoresetMode
-from quincunx_agents.greedy import greedy
 
+from quincunx_agents.greedy import greedy
 from quincunx_env import (
     BatchedGames,
     SolitaireEnv,

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from quincunx_agents.uniform import uniform
 
+from quincunx_agents.uniform import uniform
 from quincunx_env.envs.batched import BatchedGames, Position
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
-from quincunx_agents.greedy import greedy
 
+from quincunx_agents.greedy import greedy
 from quincunx_env import (
     BatchedGames,
     IllegalAction,

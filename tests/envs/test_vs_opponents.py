@@ -10,9 +10,9 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.quincunx.game import Game
@@ -281,10 +281,10 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
     """
     torch = pytest.importorskip("torch")
     pytest.importorskip("sb3_contrib")
-    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
-    from quincunx_agents.torch.networks import RETURN_SCALE
     from sb3_contrib import MaskablePPO
 
+    from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
+    from quincunx_agents.torch.networks import RETURN_SCALE
     from quincunx_env.adapters.sb3 import VsOpponentsVecEnv
 
     torch.set_num_threads(1)
