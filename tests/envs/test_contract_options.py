@@ -89,9 +89,9 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VECTOR, {"autoreset_mode": "Sometimes"}, "'Sometimes' is not a valid AutoresetMode"),
     ([SolitaireVectorEnv], {"max_episode_steps": 5}, "max_episode_steps must be None"),
     (VS_OPPONENTS, {"opponents": None}, "either opponents or pool must be given"),
-    (VS_OPPONENTS, {"pool": [greedy]}, "either opponents or pool must be given, and not both"),
+    (VS_OPPONENTS, {"pool": ["greedy"]}, "either opponents or pool must be given, and not both"),
     (VS_OPPONENTS, {"opponents": None, "pool": []}, "pool must hold at least one policy"),
-    (VS_OPPONENTS, {"opponents": [greedy], "num_players": 3}, "2 opponents are needed, got 1"),
+    (VS_OPPONENTS, {"opponents": ["greedy"], "num_players": 3}, "2 opponents are needed, got 1"),
     (VS_OPPONENTS, {"opponents": "missing-v0"}, "unknown policy 'missing-v0'"),
     (VS_OPPONENTS, {"seat": 2}, "seat must be one of 'rotate', 0, 1, got 2"),
 ]
