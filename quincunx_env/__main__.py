@@ -78,8 +78,10 @@ def _extras() -> Iterator[str]:
         if library and extra:
             missing.setdefault(extra[1], []).extend([] if _installed(library[0]) else [library[0]])
     for name, libraries in sorted(missing.items()):
-        status = f'missing {", ".join(libraries)}: pip install "quincunx_env[{name}]"' if libraries else "installed"
-        yield f"  {name:<10}{status}"
+        command = f'pip install "quincunx_env[{name}]"'.replace(" ", "\0")  # not broken over two lines
+        status = f"missing {', '.join(libraries)}: {command}" if libraries else "installed"
+        line = fill(f"  {name:<10}{status}", WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
+        yield line.replace("\0", " ")
 
 
 def _installed(library: str) -> bool:
