@@ -437,7 +437,7 @@ SOLITAIRE: list[Options] = [
 MULTIPLAYER: list[Options] = [
     {},
     {"num_players": 3, "start": "open", "excuse": True, "preview": True},
-    {"num_players": 4, "match": True, "pawns": True, "flush": True, "reward": "points"},
+    {"num_players": 4, "start": "open", "pawns": True, "flush": True, "reward": "points"},
     {"num_players": 2, "simpleton": True, "match": True, "reward": "outcome"},
 ]
 SPIRAL: list[Options] = [
