@@ -227,7 +227,21 @@ class Single(Driver):
         return self.env.action_masks()[None]
 
 
-class Vector(Driver):
+class Many(Driver):
+    """An environment of several games."""
+
+    def advance_as(self, kind: Callable[[Any], Any]) -> None:
+        """See `Driver.advance_as`."""
+        self.shown = self.env.step(kind(self._choose(self.raw_masks(), np.random.default_rng(0))))
+
+    def step(self, action: Any) -> None:
+        """See `Driver.step`."""
+        actions = self._choose(self.raw_masks(), np.random.default_rng(0))
+        actions[self.row] = action
+        self.shown = self.env.step(actions)
+
+
+class Vector(Many):
     """A Gymnasium vector environment."""
 
     rows = ROWS
@@ -252,16 +266,6 @@ class Vector(Driver):
             self.shown = self.env.reset(options={"reset_mask": over})
         else:
             self.shown = self.env.step(self._choose(self.raw_masks(), rng))
-
-    def advance_as(self, kind: Callable[[Any], Any]) -> None:
-        """See `Driver.advance_as`."""
-        self.shown = self.env.step(kind(self._choose(self.raw_masks(), np.random.default_rng(0))))
-
-    def step(self, action: Any) -> None:
-        """See `Driver.step`."""
-        actions = self._choose(self.raw_masks(), np.random.default_rng(0))
-        actions[self.row] = action
-        self.shown = self.env.step(actions)
 
     def raw_masks(self) -> Any:
         """See `Driver.raw_masks`."""
@@ -307,7 +311,7 @@ class Stable(Vector):
         return shown
 
 
-class Batched(Driver):
+class Batched(Many):
     """`BatchedGames`."""
 
     rows = ROWS
@@ -327,16 +331,6 @@ class Batched(Driver):
     def advance(self, rng: np.random.Generator) -> None:
         """See `Driver.advance`."""
         self.shown = self.env.step(self._choose(self.raw_masks(), rng))
-
-    def advance_as(self, kind: Callable[[Any], Any]) -> None:
-        """See `Driver.advance_as`."""
-        self.shown = self.env.step(kind(self._choose(self.raw_masks(), np.random.default_rng(0))))
-
-    def step(self, action: Any) -> None:
-        """See `Driver.step`."""
-        actions = self._choose(self.raw_masks(), np.random.default_rng(0))
-        actions[self.row] = action
-        self.shown = self.env.step(actions)
 
     def raw_masks(self) -> Any:
         """See `Driver.raw_masks`."""
