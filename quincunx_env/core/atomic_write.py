@@ -1,19 +1,33 @@
 """Atomic file writes."""
 
 import os
+import platform
+import re
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+
+UNFINISHED = re.compile(r"\..*\.unfinished-(?P<host>.*)-(?P<process>\d+)(\.[^.]*)?")
+"""Names of temporary files, which say who writes them."""
+
+ABANDONED = 86_400.0
+"""Age in seconds from which a temporary file of another machine counts as abandoned; longer than any write takes."""
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file atomically: ``path`` holds either the old content or the new, whatever interrupts the write.
+
+    The first write of a process to a folder removes the temporary files that killed processes left there.
 
     Args:
         path: where the file goes; missing folders are created.
         write: writes the content to the temporary path it gets, which replaces ``path`` once it is on disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    _remove_once(path.parent.resolve())
+    unfinished = path.with_name(f".{path.stem}.unfinished-{platform.node()}-{os.getpid()}{path.suffix}")
     try:
         write(unfinished)
         with unfinished.open("rb+") as file:
@@ -21,3 +35,31 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files of `write_atomically` whose process has ended; a missing folder has none.
+
+    Whether a process runs cannot be seen on another machine, which may share the folder, nor on Windows: such files are
+    removed after a day.
+    """
+    with suppress(OSError):  # the folder may permit no removal
+        for path in folder.iterdir():
+            name = UNFINISHED.fullmatch(path.name)
+            if name and not _may_be_written(path, name["host"], int(name["process"])):
+                path.unlink(missing_ok=True)
+
+
+_remove_once = cache(remove_unfinished)
+
+
+def _may_be_written(path: Path, host: str, process: int) -> bool:
+    if host != platform.node() or os.name == "nt":  # there os.kill ends processes
+        return time.time() - path.stat().st_mtime < ABANDONED
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # of another user
+    return True

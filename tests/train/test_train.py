@@ -17,7 +17,6 @@ pytest.importorskip("sb3_contrib")
 
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import evaluate  # noqa: E402
-from quincunx_env.core.atomic_write import write_atomically  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
@@ -223,20 +222,6 @@ def test_a_checkpoint_of_something_else_is_refused() -> None:
     checkpoint.save(Path("runs/tiny/checkpoint.pt"), arguments, {"policy": {}})
     with pytest.raises(checkpoint.CheckpointError, match="does not fit"):
         main(Arguments(name="tiny", resume=True, **TINY))
-
-
-def test_a_write_that_fails_leaves_the_old_file() -> None:
-    path = Path("file.txt")
-    write_atomically(path, lambda unfinished: unfinished.write_text("old"))
-
-    def fail(unfinished: Path) -> None:
-        unfinished.write_text("ne")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, fail)
-    assert path.read_text() == "old"
-    assert [file.name for file in Path.cwd().iterdir()] == ["file.txt"]
 
 
 # --- The network -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,60 @@
+"""Atomic file writes."""
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quincunx_env.core.atomic_write import ABANDONED, remove_unfinished, write_atomically
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from quincunx_env.core.atomic_write import write_atomically
+
+def write(unfinished):
+    unfinished.write_text("ne")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write_atomically(Path("file.txt"), write)
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    write_atomically(path, lambda unfinished: unfinished.write_text("old"))
+
+    def fail(unfinished: Path) -> None:
+        unfinished.write_text("ne")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file.txt"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes cannot be killed by a signal")
+def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "file.txt").write_text("old")
+    subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
+    assert len(names(tmp_path)) == 2, "a killed process leaves its temporary file"
+    # Those of a process that runs, here and elsewhere, of another machine, and files of any other name are kept.
+    kept = [f".file.unfinished-{platform.node()}-{os.getppid()}.txt", ".file.unfinished-elsewhere-1.txt", ".file.1.txt"]
+    for name in (*kept, ".old.unfinished-elsewhere-1"):
+        (tmp_path / name).touch()
+    os.utime(tmp_path / ".old.unfinished-elsewhere-1", (ABANDONED, ABANDONED))
+    write_atomically(tmp_path / "other.txt", lambda unfinished: unfinished.write_text("new"))
+    assert names(tmp_path) == sorted([*kept, "file.txt", "other.txt"])
+    assert (tmp_path / "file.txt").read_text() == "old"
+
+
+def test_a_folder_that_is_missing_has_no_temporary_files(tmp_path: Path) -> None:
+    remove_unfinished(tmp_path / "missing")
