@@ -14,7 +14,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Mask
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, DealSequence, check_option
+from quincunx_env.envs.common import METADATA, DealSequence, check_option, reset_options
 from quincunx_env.envs.options import options_of
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.render import Frame, Renderer
@@ -136,13 +136,14 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
         Args:
             seed: starts the sequence of games of this seed; None deals the next game of the sequence.
-            options: ``{"deal": ...}``: the deal to play, its text, or a list of one for each round. Other options are
-                ignored.
+            options: ``{"deal": ...}``: the deal to play, its text, or a list of one for each round.
 
         Raises:
-            ValueError: if the seed or a deal is invalid; nothing has changed then.
+            ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
-        self._game = self._deals.deal(self.rules, seed, (options or {}).get("deal"))
+        # PettingZoo's `api_test` and `parallel_api_test` hand in an option of this name.
+        given = reset_options(options, "deal", "options").get("deal")
+        self._game = self._deals.deal(self.rules, seed, given)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -167,9 +168,13 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
+            ValueError: if the action of a terminated agent is not None; nothing has changed then.
+            ResetNeeded: before the first reset, and when all agents have left.
         """
         game = self.game
         agent = self.agent_selection
+        if not self.agents:
+            raise gymnasium.error.ResetNeeded("the game is over and all agents have left: call reset() before step()")
         if self.terminations[agent]:
             self._was_dead_step(action)
             return

@@ -1,6 +1,6 @@
 """Shared by the environments: checks of options, given deals, and sequences of seeded games."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,20 +24,25 @@ def check_option(name: str, value: Any, *allowed: Any) -> None:
     Raises:
         ValueError: naming the option and its allowed values.
     """
-    if value not in allowed:
+    # True and 1.0 are equal to 1, but no number of a seat.
+    if not any(type(value) is type(each) and value == each for each in allowed):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
-def reset_options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
+def reset_options(options: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:
     """Return the options of ``reset`` after checking their names.
 
     Raises:
-        ValueError: naming unknown options.
+        ValueError: if they are no mapping, or naming unknown options.
     """
-    unknown = set(options or {}) - set(known)
-    if unknown:
-        raise ValueError(f"reset() has the options {', '.join(map(repr, known))}, got {', '.join(map(repr, unknown))}")
-    return options or {}
+    names = ", ".join(map(repr, known))
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"the options of reset() are a mapping with the keys {names}, got {options!r}")
+    if unknown := [name for name in options if name not in known]:
+        raise ValueError(f"reset() has the options {names}, got {', '.join(map(repr, unknown))}")
+    return options
 
 
 def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str]) -> list[BaseDeal]:

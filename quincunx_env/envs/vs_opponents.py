@@ -9,11 +9,12 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.deal import check_seed
 from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Info, check_option
+from quincunx_env.envs.common import METADATA, Info, check_option, reset_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.policies import resolve
@@ -278,11 +279,10 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
-        options = dict(options or {})
-        if options.get("deal") is not None:
-            options["deal"] = [options["deal"]]
-        observation, info = self.envs.reset(seed=seed, options=options)
-        super().reset(seed=None if seed is None else int(seed))
+        deal = reset_options(options, "deal").get("deal")
+        seed = None if seed is None else check_seed(seed)
+        observation, info = self.envs.reset(seed=seed, options=None if deal is None else {"deal": [deal]})
+        super().reset(seed=seed)
         self._update_window()
         return self._single(observation), self._single_info(info)
 
@@ -296,7 +296,7 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
             IllegalAction: if it is illegal, unless ``illegal="lose"``; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a game.
         """
-        observation, rewards, terminated, _, info = self.envs.step(np.asarray(action)[None])
+        observation, rewards, terminated, _, info = self.envs.step([action])
         self._update_window()
         return self._single(observation), float(rewards[0]), bool(terminated[0]), False, self._single_info(info)
 

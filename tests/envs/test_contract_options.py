@@ -94,6 +94,9 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VS_OPPONENTS, {"opponents": ["greedy"], "num_players": 3}, "2 opponents are needed, got 1"),
     (VS_OPPONENTS, {"opponents": "missing-v0"}, "unknown policy 'missing-v0'"),
     (VS_OPPONENTS, {"seat": 2}, "seat must be one of 'rotate', 0, 1, got 2"),
+    (VS_OPPONENTS, {"seat": True}, "seat must be one of 'rotate', 0, 1, got True"),
+    (EVERY, {"preview": 1}, "preview must be one of False, True, got 1"),
+    (EVERY, {"padded": [True]}, "padded must be one of False, True, got [True]"),
 ]
 """Environments, options, and what the error says."""
 
@@ -144,25 +147,28 @@ def test_gymnasium_sets_no_limit_of_steps() -> None:
         gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2, max_episode_steps=5)
 
 
-@every_environment(lambda case: issubclass(case[0], Single) or case[0] is Vector)
-def test_unknown_reset_options_are_refused(case: Case) -> None:
-    """The error names those that are known; nothing changes."""
+@every_environment(lambda case: issubclass(case[0], Agents | Single) or case[0] is Vector)
+def test_wrong_reset_options_are_refused(case: Case) -> None:
+    """Names that are not known, and what is no mapping; the error names those that are known; nothing changes."""
     driver = drive(case).started(3)
-    known = "'deal'" if case[1].__name__ == "SolitaireEnv" else "'deal', 'reset_mask'"
-    wrong: dict[str, Any] = {"deals": None, "rows": [0]}
-    if case[1].__name__ == "SolitaireEnv":
+    known = {"Agents": "'deal', 'options'", "Single": "'deal'"}.get(case[0].__name__, "'deal', 'reset_mask'")
+    wrong: dict[Any, Any] = {"dael": None, "rows": [0], 1: 2}
+    if case[0] is not Vector:
         wrong["reset_mask"] = np.ones(1, np.bool_)
     with driver.unchanged():
         for option, value in wrong.items():
-            with pytest.raises(ValueError, match=rf"reset\(\) has the options {known}, got '{option}'"):
+            with pytest.raises(ValueError, match=rf"reset\(\) has the options {known}, got {option!r}"):
                 driver.env.reset(seed=3, options={option: value})
+        for options in ([1], (), "deal", 3):
+            with pytest.raises(ValueError, match=f"options of reset.. are a mapping with the keys {known}, got"):
+                driver.env.reset(seed=3, options=options)
 
 
 @every_environment(lambda case: issubclass(case[0], Agents))
-def test_agents_ignore_unknown_reset_options(case: Case) -> None:
-    """As PettingZoo's parallel conversion and its wrappers may hand in their own."""
+def test_agents_ignore_the_reset_option_of_pettingzoos_tests(case: Case) -> None:
+    """`api_test` hands in ``{"options": 1}``."""
     driver, twin = drive(case).started(), drive(case).started()
-    driver.env.reset(seed=SEED, options={"other": 1})
+    driver.env.reset(seed=SEED, options={"options": 1})
     same(driver.shown, twin.shown)
 
 
@@ -203,6 +209,24 @@ def test_nothing_is_rendered_before_the_first_reset() -> None:
     for make in makers:
         with pytest.raises(ResetNeeded, match="reset"):
             make(render_mode="ansi").render()
+
+
+@pytest.mark.parametrize("make", AGENTS)
+def test_no_agent_is_left_to_step_after_the_end(make: Make) -> None:
+    """The raw environment asks for a reset; PettingZoo's wrapper warns, and does nothing."""
+    driver = Agents(make, {"illegal": "lose"}).started()
+    driver.env.step(-1)
+    with driver.refused(ValueError, "when an agent is dead, the only valid action is None"):
+        driver.env.step(0)
+    while driver.env.agents:
+        driver.env.step(None)
+    for action in (None, 0):
+        with driver.unchanged():
+            if driver.env is driver.env.unwrapped:
+                with pytest.raises(ResetNeeded, match="all agents have left"):
+                    driver.env.step(action)
+            else:
+                driver.env.step(action)
 
 
 @pytest.mark.parametrize("illegal", ["raise", "lose"])
