@@ -24,6 +24,9 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     Args:
         path: where the file goes; missing folders are created.
         write: writes the content to the temporary path it gets, which replaces ``path`` once it is on disk.
+
+    Raises:
+        OSError: if the file cannot be written, naming it or its folder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_once(path.parent.resolve())
@@ -33,6 +36,11 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         with unfinished.open("rb+") as file:
             os.fsync(file.fileno())
         unfinished.replace(path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # The failing call names the temporary file, or none where the disk is full.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)
 

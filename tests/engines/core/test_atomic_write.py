@@ -1,5 +1,6 @@
 """Atomic file writes."""
 
+import errno
 import os
 import platform
 import subprocess
@@ -33,9 +34,9 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
 
     def fail(unfinished: Path) -> None:
         unfinished.write_text("ne")
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "disk full")
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(OSError, match=r"disk full: '.*/file\.txt'$"):
         write_atomically(path, fail)
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file.txt"]
@@ -58,3 +59,9 @@ def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None
 
 def test_a_folder_that_is_missing_has_no_temporary_files(tmp_path: Path) -> None:
     remove_unfinished(tmp_path / "missing")
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"/file'$"):
+        write_atomically(tmp_path / "file" / "below.txt", Path.touch)
