@@ -7,9 +7,9 @@
     python -m train.ppo --help                         # every flag
 
 A run writes to ``runs/<name>``: ``checkpoint.pt``, from which an interrupted run continues exactly, ``tensorboard/``,
-and at the end ``evaluation.json``, ``learning_curve.png``, ``model.zip`` for ``MaskablePPO.load``, and
-``<name>.safetensors`` for ``quincunx_agents.load``. Evaluations during training use ``validation`` deals, the final
-table ``benchmark`` deals, which nothing else uses.
+and at the end ``evaluation.json``, ``learning_curve.png``, ``<name>.safetensors`` for ``quincunx_agents.load``, and
+``model.zip`` for ``MaskablePPO.load``, which unpickles it: load only what you trust. Evaluations during training use
+``validation`` deals, the final table ``benchmark`` deals, which nothing else uses.
 """
 
 from dataclasses import dataclass, field

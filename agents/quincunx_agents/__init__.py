@@ -21,7 +21,8 @@ def load(name: str | Path) -> Agent:
 
     Raises:
         ValueError: if no network of that name comes with the package.
-        WeightsError: if the file is missing, damaged or of another format.
+        WeightsError: if the file is missing, damaged or of another format. Loading executes no code, unlike
+            ``MaskablePPO.load``, which unpickles ``model.zip``.
     """
     from quincunx_agents.networks import policy, value, weights_io  # they need safetensors; the other agents do not
 

@@ -134,8 +134,10 @@ def load_weights(path: Path) -> PolicyWeights:
     weights_io.require_metadata(path, metadata, ("network", "rules"))
     try:
         weights = PolicyWeights(tensors, Rules(**metadata["rules"]))
+        if weights.rules.simpleton:
+            raise ValueError("this network plays without announcements")
         expected = _expected_shapes(weights)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:  # what a message quotes may be nested deeply
         raise WeightsError(f"{path} is of another version of this network: {error}") from error
     weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
     if {name: tensor.shape for name, tensor in tensors.items()} != expected:

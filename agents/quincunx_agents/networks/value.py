@@ -217,11 +217,21 @@ def load_weights(path: Path) -> ValueWeights:
     """
     tensors, metadata = weights_io.read(path)
     weights_io.require_metadata(path, metadata, ("variants", "candidates"))
-    weights = ValueWeights(tensors, tuple(metadata["variants"]), int(metadata["candidates"]))
+    variants, candidates = metadata["variants"], metadata["candidates"]
+    if not _can_learn(variants) or type(candidates) is not int or candidates < 0:
+        raise WeightsError(f"{path} is of another version of this network: its variants or candidates are unknown")
+    weights = ValueWeights(tensors, tuple(variants), candidates)
     weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
-    if not set(weights.variants) <= set(VARIANTS) or _shapes(weights) != _expected_shapes(weights):
+    if _shapes(weights) != _expected_shapes(weights):
         raise WeightsError(f"{path} is of another version of this network")
     return weights
+
+
+def _can_learn(variants: object) -> bool:
+    """Whether these are names of variants that one network can learn: of one game."""
+    if not isinstance(variants, list) or not all(isinstance(name, str) and name in VARIANTS for name in variants):
+        return False
+    return len({feature_module_of(VARIANTS[name]) for name in variants}) == 1
 
 
 def _signature(weights: ValueWeights) -> str:
@@ -237,10 +247,10 @@ def _expected_shapes(weights: ValueWeights) -> dict[str, tuple[int, ...]]:
     layout = feature_module_of(VARIANTS[weights.variants[0]]).LAYOUT
     inputs, layers = layout.context, dict[str, tuple[int, int]]()
     for number, (_, features) in enumerate(layout.sets):
-        width = len(weights.tensors.get(f"set_encoders.{number}.0.bias", ()))
+        width = weights.tensors.get(f"set_encoders.{number}.0.bias", np.zeros(0)).size
         inputs += width
         layers |= {f"set_encoders.{number}.0": (width, features), f"set_encoders.{number}.2": (width, width)}
-    width = len(weights.tensors.get("trunk.0.bias", ()))
+    width = weights.tensors.get("trunk.0.bias", np.zeros(0)).size
     layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), "trunk.4": (SEATS + 1, width // 2)}
     shapes: dict[str, tuple[int, ...]] = {}
     for layer, shape in layers.items():

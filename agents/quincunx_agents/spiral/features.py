@@ -348,6 +348,7 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     if not count:
         return mask
     table = action_values(rules, observation, mask)
+    count = min(count, table.shape[1])
     best = np.zeros(mask.shape, np.bool_)
     np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
     return best & mask

@@ -103,9 +103,19 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(WeightsError, match="another version"):
             quincunx_agents.load(path)
     missing = {name: array for name, array in network.tensors.items() if name != "trunk.0.bias"}
-    weights_io.write(path, missing, {"network": "policy", "rules": {"players": 5}}, "")
-    with pytest.raises(WeightsError, match="another version"):
-        quincunx_agents.load(path)
+    wrong: tuple[object, ...] = (
+        {"players": 5},
+        {"num_players": "2"},
+        {"start": []},
+        [],
+        3,
+        None,
+        {"num_players": 2, "simpleton": True},
+    )
+    for rules in wrong:
+        weights_io.write(path, missing, {"network": "policy", "rules": rules}, "")
+        with pytest.raises(WeightsError, match="another version"):
+            quincunx_agents.load(path)
 
 
 def test_other_games_than_the_learned_one_are_refused() -> None:

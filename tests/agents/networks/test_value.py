@@ -1,9 +1,13 @@
 """The value network: policies, action values and weights files."""
 
+import json
+import struct
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +17,9 @@ pytest.importorskip("safetensors")
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+import quincunx_agents
 from quincunx_agents.afterstates import SEATS
+from quincunx_agents.networks import policy, weights_io
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
     SHIPPED,
@@ -151,6 +157,76 @@ def test_refuses_damaged_files(tmp_path: Path) -> None:
     save_file(other, path, about)
     with pytest.raises(WeightsError, match="checksum"):
         load_weights(path)
+
+
+def tensor_file(metadata: str, dtype: str = "F32", content: bytes = bytes(8)) -> bytes:
+    """A safetensors file of one tensor of eight bytes."""
+    size = {"F8_E4M3": 1, "BF16": 2, "F32": 4, "F64": 8}[dtype]
+    tensor = {"dtype": dtype, "shape": [8 // size], "data_offsets": [0, 8]}
+    header = json.dumps({"__metadata__": {"metadata": metadata}, "trunk.0.bias": tensor}).encode()
+    return struct.pack("<Q", len(header)) + header + content
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        *((tensor_file(text), "its metadata must be a JSON object") for text in ("[]", "3", "null", '"network"')),
+        (tensor_file("[" * 100_000), "recursion"),
+        (tensor_file('{"network": ' * 100_000), "recursion"),
+        (tensor_file("{}", "BF16"), "tensor 'trunk.0.bias' must be F32, got BF16"),
+        (tensor_file("{}", "F8_E4M3"), "must be F32, got F8_E4M3"),
+        (tensor_file("{}", "F64"), "must be F32, got F64"),
+        (tensor_file("{}", content=np.array([0, np.nan], "<f4").tobytes()), "no finite numbers"),
+        (tensor_file("{}", content=np.array([0, -np.inf], "<f4").tobytes()), "no finite numbers"),
+        (struct.pack("<Q", 2**62), "header too large"),
+    ],
+    ids=range(12),
+)
+def test_files_that_are_no_weights_are_refused(content: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(content)
+    for read in (quincunx_agents.load, load_weights, policy.load_weights):
+        with pytest.raises(WeightsError, match=complaint):
+            read(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(WeightsError, match="missing, damaged or no weights file"):
+        load_weights(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *product(["variants"], [3, None, "solitaire", [], [[]], ["\ud800"], ["solitaire", "spiral"]]),
+        *product(["candidates"], [None, "all", True, -1, 2.0, float("inf"), [1]]),
+    ],
+    ids=ascii,
+)
+def test_wrong_variants_and_candidates_are_refused(name: str, wrong: Any, tmp_path: Path) -> None:
+    path, network = tmp_path / "weights.safetensors", load("solitaire-v0").weights
+    metadata = {"variants": network.variants, "candidates": network.candidates, name: wrong}
+    variants = metadata["variants"] if isinstance(metadata["variants"], list | tuple) else ()
+    weights_io.write(path, network.tensors, metadata, f"{tuple(variants)} {metadata['candidates']}")
+    with pytest.raises(WeightsError, match="its variants or candidates are unknown"):
+        load_weights(path)
+
+
+def test_tensors_without_an_axis_are_refused(tmp_path: Path) -> None:
+    path, network = tmp_path / "weights.safetensors", load("solitaire-v0").weights
+    for name in ("set_encoders.0.0.bias", "trunk.0.bias"):
+        save_weights(path, network._replace(tensors={**network.tensors, name: np.array(0, np.float32)}))
+        with pytest.raises(WeightsError, match="another version"):
+            load_weights(path)
+
+
+@pytest.mark.parametrize("variant", ["solitaire", "spiral"])
+def test_more_candidates_than_actions_are_all_of_them(variant: str) -> None:
+    rules = VARIANTS[variant]
+    batch, observer = spec_of(rules).Batch(rules, 2), make_observer(rules, preview=True)
+    batch.reset(seed=5)
+    observation, mask = observer.observe_batch(batch), batch.mask()
+    every, more = (shipped_for(rules)._replace(candidates=count) for count in (0, 10**20))
+    assert (action_values(more, rules, observation, mask) == action_values(every, rules, observation, mask)).all()
 
 
 def test_shipped_weights_are_small_and_have_a_card() -> None:
