@@ -63,22 +63,29 @@ def read(path: Path | None = None) -> dict[int, OracleEntry]:
 
     Raises:
         ValueError: if the file is damaged.
+        OSError: if the file cannot be read.
     """
     path = path or BENCHMARK_FILE
-    entries = {}
-    if path.exists():
-        grid = Rules().grid
+    if not path.exists():
+        return {}
+    try:
         with path.open(newline="", encoding="ascii") as file:
-            for row in csv.DictReader(file):
-                try:
-                    plays = [play.split("@") for play in row["plays"].split()]
-                    line = tuple((parse_card(card), grid.cell((int(cell[0]), int(cell[1])))) for card, cell in plays)
-                    entry = OracleEntry(int(row["deal"]), int(row["score"]), int(row["width"]), line)
-                except (KeyError, TypeError, ValueError, IndexError) as error:
-                    message = f"{path} is damaged at {row}: restore it, or delete it and run\n    {COMMAND}"
-                    raise ValueError(message) from error
-                entries[entry.deal] = entry
-    return entries
+            entries = [_read_entry(row) for row in csv.DictReader(file)]
+    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
+        message = f"{path} is damaged ({error}): restore it, or delete it and run\n    {COMMAND}"
+        raise ValueError(message) from error
+    return {entry.deal: entry for entry in entries}
+
+
+def _read_entry(row: dict[str, str]) -> OracleEntry:
+    line = tuple(map(_read_play, row["plays"].split()))
+    return OracleEntry(int(row["deal"]), int(row["score"]), int(row["width"]), line)
+
+
+def _read_play(text: str) -> tuple[int, int]:
+    card, place = text.split("@")
+    row, column = map(int, place)
+    return parse_card(card), Rules().grid.cell((row, column))
 
 
 def write(path: Path, entries: Iterable[OracleEntry]) -> None:

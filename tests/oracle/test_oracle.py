@@ -224,9 +224,17 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     write(path, some)
     assert read(path) == {one.deal: one for one in some}
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
-    path.write_text(path.read_text()[:-5] + "@99\n")
-    with pytest.raises(ValueError, match="damaged"):
-        read(path)
+    whole = path.read_text()
+    for damaged in (
+        whole[:-5] + "@99\n",
+        whole[:-1] + "9\n",
+        whole[:-1] + "\xe9\n",
+        whole + "3\n",
+        whole + f'"{"9" * 2**18}',
+    ):
+        path.write_text(damaged)
+        with pytest.raises(ValueError, match=r"is damaged .* delete it"):
+            read(path)
 
 
 # --- Regret ----------------------------------------------------------------------------------------------------------
