@@ -105,8 +105,11 @@ class Record:
         if self.seats and len(self.seats) != self.rules.num_players:
             raise RecordError(f"these rules have {self.rules.num_players} seats, got names for {len(self.seats)}")
         for name in self.seats:
-            if not name or name != " ".join(name.split()) or set(name) & set(",#"):
-                raise RecordError(f"the name of a seat has no comma, #, line break or outer space, got {name!r}")
+            if not _is_seat_name(name):
+                raise RecordError(
+                    "the name of a seat is text that can be written as UTF-8, without comma, #, line break or outer "
+                    f"space, got {name!r}"
+                )
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
             _apply_action(game, number, action)
@@ -153,6 +156,8 @@ class Record:
         Raises:
             RecordError: naming the line and the error; for an action that breaks the rules also the legal ones.
         """
+        if not isinstance(text, str):
+            raise RecordError(f"a record is text, got {text!r}")
         numbered = ((number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), 1))
         lines = [_Line(number, " ".join(words)) for number, words in numbered if words]
         if not lines or lines[0].text != f"{_TITLE} {VERSION}":
@@ -228,6 +233,13 @@ def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
         return cls.from_seed(rules, check_seed(dealt.seed), dealt.game, dealt.domain)  # type: ignore[no-any-return]
     except ValueError as error:
         raise RecordError(str(error)) from error
+
+
+def _is_seat_name(name: object) -> bool:
+    """Whether a name can be written to a file and read again."""
+    if not isinstance(name, str) or not name or name != " ".join(name.split()) or set(name) & set(",#"):
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in name)  # a surrogate without its other half
 
 
 # --- Writing ---------------------------------------------------------------------------------------------------------

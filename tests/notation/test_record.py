@@ -161,10 +161,28 @@ def test_a_play_after_the_end_is_refused() -> None:
         Record(record.rules, record.dealt, (999,))
 
 
-@pytest.mark.parametrize("name", ["", "a, b", "a#b", "a\nb", " a"])
-def test_names_that_could_not_be_read_again_are_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["", "a, b", "a#b", "a\nb", " a", "a\x85b", "a\ud800", "\udfff", 5, None, b"a"], ids=ascii
+)
+def test_names_that_could_not_be_read_again_are_refused(name: Any) -> None:
     with pytest.raises(RecordError, match="the name of a seat"):
         Record(Rules(), Seeded(0), seats=(name,))
+    if isinstance(name, str):
+        with pytest.raises(RecordError):
+            Record.parse(RECORD.replace("ann", name))
+
+
+@pytest.mark.parametrize("name", ["\U0001f408", "a\0b", "\ufeff", "é (2)"], ids=ascii)
+def test_any_other_name_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
+    record = Record(Rules(), Seeded(0), seats=(name,))
+    record.write(tmp_path / "record.txt")
+    assert Record.read(tmp_path / "record.txt") == record
+
+
+@pytest.mark.parametrize("text", [None, 5, RECORD.encode(), [RECORD]], ids=range(4))
+def test_a_record_is_text(text: Any) -> None:
+    with pytest.raises(RecordError, match="a record is text"):
+        Record.parse(text)
 
 
 # --- Files and pictures ----------------------------------------------------------------------------------------------
