@@ -6,6 +6,7 @@ RULES.md, CHANGELOG.md and the notebooks are pages without being copied.
 
 import re
 import sys
+from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 from quincunx_env import __version__
 
 project = "quincunx_env"
-author = "The quincunx_env developers"
+LICENSE = (Path(__file__).parents[1] / "LICENSE").read_text(encoding="utf-8")
+copyright = LICENSE.partition("Copyright (c) ")[2].partition("\n")[0]
+author = copyright.partition(" ")[2]
 version = release = __version__
 
 extensions = [
@@ -31,9 +34,12 @@ html_theme = "furo"
 html_title = f"quincunx_env {version}"
 html_additional_pages = {"index": "to_root.html"}  # root_doc lies in a folder
 templates_path = ["templates"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 
 myst_heading_anchors = 4  # the anchors of headings that code-hosting sites use
 myst_enable_extensions = ["colon_fence"]
+nb_render_markdown_format = "gfm"  # tables in the outputs of notebooks
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600  # seconds for a cell, on a busy machine

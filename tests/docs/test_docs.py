@@ -67,8 +67,20 @@ def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path)
     for notebook in NOTEBOOKS:
         written = (tmp_path / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
         assert "cell_output" in written, f"{notebook.name} was not run"
+    holder = re.findall(r"Copyright \(c\) (.*)", (ROOT / "LICENSE").read_text(encoding="utf-8"))[0]
     for page in tmp_path.rglob("*.html"):
-        assert str(ROOT) not in page.read_text(encoding="utf-8"), f"{page.name} contains the path where it was built"
+        text = page.read_text(encoding="utf-8")
+        assert str(ROOT) not in text, f"{page.name} contains the path where it was built"
+        assert not re.search(r"<p>\|.*\|$", text, re.MULTILINE), f"{page.name} shows a table as text"
+        if page != tmp_path / "index.html":  # leads to docs/index.html
+            assert f"Copyright &#169; {holder}" in text, f"{page.name} names no holder of the copyright"
+            assert "_static/site.css" in text, f"{page.name}: code of 120 columns is clipped without site.css"
+    assert "white-space: pre-wrap" in (tmp_path / "_static" / "site.css").read_text(encoding="utf-8")
+    sidebar = re.findall(
+        r'toctree-l1[^>]*><a[^>]*href="(.*?)"', (tmp_path / "docs" / "index.html").read_text(encoding="utf-8")
+    )
+    assert "../RULES.html" in sidebar
+    assert not [entry for entry in sidebar if "#" in entry], "headings of a page are entries beside it: use one `# `"
 
 
 def test_links_of_the_readme_exist() -> None:
