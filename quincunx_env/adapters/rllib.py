@@ -86,8 +86,8 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Deal new games, see `GamesVectorEnv.reset`; a single seed s seeds row i with s + i * `SEED_STRIDE`."""
-        if isinstance(seed, int):
-            seed = [seed + row * SEED_STRIDE for row in range(self.num_envs)]
+        if isinstance(seed, int | np.integer):
+            seed = [int(seed) + row * SEED_STRIDE for row in range(self.num_envs)]
         return super().reset(seed=seed, options=options)
 
     def _observe(self) -> Any:

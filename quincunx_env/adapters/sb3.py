@@ -5,17 +5,21 @@
 """
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from quincunx_env.envs.common import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
+from quincunx_env.render import Frame
 
 
 class GamesVecEnv(VecEnv):
@@ -29,33 +33,54 @@ class GamesVecEnv(VecEnv):
     Those of the environment, as float32; ``infos[i]["value"]`` at the end of a game is the exact return.
 
     ## Starting State
-    ``seed(s)`` before ``reset()`` seeds row i with s + i. The step that ends a game deals the next one.
+    ``seed(s)`` before ``reset()`` seeds row i with s + i, and random opponents with s. ``set_options``, too, applies to
+    the next ``reset()``: ``{"deal": ...}``, or a list of one for each row. The step that ends a game deals the next
+    one.
 
     ## Information
     ``infos[i]`` is empty, except where a game ended: there it holds the last info of the environment,
-    ``terminal_observation``, ``TimeLimit.truncated`` (False) and ``episode``, the statistics that a ``VecMonitor``
-    would add.
+    ``terminal_observation``, ``TimeLimit.truncated`` (False), ``is_success``, which training and ``EvalCallback`` log
+    as ``success_rate``, and ``episode``. A success is a round of the solitaire that is not lost, or a game that is won;
+    a shared win counts as its share. ``episode`` has the statistics that a ``Monitor`` would add, so that
+    ``env_is_wrapped(Monitor)`` is True and evaluations read them; a ``VecMonitor`` around this environment is not
+    needed, and warns that it replaces them.
 
     Args:
         envs: the vector environment, with ``autoreset_mode`` ``SAME_STEP`` and ``copy=True``, because stable-baselines3
             keeps an observation beyond the next step.
+
+    Raises:
+        ValueError: if ``envs`` was made with other options.
     """
 
     def __init__(self, envs: GamesVectorEnv) -> None:
+        if envs.autoreset_mode != AutoresetMode.SAME_STEP or not envs._copy:
+            raise ValueError(
+                "stable-baselines3 expects the next game in the step that ends one, and keeps observations: make the "
+                f"environment with autoreset_mode=SAME_STEP and copy=True, got {envs.autoreset_mode.name} and "
+                f"copy={envs._copy}"
+            )
         self.envs = envs
-        self.render_mode = None
         num_envs = envs.num_envs
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
+        self.metadata["render_fps"] = envs.metadata["render_fps"]
         self._actions: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._episode_steps = np.zeros(num_envs, np.int64)
         self._started = time.monotonic()
 
     def reset(self) -> VecEnvObs:
-        """Deal new games, with the seeds of the last call of ``seed()`` since the previous reset, if any."""
+        """Deal new games, with the seeds and options of ``seed()`` and ``set_options()`` since the previous reset.
+
+        Raises:
+            ValueError: if a seed, a deal or an option is invalid; nothing has changed then.
+        """
         # VecEnv.seed spreads a seed as seed + i over the rows; without one it leaves None for each.
         seeds = [seed for seed in self._seeds if seed is not None]
-        observation, _ = self.envs.reset(seed=seeds or None)
+        deals = [reset_options(options, "deal").get("deal") for options in self._options]
+        given = any(deal is not None for deal in deals)
+        observation, _ = self.envs.reset(seed=seeds or None, options={"deal": deals} if given else None)
         self._reset_seeds()
+        self._reset_options()
         self._episode_steps[:] = 0
         self.reset_infos = [{} for _ in range(self.num_envs)]
         return observation
@@ -80,6 +105,7 @@ class GamesVecEnv(VecEnv):
                 infos[row] = {name: final[name][row].tolist() for name in names}
                 infos[row]["terminal_observation"] = batched["final_obs"][row]
                 infos[row]["TimeLimit.truncated"] = False
+                infos[row]["is_success"] = infos[row]["win"] if "win" in final else not infos[row]["lost"]
                 infos[row]["episode"] = {
                     "r": infos[row]["value"],
                     "l": int(self._episode_steps[row]),
@@ -92,8 +118,18 @@ class GamesVecEnv(VecEnv):
         """Return the legal actions, bool [num_envs, actions]."""
         return self.envs.action_masks()
 
+    def get_images(self) -> Sequence[Frame | None]:
+        """Return the picture of each game (uint8 [height, width, 3]), or None without ``render_mode="rgb_array"``."""
+        return self.env_method("render") if self.render_mode == "rgb_array" else [None] * self.num_envs
+
     def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> Any:
-        """Call a batched method of this environment once, and return the rows of its result in ``indices``."""
+        """Call a batched method of this environment once, and return the rows of its result in ``indices``.
+
+        ``env_method("render")`` returns the text or the picture of each game.
+        """
+        if method_name == "render":  # `VecEnv.render` calls it
+            shown = self.envs.render() or [None] * self.num_envs
+            return [shown[row] for row in self._get_indices(indices)]
         result = getattr(self, method_name)(*args, **kwargs)
         return result if indices is None else result[self._get_indices(indices)]
 
@@ -111,8 +147,8 @@ class GamesVecEnv(VecEnv):
         raise AttributeError(f"{attr_name} cannot be set here: pass the option when making the environment")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
-        """Return False for each row: there are no single environments that could be wrapped."""
-        return [False for _ in self._get_indices(indices)]
+        """Return for each row whether it does what a wrapper would: True for ``Monitor``, False for all others."""
+        return [wrapper_class is Monitor for _ in self._get_indices(indices)]
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
         """Return a snapshot of all games and counters, as arrays by name, for `set_state`."""
@@ -143,7 +179,7 @@ class SolitaireVecEnv(GamesVecEnv):
 
     Args:
         num_envs: games played side by side.
-        options: options of `SolitaireEnv`, except ``render_mode``.
+        options: options of `SolitaireVectorEnv`, except ``autoreset_mode`` and ``copy``.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
@@ -157,7 +193,7 @@ class VsOpponentsVecEnv(GamesVecEnv):
 
     Args:
         num_envs: games played side by side.
-        options: options of `VsOpponentsVectorEnv`, except ``autoreset_mode``, ``copy`` and ``render_mode``.
+        options: options of `VsOpponentsVectorEnv`, except ``autoreset_mode`` and ``copy``.
     """
 
     envs: VsOpponentsVectorEnv

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from quincunx_env.core.batch import Bools, Ints
-from quincunx_env.core.deal import MAX_SEED, BaseDeal
+from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
@@ -108,7 +108,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Args:
             seed: a number, for ``seed + i`` in row i, or one for each row, whether or not it is reset. None deals the
-                next game of every row.
+                next game of every row. ``np_random`` is seeded with the seed of the first row that is reset.
             options: ``deal``: a deal, or a list of one for each round, for each row that is reset; ``reset_mask``: bool
                 [num_envs].
 
@@ -126,18 +126,23 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if not self._has_reset and not mask.all():
             raise ResetNeeded("no games have been dealt yet: the first reset() needs all rows")
         rows = np.flatnonzero(mask)
-        if seed is None and not self._has_reset:
-            seed = self.np_random.integers(MAX_SEED, size=self.num_envs).tolist()
+        first = None
         if isinstance(seed, Sequence | np.ndarray):
             if len(seed) != self.num_envs:
                 raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
-            seed = [seed[int(row)] for row in rows]
+            seed = [check_seed(seed[int(row)]) for row in rows]
+            first = seed[0]
+        elif seed is not None:
+            seed = check_seed(seed)
+            first = seed + int(rows[0])
+        elif not self._has_reset:
+            seed = self.np_random.integers(MAX_SEED, size=self.num_envs).tolist()
         given = chosen.get("deal")
         if isinstance(given, BaseDeal | str) or not isinstance(given, Sequence | None):
             raise ValueError(f"a deal for each of {len(rows)} rows is needed, got {given!r}")
         deals = None if given is None else [as_deals(spec_of(self.rules).Deal, each) for each in given]
         self.batch.reset(seed, rows, deals)
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        super().reset(seed=first)
         self._has_reset = True
         self._on_deal(rows)
         return self._observe(), self._with_mask({})

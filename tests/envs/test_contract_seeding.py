@@ -18,6 +18,7 @@ from tests.envs.drivers import (
     Case,
     Single,
     Stable,
+    Vector,
     dealt,
     drive,
     every_environment,
@@ -54,7 +55,7 @@ def test_ended_games_are_followed_by_the_next_of_their_series(case: Case) -> Non
     assert len(over) == driver.rows
 
 
-@every_environment(lambda case: "pool" not in case[2] or not issubclass(case[0], Stable))
+@every_environment()
 def test_seeding_twice_gives_the_same_games(case: Case) -> None:
     """A seed resets everything, the generator included; another seed gives other games."""
     driver, shown = drive(case), []
@@ -67,6 +68,21 @@ def test_seeding_twice_gives_the_same_games(case: Case) -> None:
     driver.reset(SEED + ROWS)
     with pytest.raises(AssertionError):
         same(driver.play_on(20), shown[0][1])
+
+
+@every_environment(lambda case: issubclass(case[0], Vector))
+def test_one_seed_and_one_for_each_row_are_the_same(case: Case) -> None:
+    """Also for the generator, which random opponents share; numbers may be those of NumPy."""
+    driver, twin = drive(case), drive(case)
+    if isinstance(driver, Stable):  # which seeds by its own method
+        twin = Vector(type(driver.env.envs), case[2] | {"autoreset_mode": "SameStep"})
+    driver.reset(SEED)
+    for seeds in (np.int64(SEED), range(SEED, SEED + ROWS), np.arange(SEED, SEED + ROWS)):
+        twin.reset(seeds)
+        same(twin.inner.np_random.bit_generator.state, driver.inner.np_random.bit_generator.state)
+        assert dealt(twin) == dealt(driver)
+    if "pool" in case[2]:
+        same(twin.env.policy_index, getattr(driver.env, "envs", driver.env).policy_index)
 
 
 @every_environment()

@@ -1,6 +1,10 @@
 """The stable-baselines3 adapter: its conventions, episodes, masks through wrappers, and training."""
 
-from collections.abc import Iterator
+import sys
+import types
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,20 +17,29 @@ pytest.importorskip("sb3_contrib")
 
 import gymnasium  # noqa: E402
 from sb3_contrib import MaskablePPO  # noqa: E402
+from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback  # noqa: E402
 from sb3_contrib.common.maskable.evaluation import evaluate_policy  # noqa: E402
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
 from stable_baselines3.common.env_checker import check_env  # noqa: E402
+from stable_baselines3.common.evaluation import evaluate_policy as plain_evaluation  # noqa: E402
+from stable_baselines3.common.logger import configure  # noqa: E402
 from stable_baselines3.common.monitor import Monitor  # noqa: E402
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor  # noqa: E402
+from stable_baselines3.common.vec_env import (  # noqa: E402
+    DummyVecEnv,
+    VecEnv,
+    VecMonitor,
+    VecVideoRecorder,
+)
 
 from quincunx_env import Deal, Game, Rules  # noqa: E402
-from quincunx_env.adapters.sb3 import SolitaireVecEnv  # noqa: E402
+from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
 from tests.envs.solitaire import FINAL, ID, OPTIONS, Options, choose, each, row_of  # noqa: E402
 from tests.variants import same  # noqa: E402
 
 SEED = 3_000
 ROWS = 3
+ADDED = {"terminal_observation", "TimeLimit.truncated", "episode", "is_success"}
 MASKED: list[Options] = [
     {"observation": "flat", "preview": True},
     {"actions": "factored", "edge_contact": True, "excuse": True, "pawns": True, "flush": True, "lost_value": -20},
@@ -67,7 +80,7 @@ def test_stable_baselines3_finds_nothing_to_complain_about(options: Options) -> 
     check_env(gymnasium.make(ID, illegal="lose", **options).unwrapped)
 
 
-def without_time(*steps: list[Any]) -> None:
+def without_time(*steps: Any) -> None:
     """Take the seconds out of the infos, the one thing that is never the same."""
     for *_, infos in steps:
         for info in infos:
@@ -94,7 +107,7 @@ class Alone:
         self.plays += 1
         if done:
             info |= {"terminal_observation": observation, "TimeLimit.truncated": truncated}
-            info["episode"] = {"r": info["value"], "l": self.plays}
+            info |= {"episode": {"r": info["value"], "l": self.plays}, "is_success": not info["lost"]}
             observation, self.plays = self.env.reset()[0], 0
         return observation, float(reward), done, info
 
@@ -125,7 +138,7 @@ def test_rows_are_single_environments_reset_in_the_same_step(options: Options) -
             same(row_of(observations, row), observation)
             assert (rewards[row], dones[row]) == (reward, done)
             same(infos[row], info)
-            assert set(info) == (FINAL | {"terminal_observation", "TimeLimit.truncated", "episode"} if done else set())
+            assert set(info) == (FINAL | ADDED if done else set())
             if done:
                 assert env.observation_space.contains(infos[row]["terminal_observation"])
                 endings += 1
@@ -156,11 +169,17 @@ def test_resets_go_on_to_the_next_games_unless_seeded() -> None:
     assert (fresh.envs.batch.game == 0).all()
 
 
+def with_monitor(env: VecEnv) -> VecMonitor:
+    """The environment in a wrapper, which is not needed and says so."""
+    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
+        return VecMonitor(env)
+
+
 @each(MASKED)
 def test_masks_come_through_wrappers(options: Options) -> None:
     """`VecMonitor` passes them on, sb3-contrib finds them, and they name the legal actions of each game."""
     inner = SolitaireVecEnv(ROWS, **options)
-    env = VecMonitor(inner)
+    env = with_monitor(inner)
     env.seed(SEED)
     env.reset()
     rules = inner.envs.rules
@@ -182,8 +201,8 @@ def test_masks_come_through_wrappers(options: Options) -> None:
 
 
 def test_attributes_are_those_of_all_games() -> None:
-    """Each game has the same; they can be read but not set, and no environment inside is wrapped."""
-    env = VecMonitor(SolitaireVecEnv(ROWS, lost_value=-3))
+    """Each game has the same; they can be read but not set."""
+    env = with_monitor(SolitaireVecEnv(ROWS, lost_value=-3))
     assert env.has_attr("action_masks")
     assert env.has_attr("lost_value")
     assert not env.has_attr("no_such_thing")
@@ -196,14 +215,12 @@ def test_attributes_are_those_of_all_games() -> None:
         env.unwrapped.get_attr("no_such_thing")
     with pytest.raises(AttributeError, match="lost_value cannot be set here"):
         env.set_attr("lost_value", 5)
-    assert env.env_is_wrapped(Monitor) == [False] * ROWS
-    assert env.env_is_wrapped(Monitor, indices=[0]) == [False]
     env.close()
 
 
 def monitored(options: Options) -> Iterator[VecEnv]:
     """The adapter, and stable-baselines3's own vector environment of single games."""
-    yield VecMonitor(SolitaireVecEnv(4, **options))
+    yield SolitaireVecEnv(4, **options)
     yield DummyVecEnv([lambda: Monitor(SolitaireEnv(**options))] * 4)
 
 
@@ -227,3 +244,150 @@ def test_a_masked_policy_learns_and_is_evaluated_the_same_way(options: Options) 
     for one, other in zip(outcomes[0][0], outcomes[1][0], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
     same(outcomes[0][1:], outcomes[1][1:])
+
+
+# --- What stable-baselines3 reads besides ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluation", [evaluate_policy, plain_evaluation], ids=["masked", "plain"])
+def test_evaluations_read_the_episodes_without_a_warning(evaluation: Any) -> None:
+    """`env_is_wrapped` is True for ``Monitor`` alone, whose statistics the environment adds itself."""
+    env = SolitaireVecEnv(ROWS, observation="flat", illegal="lose")
+    assert env.env_is_wrapped(Monitor) == [True] * ROWS
+    assert env.env_is_wrapped(Monitor, indices=[0]) == [True]
+    assert env.env_is_wrapped(gymnasium.wrappers.TimeLimit) == [False] * ROWS
+    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, seed=SEED, device="cpu")
+    rewards, lengths = evaluation(model, env, n_eval_episodes=6, return_episode_rewards=True)
+    assert len(rewards) == len(lengths) == 6
+    assert all(isinstance(each, float) for each in rewards), "exact, not the sums of float32 rewards"
+
+
+@pytest.mark.parametrize(
+    ("make", "success"),
+    [
+        (SolitaireVecEnv, lambda info: not info["lost"]),
+        (partial(VsOpponentsVecEnv, opponents="uniform"), lambda info: info["win"]),
+    ],
+    ids=["solitaire", "players"],
+)
+def test_the_last_info_says_whether_a_game_was_a_success(make: Callable[[int], GamesVecEnv], success: Any) -> None:
+    """``EvalCallback`` and training average it as ``success_rate``."""
+    env = make(8)
+    env.seed(SEED)
+    env.reset()
+    rng, found = np.random.default_rng(SEED), []
+    for _ in range(100):
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+        _, _, dones, infos = env.step(actions)
+        assert [("is_success" in info) for info in infos] == dones.tolist()
+        found += [(info["is_success"], success(info)) for info in infos if info]
+    assert [one for one, _ in found] == [other for _, other in found]
+    assert len({one for one, _ in found}) > 1
+
+
+def test_callbacks_log_the_rate_of_successes(tmp_path: Path) -> None:
+    """As ``eval/success_rate`` of `MaskableEvalCallback` and ``rollout/success_rate`` of the training."""
+    env = SolitaireVecEnv(ROWS, observation="flat")
+    model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
+    logger = configure(str(tmp_path), ["csv"])
+    model.set_logger(logger)
+    callback = MaskableEvalCallback(SolitaireVecEnv(2, observation="flat"), eval_freq=16, n_eval_episodes=4, verbose=0)
+    model.learn(48, callback=callback)
+    logger.close()
+    header, *_ = (tmp_path / "progress.csv").read_text(encoding="utf-8").splitlines()
+    assert {"eval/success_rate", "rollout/success_rate"} <= {*header.split(",")}
+
+
+def test_options_are_used_by_the_next_reset_only() -> None:
+    """``set_options`` gives each game a deal, of which `DummyVecEnv` also takes one for all; others are refused."""
+    env, given = SolitaireVecEnv(2), [Deal.from_seed(Rules(), 7), Deal.from_seed(Rules(), 8)]
+
+    def played() -> list[Deal]:
+        return [env.envs.batch.deals(row)[0] for row in range(2)]
+
+    env.seed(SEED)
+    env.set_options([{"deal": deal} for deal in given])
+    env.reset()
+    assert played() == given
+    env.reset()
+    assert played() == [Deal.from_seed(Rules(), SEED + row, 1) for row in range(2)]
+    env.set_options({"deal": str(given[1])})
+    env.reset()
+    assert played() == [given[1]] * 2
+    wrong: dict[str, Any] = {"got 'deals'": {"deals": given}, "got None": [{"deal": given[0]}, {}]}
+    for match, options in wrong.items():
+        env.set_options(options)
+        with pytest.raises(ValueError, match=match):
+            env.reset()
+        assert played() == [given[1]] * 2
+
+
+def test_a_seed_repeats_random_opponents() -> None:
+    """Both the choice from the pool and the plays."""
+
+    def shown(seed: int) -> list[Any]:
+        env = VsOpponentsVecEnv(ROWS, pool=["uniform", "greedy"], observation="flat")
+        env.seed(seed)
+        first = env.reset()
+        steps = [env.step(env.action_masks().argmax(axis=1)) for _ in range(30)]
+        without_time(*steps)
+        return [first, *steps]
+
+    same(shown(SEED), shown(SEED))
+    with pytest.raises(AssertionError):
+        same(shown(SEED), shown(SEED + ROWS))
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array", None])
+def test_games_are_rendered(mode: str | None) -> None:
+    """`render` tiles the pictures; ``env_method("render")`` returns those of single games."""
+    env = SolitaireVecEnv(2, render_mode=mode)
+    env.reset()
+    assert env.render_mode == mode
+    assert env.get_attr("render_mode") == [mode] * 2
+    shown = env.env_method("render")
+    same(env.env_method("render", indices=1), shown[1:])
+    if mode == "rgb_array":
+        picture = env.render()
+        assert picture is not None
+        height, width, _ = shown[0].shape
+        assert picture.shape in {(height, 2 * width, 3), (2 * height, width, 3)}
+        same(env.get_images(), shown)
+    elif mode == "ansi":
+        assert all("pile: 24 cards" in text for text in shown)
+        assert env.render() is None  # `VecEnv.render` returns pictures only
+    else:
+        assert shown == [None] * 2
+    if mode != "rgb_array":
+        assert env.get_images() == [None] * 2
+
+
+def test_videos_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`VecVideoRecorder` gets pictures and the frames per second; MoviePy, which writes the file, is replaced."""
+    clips: list[tuple[int, int]] = []
+
+    class Clip:
+        def __init__(self, frames: list[Any], fps: int) -> None:
+            clips.append((len(frames), fps))
+
+        def write_videofile(self, path: str) -> None:
+            Path(path).write_bytes(b"")
+
+    for name in ("moviepy", "moviepy.video", "moviepy.video.io", "moviepy.video.io.ImageSequenceClip"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    sys.modules["moviepy.video.io.ImageSequenceClip"].ImageSequenceClip = Clip  # type: ignore[attr-defined]
+    inner = SolitaireVecEnv(2, render_mode="rgb_array")
+    env = VecVideoRecorder(inner, str(tmp_path), lambda step: step == 0, video_length=3)
+    env.reset()
+    for _ in range(4):
+        env.step(inner.action_masks().argmax(axis=1))
+    env.close()
+    assert clips == [(4, inner.envs.metadata["render_fps"])]
+    assert [path.name for path in tmp_path.iterdir()] == ["rl-video-step-0-to-step-3.mp4"]
+
+
+@pytest.mark.parametrize("options", [{"autoreset_mode": "NextStep"}, {"autoreset_mode": "SameStep", "copy": False}])
+def test_other_reset_modes_and_reused_arrays_are_refused(options: Options) -> None:
+    """stable-baselines3 would learn from steps that only reset, and from observations of a later step."""
+    with pytest.raises(ValueError, match="autoreset_mode=SAME_STEP and copy=True, got"):
+        GamesVecEnv(SolitaireVectorEnv(2, **options))
