@@ -4,7 +4,7 @@ from typing import Any
 
 from quincunx_env import quincunx, spiral
 from quincunx_env.core.observation import Observer
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.rules import BaseRules, RulesLike, choose_rules
 from quincunx_env.core.spec import GameSpec
 
 GAMES: dict[str, GameSpec] = {spec.name: spec for spec in (quincunx.SPEC, spiral.SPEC)}
@@ -16,20 +16,25 @@ def spec_of(rules: BaseRules) -> GameSpec:
     return next(spec for spec in GAMES.values() if isinstance(rules, spec.Rules))
 
 
-def make_rules(game: str, **options: Any) -> Any:
+def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any:
     """Return rules of a game for several players.
 
     Args:
         game: a name in `GAMES`.
+        rules: rules of the game, or a mapping of their fields, instead of single options.
         options: options of the game's ``Rules``.
 
     Raises:
-        ValueError: if the game or the value of an option is invalid, naming the allowed values.
+        ValueError: if the game, the rules or the value of an option is invalid, naming the allowed values.
         TypeError: if the game has no such option.
     """
-    if game not in GAMES:
+    if not isinstance(game, str) or game not in GAMES:
         raise ValueError(f"game must be one of {', '.join(map(repr, GAMES))}, got {game!r}")
-    return GAMES[game].multiplayer_rules(**options)
+    spec = GAMES[game]
+    for other in GAMES.values():
+        if other is not spec and isinstance(rules, other.Rules):
+            raise ValueError(f"rules are those of {other.name!r}, the game is {game!r}: give both of one game")
+    return choose_rules(spec.Rules, spec.multiplayer_rules, rules, options)
 
 
 def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False) -> Observer:

@@ -16,6 +16,7 @@ v0: first release.
 
 from typing import Any
 
+from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, make_aec
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.spiral.rules import Rules
@@ -26,22 +27,24 @@ _OPTIONS = (*options_of(Rules), *OPTIONS)
 
 
 @takes_options(*_OPTIONS)
-def raw_env(**options: Any) -> CardGameAEC:
+def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     """Make the environment without wrappers.
 
     Args:
+        rules: the options of the rules together, instead of one by one: a `Rules` or a mapping of its fields.
         options: those of `Rules` and `CardGameAEC`, as the signature lists them.
     """
-    return make_aec("spiral_v0", Rules, options)
+    return make_aec("spiral", rules, options)
 
 
 @takes_options(*_OPTIONS)
-def env(**options: Any) -> Ordered:
+def env(*, rules: RulesLike | None = None, **options: Any) -> Ordered:
     """Make the environment with PettingZoo's check of the order of calls.
 
     It has no wrapper for illegal actions, which the environment handles itself, as ``illegal`` selects.
 
     Args:
-        options: those of `raw_env`.
+        rules: as in `raw_env`.
+        options: as in `raw_env`.
     """
-    return Ordered(raw_env(**options))
+    return Ordered(raw_env(rules=rules, **options))

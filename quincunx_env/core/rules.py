@@ -1,7 +1,8 @@
 """The interface that engines and environments need of the rules of a game."""
 
-from collections.abc import Hashable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any, Protocol
 
 
 class BaseRules(Hashable, Protocol):
@@ -46,3 +47,31 @@ class BaseRules(Hashable, Protocol):
     def hand_size(self) -> int:
         """Cards dealt to each seat."""
         ...
+
+
+RulesLike = BaseRules | Mapping[str, Any]
+"""Rules of a game, or a mapping of their fields, which JSON can hold."""
+
+
+def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | None, options: Mapping[str, Any]) -> Any:
+    """Return rules that are given as a whole or as single options, which every environment accepts.
+
+    Args:
+        cls: the dataclass of the game's rules.
+        make: returns rules from options.
+        rules: rules of the game, or a mapping of their fields; None for single options.
+        options: single options by name.
+
+    Raises:
+        ValueError: if both are given, if ``rules`` are those of another game or have other fields, or from ``make``.
+    """
+    if rules is None:
+        return make(**options)
+    if options:
+        raise ValueError(f"give rules= or single options, not both: got rules= and {', '.join(options)}")
+    given = asdict(rules) if isinstance(rules, cls) else rules
+    names = [field.name for field in fields(cls)]
+    if not isinstance(given, Mapping) or not all(name in names for name in given):
+        kind = f"{cls.__module__}.{cls.__qualname__}"
+        raise ValueError(f"rules must be a {kind} or a mapping of its fields ({', '.join(names)}), got {rules!r}")
+    return make(**given)

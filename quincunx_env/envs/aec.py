@@ -1,6 +1,5 @@
 """Games for several players as a PettingZoo AEC environment."""
 
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, Literal
 
@@ -12,11 +11,12 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Mask
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, DealSequence, check_option, reset_options
+from quincunx_env.envs.common import METADATA, DealSequence, check_finite, check_option, reset_options
 from quincunx_env.envs.options import options_of
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
+from quincunx_env.registry import make_rules
 from quincunx_env.render import Frame, Renderer
 
 
@@ -52,7 +52,8 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     Args:
         name: entry of ``metadata``.
-        rules: rules of the game.
+        rules: rules of the game; `quincunx_env.quincunx_v0` and `quincunx_env.spiral_v0` also take a mapping of their
+            fields, or single options.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
         preview: add the points and draws of every legal play to the observation.
@@ -85,6 +86,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     ) -> None:
         super().__init__()
         check_option("reward", reward, *REWARDS)
+        check_finite("illegal_reward", illegal_reward)
         check_option("mask_in", mask_in, "obs", "info", "both")
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
@@ -249,20 +251,19 @@ OPTIONS = options_of(CardGameAEC, without=("name", "rules"))
 """Keyword parameters of `CardGameAEC`; those of the rules differ from game to game."""
 
 
-def make_aec(name: str, make_rules: Callable[..., BaseRules], options: dict[str, Any]) -> CardGameAEC:
+def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> CardGameAEC:
     """Make a `CardGameAEC` from its own options and those of its rules.
 
     Args:
-        name: for ``metadata``.
-        make_rules: returns the rules from the options that are not in `OPTIONS`.
-        options: all options by name.
+        game: a name in `quincunx_env.registry.GAMES`.
+        rules: the options of the rules together, or None.
+        options: all other options by name.
 
     Raises:
         ValueError: naming an option and its allowed values.
     """
-    own = {option.name for option in OPTIONS}
-    rules = make_rules(**{name: value for name, value in options.items() if name not in own})
-    return CardGameAEC(name, rules, **{name: value for name, value in options.items() if name in own})
+    own = {option.name: options.pop(option.name) for option in OPTIONS if option.name in options}
+    return CardGameAEC(f"{game}_v0", make_rules(game, rules, **options), **own)
 
 
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types

@@ -10,8 +10,10 @@ from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.resample import resample
+from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import Batch, check_option
+from quincunx_env.envs.options import takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.registry import make_rules, spec_of
 
@@ -88,13 +90,17 @@ class BatchedGames:
         autoreset: deal the next game when one has ended; otherwise the row waits for `reset`.
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
+        rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
+            fields.
     """
 
+    @takes_options(of_game=True)
     def __init__(
         self,
         num_games: int,
         game: str = "quincunx",
         *,
+        rules: RulesLike | None = None,
         reward: Literal["margin", "points", "outcome"] = "margin",
         observation: Literal["flat", "pieces"] = "flat",
         preview: bool = False,
@@ -103,7 +109,8 @@ class BatchedGames:
         **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
-        self.rules = make_rules(game, **options)
+        check_option("autoreset", autoreset, False, True)
+        self.rules = make_rules(game, rules, **options)
         self.codec = EnvCodec(self.rules, observation, preview, padded=padded)
         self.observer = self.codec.observer
         self.batch: Batch = spec_of(self.rules).Batch(self.rules, num_games)

@@ -1,5 +1,6 @@
 """Shared by the environments: checks of options, given deals, and sequences of seeded games."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,16 @@ def check_option(name: str, value: Any, *allowed: Any) -> None:
     # True and 1.0 are equal to 1, but no number of a seat.
     if not any(type(value) is type(each) and value == each for each in allowed):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Check that the value of an option is a finite number.
+
+    Raises:
+        ValueError: naming the option.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
 
 
 def reset_options(options: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:

@@ -1,14 +1,18 @@
 """Keyword arguments of environments that come from somewhere else: the options of a game's rules.
 
 Names, types and defaults of these options stand in the rules' dataclass alone. An environment takes them as
-``**rules``; `takes_options` shows them in its signature and checks their names.
+``**options``, and `takes_options` checks their names, or all together as ``rules=``
+(`quincunx_env.core.rules.choose_rules`).
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from inspect import Parameter
 from typing import Any, TypeVar, cast
+
+from quincunx_env.registry import GAMES
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
@@ -24,30 +28,42 @@ def options_of(source: Callable[..., Any], *, without: Sequence[str] = (), **def
     return tuple(
         parameter.replace(kind=Parameter.KEYWORD_ONLY, default=defaults.get(name, parameter.default))
         for name, parameter in inspect.signature(source).parameters.items()
-        if name not in without
+        if name not in without and parameter.kind != Parameter.VAR_KEYWORD
     )
 
 
-def takes_options(*options: Parameter) -> Callable[[AnyFunction], AnyFunction]:
+def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFunction], AnyFunction]:
     """Return a decorator that replaces ``**kwargs`` in the signature of a function by these parameters.
 
     A call with any other keyword raises a `TypeError` that names the keyword and those that exist.
+
+    Args:
+        options: keyword-only parameters.
+        of_game: keep ``**kwargs`` for the options of the rules of the game that the argument ``game`` names.
     """
 
     def decorate(function: AnyFunction) -> AnyFunction:
         own = inspect.signature(function)
-        parameters = [each for each in own.parameters.values() if each.kind != Parameter.VAR_KEYWORD]
-        first = [each for each in parameters if each.kind != Parameter.KEYWORD_ONLY]
+        parameters = [each for each in own.parameters.values() if of_game or each.kind != Parameter.VAR_KEYWORD]
+        first = [each for each in parameters if each.kind == Parameter.POSITIONAL_OR_KEYWORD]
         signature = own.replace(parameters=[*first, *options, *parameters[len(first) :]])
-        keywords = [name for name in signature.parameters if name != "self"]
+        keywords = [name for name, each in signature.parameters.items() if each.kind != Parameter.VAR_KEYWORD]
+        keywords.remove("self") if "self" in keywords else None
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            if unknown := kwargs.keys() - set(keywords):
+            known = keywords
+            if of_game and kwargs.keys() - set(known):
+                given = signature.bind_partial(*args, **kwargs)
+                given.apply_defaults()
+                game = given.arguments["game"]
+                # `make_rules` refuses games that do not exist.
+                known = known + ([each.name for each in fields(GAMES[game].Rules)] if game in [*GAMES] else [*kwargs])
+            if unknown := kwargs.keys() - set(known):
                 name = function.__qualname__.removesuffix(".__init__")
                 raise TypeError(
                     f"{name}() has no option {', '.join(map(repr, sorted(unknown)))}; its options are "
-                    f"{', '.join(keywords)}"
+                    f"{', '.join(known)}"
                 )
             return function(*args, **kwargs)
 

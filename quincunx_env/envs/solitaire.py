@@ -1,6 +1,5 @@
 """Quincunx solitaire as Gymnasium environments: one game, and many games over the batch engine."""
 
-import math
 from dataclasses import replace
 from typing import Any, Literal, SupportsFloat
 
@@ -13,14 +12,15 @@ from gymnasium.vector import AutoresetMode
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Flat, Pieces
+from quincunx_env.core.rules import RulesLike, choose_rules
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, DealSequence, Info, check_option, reset_options
+from quincunx_env.envs.common import METADATA, DealSequence, Info, check_finite, check_option, reset_options
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.game import Game
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.rules import Rules, solitaire_rules
 from quincunx_env.render import Frame, Renderer
 
 RULES_OPTIONS = options_of(Rules, without=("num_players", "start", "simpleton", "match"))
@@ -77,7 +77,9 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     v0: first release.
 
     Args:
-        rules: ``edge_contact``, ``excuse``, ``pawns`` and ``flush``, see `quincunx_env.quincunx.rules.Rules`.
+        options: ``edge_contact``, ``excuse``, ``pawns`` and ``flush``, see `quincunx_env.quincunx.rules.Rules`.
+        rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
+            mapping of its fields.
         observation: ``"pieces"`` or ``"flat"``.
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
@@ -96,6 +98,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     def __init__(
         self,
         *,
+        rules: RulesLike | None = None,
         observation: Literal["pieces", "flat"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
@@ -103,11 +106,11 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         illegal: Literal["raise", "lose"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
-        **rules: Any,
+        **options: Any,
     ) -> None:
-        check_lost_value(lost_value)
+        check_finite("lost_value", lost_value)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
-        self.rules = Rules(**rules)
+        self.rules = choose_rules(Rules, solitaire_rules, rules, options)
         self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded)
         self.observer = self.codec.observer
         self.observation_space = self.codec.observation_space()
@@ -246,7 +249,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: must be None, since rounds end by themselves.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
-        rules: as in `SolitaireEnv`, which documents all other options, too.
+        options: as in `SolitaireEnv`, which documents all other options, too.
     """
 
     @takes_options(*RULES_OPTIONS)
@@ -254,6 +257,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         self,
         num_envs: int = 1,
         *,
+        rules: RulesLike | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
@@ -264,12 +268,12 @@ class SolitaireVectorEnv(GamesVectorEnv):
         illegal: Literal["raise", "lose"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
-        **rules: Any,
+        **options: Any,
     ) -> None:
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
-        check_lost_value(lost_value)
-        batch = Batch(Rules(**rules), num_envs)
+        check_finite("lost_value", lost_value)
+        batch = Batch(choose_rules(Rules, solitaire_rules, rules, options), num_envs)
         codec = EnvCodec(batch.rules, observation, preview, actions, illegal, padded)
         super().__init__(batch, codec, autoreset_mode, copy, render_mode)
         self.lost_value = float(lost_value)
@@ -298,13 +302,3 @@ class SolitaireVectorEnv(GamesVectorEnv):
         penalty = np.where(lost, 0, batch.penalties(rows)[:, 0])
         values = score, self.value[rows], lost, ratings(score, lost), penalty, batch.seed[rows], batch.game[rows]
         return dict(zip(_FINAL, values, strict=True))
-
-
-def check_lost_value(lost_value: float) -> None:
-    """Check the option ``lost_value``.
-
-    Raises:
-        ValueError: if it is not a finite number.
-    """
-    if not isinstance(lost_value, int | float) or not math.isfinite(lost_value):
-        raise ValueError(f"lost_value must be a finite number, got {lost_value!r}")

@@ -1,7 +1,7 @@
 """One agent against opponents: Gymnasium environments in which policies play all seats but one."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import gymnasium
 import numpy as np
@@ -13,8 +13,10 @@ from quincunx_env.core.deal import check_seed
 from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Info, check_option, reset_options
+from quincunx_env.envs.common import METADATA, Info, check_finite, check_option, reset_options
+from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.policies import resolve
@@ -78,6 +80,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         illegal_reward: added to the agent's reward when an illegal action ends the game.
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
+        rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
+            fields.
         observation: ``"pieces"`` or ``"flat"``.
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
@@ -89,11 +93,13 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
 
     STATE_ARRAYS = ("value", "seat", "policy_index", "pending_reward")
 
+    @takes_options(of_game=True)
     def __init__(
         self,
         num_envs: int = 1,
         *,
         game: str = "quincunx",
+        rules: RulesLike | None = None,
         opponents: Agent | str | Sequence[Agent | str] | None = None,
         pool: Sequence[Agent | str] | None = None,
         seat: int | Literal["rotate"] = "rotate",
@@ -110,26 +116,27 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         **options: Any,
     ) -> None:
         check_option("reward", reward, *REWARDS)
-        rules = make_rules(game, **options)
-        check_option("seat", seat, "rotate", *range(rules.num_players))
-        if (opponents is None) == (pool is None):
-            raise ValueError("either opponents or pool must be given, and not both")
-        codec = EnvCodec(rules, observation, preview, actions, illegal, padded)
-        num_players = rules.num_players
-        super().__init__(spec_of(rules).Batch(rules, num_envs), codec, autoreset_mode, copy, render_mode)
-        self._pooled = pool is not None
+        check_finite("illegal_reward", illegal_reward)
+        chosen = make_rules(game, rules, **options)
+        num_players = chosen.num_players
+        check_option("seat", seat, "rotate", *range(num_players))
         agents: Sequence[Agent | str]
-        if pool is not None:
-            agents = pool
-        elif isinstance(opponents, Sequence) and not isinstance(opponents, str):
-            agents = opponents
-        elif opponents is not None:
-            agents = [opponents] * (num_players - 1)
-        if self._pooled and not agents:
-            raise ValueError("pool must hold at least one policy")
-        if not self._pooled and len(agents) != num_players - 1:
-            raise ValueError(f"{num_players - 1} opponents are needed, got {len(agents)}")
-        self.policies = [policy_for(resolve(agent), rules) for agent in agents]
+        if opponents is not None and pool is None:
+            several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
+            agents = cast(Sequence[Agent | str], opponents if several else [opponents] * (num_players - 1))
+            if len(agents) != num_players - 1:
+                raise ValueError(
+                    f"opponents must be one policy for all other seats or a sequence of {num_players - 1}, got "
+                    f"{len(agents)}; a policy is a registered name, 'module:attribute', a function or an instance"
+                )
+        elif pool is not None and opponents is None:
+            agents = check_pool(pool)
+        else:
+            raise ValueError("either opponents or pool must be given, and not both")
+        self.policies = [policy_for(resolve(agent), chosen) for agent in agents]
+        self._pooled = pool is not None
+        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded)
+        super().__init__(spec_of(chosen).Batch(chosen, num_envs), codec, autoreset_mode, copy, render_mode)
         self._probabilities: npt.NDArray[np.float64] | None = None
         self.reward = reward
         self.illegal_reward = illegal_reward
@@ -140,7 +147,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         """Index into ``policies`` of each seat's policy, [num_envs, players]; without meaning at the agent's seat."""
         self.pending_reward = np.zeros(num_envs)
         """Reward from before the agent's first decision, which its first step returns."""
-        self._opponents_observer = make_observer(rules, preview=True)
+        self._opponents_observer = make_observer(chosen, preview=True)
 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
         """Replace the pool; games dealt from now on sample from it.
@@ -158,7 +165,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         """
         if not self._pooled:
             raise ValueError("this environment was made with opponents=: make it with pool= to change the opponents")
-        if len(policies) < len(self.policies):
+        if len(check_pool(policies)) < len(self.policies):
             raise ValueError(f"games in progress may need all {len(self.policies)} policies, got {len(policies)}")
         given = None if probabilities is None else np.asarray(probabilities, np.float64)
         if given is not None:
@@ -245,6 +252,20 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         }
 
 
+def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
+    """Return a pool of policies.
+
+    Raises:
+        ValueError: if it is no sequence, or is empty.
+    """
+    if isinstance(pool, str) or not isinstance(pool, Sequence) or not pool:
+        raise ValueError(f"pool must be a sequence of at least one policy, got {pool!r}")
+    return pool
+
+
+_SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=("num_envs", "autoreset_mode", "copy", "render_mode"))
+
+
 class VsOpponentsEnv(gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
@@ -256,10 +277,12 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = METADATA
 
+    @takes_options(*_SINGLE_GAME_OPTIONS, of_game=True)
     def __init__(self, *, render_mode: str | None = None, **options: Any) -> None:
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.envs = VsOpponentsVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED, **options)
         self.metadata = dict(self.metadata)
+        self.rules = self.envs.rules
         self.observer = self.envs.observer
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
@@ -283,6 +306,7 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         seed = None if seed is None else check_seed(seed)
         observation, info = self.envs.reset(seed=seed, options=None if deal is None else {"deal": [deal]})
         super().reset(seed=seed)
+        self._np_random = self.envs.np_random  # that of the opponents
         self._update_window()
         return self._single(observation), self._single_info(info)
 
@@ -322,6 +346,7 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
         self.envs.set_state(state)
+        self._np_random = self.envs.np_random
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the legal actions: bool, shaped as ``info["action_mask"]``."""

@@ -169,6 +169,17 @@ class Rules:
         return self.num_plays_encoded + (ANNOUNCE_MAX - ANNOUNCE_MIN + 1 if self.simpleton else 0)
 
 
+def solitaire_rules(num_players: int = 1, **options: Any) -> Rules:
+    """The `Rules` of the solitaire.
+
+    Raises:
+        ValueError: naming the option and its valid values.
+    """
+    if num_players != 1:
+        raise ValueError(f"num_players must be 1 in an environment of the solitaire, got {num_players!r}")
+    return Rules(num_players, **options)
+
+
 def multiplayer_rules(num_players: int = 2, **options: Any) -> Rules:
     """The `Rules` of a game for two to four players.
 

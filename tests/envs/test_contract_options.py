@@ -1,11 +1,15 @@
 """The contract of every environment, part 4: options, and calls out of order."""
 
+import json
+import math
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pettingzoo
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
@@ -14,11 +18,13 @@ from quincunx_agents.greedy import greedy
 from quincunx_env import (
     BatchedGames,
     IllegalAction,
+    Rules,
     SolitaireEnv,
     SolitaireVectorEnv,
     VsOpponentsEnv,
     VsOpponentsVectorEnv,
     quincunx_v0,
+    spiral,
     spiral_v0,
 )
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
@@ -90,9 +96,50 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     ([SolitaireVectorEnv], {"max_episode_steps": 5}, "max_episode_steps must be None"),
     (VS_OPPONENTS, {"opponents": None}, "either opponents or pool must be given"),
     (VS_OPPONENTS, {"pool": ["greedy"]}, "either opponents or pool must be given, and not both"),
-    (VS_OPPONENTS, {"opponents": None, "pool": []}, "pool must hold at least one policy"),
-    (VS_OPPONENTS, {"opponents": ["greedy"], "num_players": 3}, "2 opponents are needed, got 1"),
+    (VS_OPPONENTS, {"opponents": None, "pool": []}, "pool must be a sequence of at least one policy, got []"),
+    (
+        VS_OPPONENTS,
+        {"opponents": None, "pool": "greedy"},
+        "pool must be a sequence of at least one policy, got 'greedy'",
+    ),
+    (
+        VS_OPPONENTS,
+        {"opponents": None, "pool": greedy},
+        "pool must be a sequence of at least one policy, got <function",
+    ),
+    (
+        VS_OPPONENTS,
+        {"opponents": ["greedy"], "num_players": 3},
+        "opponents must be one policy for all other seats or a sequence of 2, got 1; a policy is a registered name",
+    ),
+    (VS_OPPONENTS, {"opponents": ["greedy"] * 6}, "a sequence of 1, got 6"),
+    (VS_OPPONENTS, {"opponents": []}, "a sequence of 1, got 0"),
     (VS_OPPONENTS, {"opponents": "missing-v0"}, "unknown policy 'missing-v0'"),
+    (VS_OPPONENTS, {"opponents": 3}, "3 is no policy"),
+    ([*VS_OPPONENTS, batched_games], {"game": "chess"}, "game must be one of 'quincunx', 'spiral', got 'chess'"),
+    ([*VS_OPPONENTS, batched_games], {"game": [], "other": 1}, "game must be one of 'quincunx', 'spiral', got []"),
+    ([*AGENTS, *VS_OPPONENTS], {"illegal_reward": math.nan}, "illegal_reward must be a finite number, got nan"),
+    ([*AGENTS, *VS_OPPONENTS], {"illegal_reward": "-1"}, "illegal_reward must be a finite number, got '-1'"),
+    (SOLITAIRE, {"lost_value": math.inf}, "lost_value must be a finite number, got inf"),
+    (SOLITAIRE, {"lost_value": True}, "lost_value must be a finite number, got True"),
+    ([batched_games], {"autoreset": "no"}, "autoreset must be one of False, True, got 'no'"),
+    (EVERY, {"rules": 3}, "rules must be a quincunx_env."),
+    (EVERY, {"rules": "Rules()"}, "Rules or a mapping of its fields ("),
+    (EVERY, {"rules": {"dael": 1}}, "got {'dael': 1}"),
+    (EVERY, {"rules": {1: 2}}, "got {1: 2}"),
+    (QUINCUNX + SOLITAIRE, {"rules": spiral.Rules()}, "rules"),
+    (QUINCUNX, {"rules": spiral.Rules()}, "rules are those of 'spiral', the game is 'quincunx'"),
+    (SPIRAL_AGENTS, {"rules": Rules()}, "rules are those of 'quincunx', the game is 'spiral'"),
+    (
+        QUINCUNX + SOLITAIRE,
+        {"rules": Rules(), "flush": False},
+        "give rules= or single options, not both: got rules= and",
+    ),
+    (SPIRAL_AGENTS, {"rules": {}, "deals": 1}, "give rules= or single options, not both: got rules= and deals"),
+    (QUINCUNX, {"rules": Rules()}, "num_players must be one of 2, 3, 4, got 1"),
+    (SOLITAIRE, {"rules": Rules(2)}, "num_players must be 1 in an environment of the solitaire, got 2"),
+    (SOLITAIRE, {"rules": {"num_players": 2.5}}, "num_players must be 1 in an environment of the solitaire, got 2.5"),
+    (QUINCUNX + SOLITAIRE, {"rules": {"flush": 1}}, "flush must be True or False, got 1"),
     (VS_OPPONENTS, {"seat": 2}, "seat must be one of 'rotate', 0, 1, got 2"),
     (VS_OPPONENTS, {"seat": True}, "seat must be one of 'rotate', 0, 1, got True"),
     (EVERY, {"preview": 1}, "preview must be one of False, True, got 1"),
@@ -119,9 +166,8 @@ UNKNOWN: list[tuple[list[Make], list[str]]] = [
     (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward", "mask_in", "illegal_reward"]),
     (QUINCUNX_AGENTS, ["edge_contact", "observation", "actions", "mask", "lost_value"]),
     (SPIRAL_AGENTS, ["num_players", "excuse", "observation", "actions"]),
-    ([*VS_OPPONENTS, batched_games], ["mask", "lost_value"]),
-    ([vs_opponents, SolitaireEnv], ["num_envs", "autoreset_mode"]),
-    ([SolitaireEnv], ["copy"]),
+    ([*VS_OPPONENTS, batched_games], ["mask", "lost_value", "deals"]),
+    ([vs_opponents, SolitaireEnv], ["num_envs", "autoreset_mode", "copy"]),
 ]
 """Environments, and options that others have."""
 
@@ -136,9 +182,90 @@ UNKNOWN: list[tuple[list[Make], list[str]]] = [
     ],
 )
 def test_unknown_options_are_refused(make: Make, option: str) -> None:
-    """The error names the option."""
-    with pytest.raises(TypeError, match=option):
+    """The error names the option, and those that there are."""
+    with pytest.raises(TypeError, match=rf"has no option '{option}'; its options are .*preview"):
         make(**{option: 1})
+
+
+@pytest.mark.parametrize("make", [*VS_OPPONENTS, batched_games])
+def test_the_known_options_are_those_of_the_game(make: Make) -> None:
+    """An option of the rules of another game is unknown."""
+    with pytest.raises(TypeError, match=r"has no option 'pawns'; its options are .*game, .*scoring, fifteens, deals$"):
+        make(game="spiral", pawns=True)
+    with pytest.raises(TypeError, match=r"has no option 'scoring'; its options are .*game, .*num_players, start, "):
+        make(scoring="end")
+
+
+def test_the_second_argument_of_batched_games_selects_the_options() -> None:
+    """The game given by position."""
+    assert BatchedGames(2, "spiral", deals=1).rules == spiral.Rules(deals=1)
+    with pytest.raises(TypeError, match="no option 'start'"):
+        BatchedGames(2, "spiral", start="open")
+
+
+# --- Rules -----------------------------------------------------------------------------------------------------------
+
+
+def made(name: str, kind: str = "gymnasium.make") -> Make:
+    """An environment made by its name; `quincunx_env.adapters.sb3` without one."""
+
+    def make(**options: Any) -> Any:
+        if "VsOpponents" in name:
+            options["opponents"] = "greedy"
+        if kind == "sb3":
+            return getattr(pytest.importorskip("quincunx_env.adapters.sb3"), name)(2, **options).envs
+        if kind == "pettingzoo":
+            if not hasattr(pettingzoo, "make"):
+                pytest.skip("before PettingZoo 1.27 there is no registry")
+            return pettingzoo.make("aec", name, **options)
+        return (gymnasium.make if kind == "gymnasium.make" else gymnasium.make_vec)(name, **options)
+
+    make.__name__ = f"{kind}-{name}"
+    return make
+
+
+NAMED_SOLITAIRE = [
+    made("Quincunx/Solitaire-v0"),
+    made("Quincunx/Solitaire-v0", "gymnasium.make_vec"),
+    made("SolitaireVecEnv", "sb3"),
+]
+NAMED_VS_OPPONENTS = [
+    made("Quincunx/VsOpponents-v0"),
+    made("Quincunx/VsOpponents-v0", "gymnasium.make_vec"),
+    made("VsOpponentsVecEnv", "sb3"),
+]
+GIVEN: list[tuple[list[Make], Any, Options]] = [
+    (SOLITAIRE + NAMED_SOLITAIRE, Rules(edge_contact=True, excuse=True), {}),
+    ([*QUINCUNX, *NAMED_VS_OPPONENTS, made("Quincunx/Quincunx-v0", "pettingzoo")], Rules(3, "open", flush=True), {}),
+    ([*SPIRAL_AGENTS, made("Quincunx/Spiral-v0", "pettingzoo")], spiral.Rules("end", deals=1), {}),
+    ([*VS_OPPONENTS, *NAMED_VS_OPPONENTS, batched_games], spiral.Rules("end", deals=1), {"game": "spiral"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "rules", "options"),
+    [
+        pytest.param(make, rules, options, id=f"{make.__name__}-{number}")
+        for number, (several, rules, options) in enumerate(GIVEN)
+        for make in several
+    ],
+)
+def test_rules_are_given_together(make: Make, rules: Any, options: Options) -> None:
+    """As they are, as a mapping that has been in a JSON file, as one of only some fields, and as single options."""
+    some = {name: value for name, value in asdict(rules).items() if value != getattr(type(rules)(), name)}
+    every: list[Options] = [{"rules": rules}, {"rules": json.loads(json.dumps(asdict(rules)))}, {"rules": some}, some]
+    for given in every:
+        env = make(**options, **given)
+        assert getattr(env, "unwrapped", env).rules == rules
+
+
+def test_given_rules_are_not_changed() -> None:
+    """Neither the mapping nor its default."""
+    given = {"num_players": 3}
+    assert BatchedGames(2, rules=given).rules == quincunx_v0.env(rules=given).unwrapped.rules == Rules(3)
+    assert given == {"num_players": 3}
+    assert BatchedGames(2, rules={}).rules == Rules(2)
+    assert SolitaireEnv(rules={}).rules == Rules()
 
 
 def test_gymnasium_sets_no_limit_of_steps() -> None:

@@ -205,6 +205,7 @@ def test_the_pool_can_change_while_it_plays() -> None:
 @pytest.mark.parametrize(
     ("policies", "chances", "match"),
     [
+        ("greedy", None, "pool must be a sequence of at least one policy, got 'greedy'"),
         ([greedy], None, "may need all 2 policies, got 1"),
         ([greedy, lowest], [1.0], "probabilities must be 2 numbers"),
         ([greedy, lowest], [1.5, -0.5], "numbers from 0 on"),
