@@ -50,7 +50,7 @@ class BaseRules(Hashable, Protocol):
 
 
 RulesLike = BaseRules | Mapping[str, Any]
-"""Rules of a game, or a mapping of their fields, which JSON can hold."""
+"""Rules of a game, or a mapping of their fields."""
 
 
 def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | None, options: Mapping[str, Any]) -> Any:

@@ -70,7 +70,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         opponents: the policy of all other seats, or a sequence of policies for the seats after the agent's, in order of
             play. A policy is an object or a name: of a registered policy, or ``"module:attribute"``
-            (`quincunx_env.policies.resolve`).
+            (`quincunx_env.policies.resolve`). Names survive ``spec.to_json()``, objects do not.
         pool: instead of ``opponents``: policies from which each game samples one for all other seats; `set_pool`
             replaces them.
         seat: the agent's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.

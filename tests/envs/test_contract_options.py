@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
@@ -297,6 +298,46 @@ def test_agents_ignore_the_reset_option_of_pettingzoos_tests(case: Case) -> None
     driver, twin = drive(case).started(), drive(case).started()
     driver.env.reset(seed=SEED, options={"options": 1})
     same(driver.shown, twin.shown)
+
+
+# --- Specs as JSON ---------------------------------------------------------------------------------------------------
+
+REQUIRED: dict[str, list[Options]] = {
+    "Quincunx/Solitaire-v0": [{}, {"rules": Rules(flush=True), "actions": "factored", "lost_value": -1}],
+    "Quincunx/VsOpponents-v0": [
+        {"opponents": "greedy"},
+        {"opponents": ["greedy", "quincunx_agents.uniform:uniform"], "rules": asdict(Rules(3, "open")), "seat": 1},
+        {"pool": ["uniform", "greedy"], "game": "spiral", "rules": {"deals": 1}, "preview": True},
+    ],
+}
+"""Options with which each environment can be made and written as JSON, by its id."""
+
+
+def test_every_id_has_options_to_try() -> None:
+    """Those that `quincunx_env` registers."""
+    assert sorted(REQUIRED) == sorted(name for name in gymnasium.registry if name.startswith("Quincunx/"))
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+@pytest.mark.parametrize(
+    ("name", "options"), [(name, options) for name, several in REQUIRED.items() for options in several], ids=str
+)
+def test_environments_are_made_again_from_json(make: Make, name: str, options: Options) -> None:
+    """Opponents by their names survive, and rules in every form; the games are the same."""
+    if make is gymnasium.make_vec:
+        options = options | {"num_envs": 2, "autoreset_mode": "SameStep"}
+    env = make(name, **options)
+    text = env.spec.to_json()
+    again = make(EnvSpec.from_json(text))
+    assert again.spec.to_json() == text
+    assert again.unwrapped.rules == env.unwrapped.rules
+    same(again.reset(seed=SEED), env.reset(seed=SEED))
+
+
+def test_functions_are_not_written_as_json() -> None:
+    """Gymnasium raises; the environment is not lost silently."""
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        gymnasium.make("Quincunx/VsOpponents-v0", opponents=greedy).spec.to_json()
 
 
 # --- Calls out of order ----------------------------------------------------------------------------------------------
