@@ -1,0 +1,97 @@
+"""Command lines of the programs that run as ``python -m ...``: one line for an error, and an exit status."""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn, TypeVar
+
+AnyArguments = TypeVar("AnyArguments")
+
+ERROR = 2
+"""Exit status after an error that the message explains, as after a wrong command line."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has arrived, which batch systems, containers and ``timeout`` send."""
+
+
+def fail(message: object) -> NoReturn:
+    """End the program with one line on stderr and the exit status `ERROR`."""
+    _end(f"error: {message}", ERROR)
+
+
+def _end(message: str, status: int) -> NoReturn:
+    print(*message.split(), file=sys.stderr)
+    raise SystemExit(status)
+
+
+@contextmanager
+def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) -> Iterator[None]:
+    """End the program with one line on stderr, in place of a traceback, if the ``with`` block fails or is interrupted.
+
+    The exit status is `ERROR` after errors of files (`OSError`: full disk, read-only folder, ...) and of the given
+    kinds, 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions are
+    faults of the program and keep their traceback.
+
+    Args:
+        kinds: other exceptions whose message explains the error.
+        remedy: returns how to continue, which is appended to every message.
+    """
+    errors: tuple[type[Exception], ...] = (OSError, *kinds)
+    main_thread = threading.current_thread() is threading.main_thread()
+    previous = signal.signal(signal.SIGTERM, _terminate) if main_thread else None
+    try:
+        yield
+    except errors as error:
+        fail(_with(remedy, str(error)))
+    except Terminated:
+        _end(_with(remedy, "terminated"), 128 + signal.SIGTERM)
+    except KeyboardInterrupt:
+        _end(_with(remedy, "interrupted"), 128 + signal.SIGINT)
+    finally:
+        if main_thread:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def _with(remedy: Callable[[], str], message: str) -> str:
+    return "; ".join(filter(None, (message, remedy())))
+
+
+def _terminate(number: int, frame: Any) -> NoReturn:
+    raise Terminated
+
+
+@contextmanager
+def requires_extra(extra: str) -> Iterator[None]:
+    """End the program with the command that installs an extra, if a library is missing that the block imports."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        fail(f'this program needs {error.name}: pip install "quincunx_env[{extra}]"')
+
+
+def parse(
+    arguments: type[AnyArguments], program: str, description: str | None, args: Sequence[str] | None = None
+) -> AnyArguments:
+    """Parse a command line with tyro; values that ``arguments`` refuses with ValueError end the program with one line.
+
+    Args:
+        arguments: a dataclass.
+        program: the command, ``python -m ...``.
+        description: of the program.
+        args: in place of the command line.
+    """
+    import tyro
+
+    def make(options: Any) -> Any:
+        return options
+
+    # With a function tyro leaves errors of the dataclass alone, which it would print as a box of several lines.
+    make.__annotations__ = {"options": Annotated[arguments, tyro.conf.arg(name="")]}
+    try:
+        options: AnyArguments = tyro.cli(make, prog=program, description=description, args=args)
+    except ValueError as error:
+        fail(error)
+    return options

@@ -1,0 +1,70 @@
+"""Errors, signals and command lines of programs."""
+
+import os
+import signal
+from dataclasses import dataclass
+
+import pytest
+
+from quincunx_env.core.command_line import fail, one_line_errors, parse, requires_extra
+
+
+def refuse() -> None:
+    raise LookupError("of no\n    use")
+
+
+@pytest.mark.parametrize(
+    ("action", "line", "status"),
+    [
+        (lambda: open("/dev/null/file"), "error: [Errno 20] Not a directory: '/dev/null/file'; go on", 2),  # noqa: SIM115, PTH123
+        (refuse, "error: of no use; go on", 2),
+        (lambda: os.kill(os.getpid(), signal.SIGINT), "interrupted; go on", 130),
+        (lambda: os.kill(os.getpid(), signal.SIGTERM), "terminated; go on", 143),
+    ],
+)
+def test_an_error_is_one_line(action: object, line: str, status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as end, one_line_errors(LookupError, remedy=lambda: "go on"):
+        action()  # type: ignore[operator]
+    assert (end.value.code, capsys.readouterr().err) == (status, f"{line}\n")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_fault_of_the_program_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), one_line_errors(ValueError):
+        _ = 1 / 0
+    with pytest.raises(SystemExit) as end, one_line_errors(ValueError):
+        fail("once")
+    assert end.value.code == 2
+
+
+def test_a_missing_library_is_named_with_its_extra(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end, requires_extra("train"):
+        import no_such_library  # type: ignore[import-not-found]  # noqa: F401
+    assert end.value.code == 2
+    expected = 'error: this program needs no_such_library: pip install "quincunx_env[train]"\n'
+    assert capsys.readouterr().err == expected
+
+
+@dataclass
+class Arguments:
+    """Options."""
+
+    number: int = 1
+    """a number"""
+
+    def __post_init__(self) -> None:
+        if self.number < 1:
+            raise ValueError(f"--number must be at least 1, got {self.number}")
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tyro")
+    assert parse(Arguments, "python -m program", None, ["--number", "3"]).number == 3
+    for args, status in ((["--number", "0"], 2), (["--help"], 0)):
+        with pytest.raises(SystemExit) as end:
+            parse(Arguments, "python -m program", None, args)
+        assert end.value.code == status
+    out, error = capsys.readouterr()
+    assert error == "error: --number must be at least 1, got 0\n"
+    assert "usage: python -m program [-h]" in out
