@@ -3,6 +3,7 @@
 Axes: B games, P seats, K cards, R rounds, A actions.
 """
 
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.deal import MAX_SEED, BaseDeal, Domain, check_deals, check_seed, shuffle
+from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Domain, check_deals, check_seed, shuffle
 from quincunx_env.core.game import AnyGame, AnyRules, IllegalAction
 
 Ints = npt.NDArray[np.int64]
@@ -95,8 +96,9 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     _row_resets: Ints = state_array(fill=-1)
 
     def __init__(self, rules: AnyRules, num_games: int, domain: Domain = "play") -> None:
-        if num_games < 1:
-            raise ValueError(f"num_games must be at least 1, got {num_games}")
+        num_games = check_count("num_games", num_games)
+        if domain not in DOMAINS:
+            raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
         self.rules = rules
         self.domain = domain
         for name, (dtype, fill, shape) in state_arrays(type(self)).items():
@@ -119,7 +121,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         """Deal the current round of these rows."""
 
     @abstractmethod
-    def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
+    def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
         """Whether each action is legal in its game, bool [len(rows)]; False in finished games."""
 
     @abstractmethod
@@ -136,11 +138,19 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def deals(self, row: int) -> tuple[Any, ...]:
-        """The deals of one game, one for each round."""
+        """The deals of one game, one for each round.
+
+        Raises:
+            ValueError: if there is no such row, or it has no deals yet.
+        """
 
     @abstractmethod
     def to_game(self, row: int) -> AnyGame:
-        """One game in plain Python, in the same state; a copy."""
+        """One game in plain Python, in the same state; a copy.
+
+        Raises:
+            ValueError: if there is no such row, or it has no deals yet.
+        """
 
     # --- Deals -------------------------------------------------------------------------------------------------------
 
@@ -155,13 +165,13 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         Args:
             seed: row i is seeded ``seed + i`` and starts with its game number 0; a sequence gives each of ``rows`` its
                 own. Without a seed each row deals its next game, from a random seed if it has none.
-            rows: row numbers or a mask; all rows by default.
+            rows: row numbers, each once, or a mask bool [B]; all rows by default.
             deals: for each of ``rows`` the deal of each round (a single round also takes a bare deal).
 
         Raises:
-            ValueError: for an invalid seed or deal; the batch is unchanged.
+            ValueError: for invalid rows, an invalid seed or deal; the batch is unchanged.
         """
-        rows = self._all if rows is None else row_numbers(rows)
+        rows = self._all if rows is None else row_numbers(rows, self.num_games)
         seeds = self._seeds(seed, rows)
         games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
         if deals is None:
@@ -184,11 +194,10 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
             if unseeded.any():
                 seeds[unseeded] = np.random.default_rng().integers(MAX_SEED, size=unseeded.sum())
             return seeds
-        if isinstance(seed, int | np.integer):
-            check_seed(check_seed(seed) + self.num_games - 1)
-            return int(seed) + rows
-        if not isinstance(seed, Sequence | np.ndarray):
-            check_seed(seed)
+        if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:
+            first = check_seed(seed)  # type: ignore[arg-type]
+            check_seed(first + self.num_games - 1)
+            return first + rows
         seeds = np.array([check_seed(each) for each in seed], np.int64)
         if len(seeds) != len(rows):
             raise ValueError(f"{len(rows)} games are reset, got {len(seeds)} seeds")
@@ -202,10 +211,18 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         return np.stack(decks, axis=1)
 
     def _check_deals(self, deals: Sequence[BaseDeal | Sequence[BaseDeal]], count: int) -> npt.NDArray[np.int8]:
-        if isinstance(deals, BaseDeal) or len(deals) != count:
-            raise ValueError(f"{count} games are reset and need a deal each")
+        if not isinstance(deals, Sequence) or len(deals) != count:
+            raise ValueError(f"{count} games are reset and need a deal each, got {_shortened(deals)}")
         rounds = [check_deals(self.rules, deal) for deal in deals]
         return np.array([[deal.cards for deal in game] for game in rounds], np.int8)
+
+    def _dealt_row(self, row: int) -> int:
+        """Check the number of a row that has been dealt."""
+        if not isinstance(row, int | np.integer) or not 0 <= row < self.num_games:
+            raise ValueError(f"row numbers run from 0 to {self.num_games - 1}, got {row!r}")
+        if self.decks[row, 0, 0] == EMPTY:
+            raise ValueError(f"row {row} has no deal yet: call reset() first")
+        return int(row)
 
     @property
     def first(self) -> Ints:
@@ -222,29 +239,46 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 
-    def step(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Ints:
+    def is_legal(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> Bools:
+        """Whether each action is legal in its game, bool [len(rows)]; False in finished games.
+
+        Args:
+            actions: integers [len(rows)].
+            rows: row numbers, which may repeat, or a mask bool [B]; all rows by default.
+
+        Raises:
+            IllegalAction: if these are no integers, or not as many as rows.
+            ValueError: for invalid rows.
+        """
+        rows = self._all if rows is None else row_numbers(rows, self.num_games, repeats=True)
+        return self._is_legal(rows, self._as_actions(actions, len(rows)))
+
+    def step(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> Ints:
         """Play one action in each game.
 
         Args:
             actions: integers [len(rows)]. Those of finished games are ignored.
-            rows: int64, distinct row numbers; all rows by default.
+            rows: row numbers, each once, or a mask bool [B]; all rows by default.
 
         Returns:
             int64 [len(rows), P]: points gained or lost by each seat.
 
         Raises:
             IllegalAction: if an action is illegal; all games are unchanged.
+            ValueError: for invalid rows; all games are unchanged.
         """
-        rows = self._all if rows is None else rows
-        actions = self._as_actions(actions, len(rows))
+        rows = self._all if rows is None else row_numbers(rows, self.num_games)
+        return self._step(rows, self._as_actions(actions, len(rows)))
+
+    def _step(self, rows: Ints, actions: Ints) -> Ints:
         over = self.over[self._at(rows)]
         if over.any():
             gains = np.zeros((len(rows), self.rules.num_players), np.int64)
             live = ~over
             if live.any():
-                gains[live] = self.step(actions[live], rows[live])
+                gains[live] = self._step(rows[live], actions[live])
             return gains
-        legal = self.is_legal(actions, rows)
+        legal = self._is_legal(rows, actions)
         if not legal.all():
             at = int(np.argmin(legal))
             try:
@@ -254,8 +288,15 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         return self._play(rows, actions)
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
-        """End the games of these rows (numbers or a mask) at once. Points stay as they are; a solitaire is lost."""
-        self.over[row_numbers(rows)] = True
+        """End games at once. Points stay as they are; a solitaire is lost.
+
+        Args:
+            rows: row numbers, each once, or a mask bool [B].
+
+        Raises:
+            ValueError: for invalid rows; all games are unchanged.
+        """
+        self.over[row_numbers(rows, self.num_games)] = True
 
     def _as_actions(self, actions: npt.ArrayLike, count: int) -> Ints:
         array = np.asarray(actions)
@@ -292,9 +333,12 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         """Copy games into a new batch, with the same hidden cards.
 
         Args:
-            rows: row numbers, which may repeat, or a mask.
+            rows: row numbers, which may repeat, or a mask bool [B].
+
+        Raises:
+            ValueError: for invalid rows.
         """
-        rows = row_numbers(rows)
+        rows = row_numbers(rows, self.num_games, repeats=True)
         copy = type(self).__new__(type(self))
         copy.rules, copy.domain = self.rules, self.domain
         for name in state_arrays(type(self)):
@@ -351,10 +395,73 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self.seed[:] = self.game[:] = -1
 
 
-def row_numbers(rows: npt.ArrayLike) -> Ints:
-    """Row numbers, int64 [n], of rows given as numbers or as a mask."""
-    array = np.atleast_1d(np.asarray(rows))
-    return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
+def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> Ints:
+    """Row numbers of rows given as numbers or as a mask.
+
+    Args:
+        rows: integers [n], a single one, or a mask bool [num_games].
+        num_games: number of games.
+        repeats: whether a row may occur more than once.
+
+    Returns:
+        int64 [n], each from 0 to ``num_games - 1``.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    array = np.asarray(rows)
+    if array.dtype == np.bool_:
+        if array.shape != (num_games,):
+            raise ValueError(f"a mask of rows has shape ({num_games},), got {array.shape}")
+        return np.flatnonzero(array)
+    array = np.atleast_1d(array)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise ValueError(f"rows are row numbers, or a bool mask of all {num_games}, got {_shortened(rows)}")
+    if len(array) and not (array.min() >= 0 and array.max() < num_games):
+        raise ValueError(f"row numbers run from 0 to {num_games - 1}, got {_shortened(rows)}")
+    numbers: Ints = array.astype(np.int64, copy=False)
+    if not repeats:
+        named = np.zeros(num_games, np.bool_)
+        named[numbers] = True
+        if np.count_nonzero(named) != len(numbers):
+            raise ValueError(f"row {np.bincount(numbers).argmax()} is given twice: each row may occur once")
+    return numbers
+
+
+def in_range(name: str, values: npt.ArrayLike, count: int, end: int) -> Ints:
+    """Integers as an array, checked.
+
+    Args:
+        name: of the values, for the error message.
+        values: integers [count].
+        count: number of values.
+        end: least integer that is too large.
+
+    Raises:
+        ValueError: if the values are no integers from 0 to ``end - 1``, or not as many.
+    """
+    array = np.asarray(values)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
+        raise ValueError(f"{count} integer {name} are needed, got {array.dtype} of shape {array.shape}")
+    if count and not (array.min() >= 0 and array.max() < end):
+        raise ValueError(f"{name} run from 0 to {end - 1}, got {array[(array < 0) | (array >= end)][0]}")
+    return array.astype(np.int64, copy=False)
+
+
+def check_count(name: str, value: int) -> int:
+    """Return a number of games or copies as a Python int.
+
+    Raises:
+        ValueError: naming it, if it is not an integer of at least 1.
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+    return int(value)
+
+
+def _shortened(value: object) -> str:
+    """The ``repr`` of a value in one line."""
+    return reprlib.repr(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
 def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.batch import Bools, Ints, check_count, row_numbers
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.resample import resample
@@ -164,10 +164,18 @@ class BatchedGames:
         """Return independent copies: k of each of these rows, the copies of a row side by side.
 
         Copies keep the hidden cards of the original. Agents that may not know them use `resample`.
+
+        Args:
+            rows: row numbers, which may repeat, or a mask bool [B].
+            k: number of copies of each.
+
+        Raises:
+            ValueError: for invalid rows or ``k``.
         """
         other = object.__new__(BatchedGames)
         other.__dict__ |= self.__dict__
-        other.batch = self.batch.fork(np.repeat(np.atleast_1d(np.asarray(rows)), k))
+        numbers = row_numbers(rows, self.num_games, repeats=True)
+        other.batch = self.batch.fork(np.repeat(numbers, check_count("k", k)))
         return other
 
     def resample(

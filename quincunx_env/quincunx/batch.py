@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, row_numbers, state_array, unpack
+from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, in_range, row_numbers, state_array, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
@@ -102,7 +102,7 @@ class Batch(BaseBatch[Rules, Game]):
         if not rules.simpleton:
             cards, cells = np.divmod(actions, rules.num_cells)
             self._take_from_hand(rows, cards)
-            points, draws = self.value(cards, cells, rows)
+            points, draws = self._value(cards, cells, rows)
             gains.reshape(-1)[np.arange(len(rows)) * rules.num_players + self.mover[self._at(rows)]] = points
             self._finish_play(rows, cards, cells, draws, gains)
             return gains
@@ -113,10 +113,7 @@ class Batch(BaseBatch[Rules, Game]):
         gains[announcing] = self._announce(rows[announcing], actions[announcing])
         return gains
 
-    def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
-        """Whether each joint action is legal in its game, bool [len(rows)]; False in finished games."""
-        rows = self._all if rows is None else rows
-        actions = self._as_actions(actions, len(rows))
+    def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
         rules, at = self.rules, self._at(rows)
         is_play = (actions >= 0) & (actions < rules.num_plays_encoded)
         cards, cells = np.divmod(np.where(is_play, actions, 0), rules.num_cells)
@@ -151,7 +148,7 @@ class Batch(BaseBatch[Rules, Game]):
         full = self.ply[at] == rules.num_plays
         any_full = full.any()
         if any_full:
-            gains[full] -= self.penalties(rows[full])
+            gains[full] -= self._penalties(self.hands[rows[full]])
         self._gain(rows, gains)
         if rules.num_players == 1:
             self.lost[at] = self.over[at] = (hands.take(holder) == 0) & ~full
@@ -187,22 +184,43 @@ class Batch(BaseBatch[Rules, Game]):
         return legal
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
-        """End the games of these rows (numbers or a mask) at once. Points stay as they are; a solitaire is lost."""
+        """End games at once; see `BaseBatch.forfeit`."""
+        rows = row_numbers(rows, self.num_games)
         super().forfeit(rows)
         if self.rules.num_players == 1:
-            self.lost[row_numbers(rows)] = True
+            self.lost[rows] = True
 
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
-    def value(self, cards: Ints, cells: Ints, rows: Ints | None = None) -> tuple[Ints, Ints]:
+    def value(
+        self, cards: npt.ArrayLike, cells: npt.ArrayLike, rows: npt.ArrayLike | None = None, *, check: bool = True
+    ) -> tuple[Ints, Ints]:
         """Points and draws, int64 [n] each, of playing any card into any empty cell, without playing it.
 
         Args:
-            cards: int64 [n].
-            cells: int64 [n].
-            rows: int64 [n], the game of each play; may repeat. By default play i is in game i.
+            cards: integers [n].
+            cells: integers [n].
+            rows: integers [n], the game of each play; may repeat. By default play i is in game i.
+            check: False skips the check of arguments, which are int64 arrays then; a card played into a taken cell has
+                some value, without meaning.
+
+        Raises:
+            ValueError: if a card, a cell or a row is out of range, or a cell taken.
         """
-        rows = self._all if rows is None else rows
+        if not check:
+            return self._value(np.asarray(cards), np.asarray(cells), self._all if rows is None else np.asarray(rows))
+        rules = self.rules
+        rows = self._all if rows is None else row_numbers(rows, self.num_games, repeats=True)
+        cards = in_range("cards", cards, len(rows), rules.num_cards)
+        cells = in_range("cells", cells, len(rows), rules.num_cells)
+        taken = self.board.reshape(-1).take(rows * (rules.num_cells + 1) + cells) != EMPTY
+        if taken.any():
+            at = int(taken.argmax())
+            raise ValueError(f"cell {rules.grid.place(int(cells[at]))} of game {rows[at]} is taken")
+        return self._value(cards, cells, rows)
+
+    def _value(self, cards: Ints, cells: Ints, rows: Ints) -> tuple[Ints, Ints]:
+        """`value` of int64 arrays, unchecked."""
         tables = self._tables
         first = rows * (self.rules.num_cells + 1)
         words = self._words(cards, cells, first)
@@ -251,9 +269,21 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
-    def penalties(self, rows: Ints | None = None) -> Ints:
-        """Penalty points of the cards in each hand if the round ended now, int64 [n, P]."""
-        hands = self.hands if rows is None else self.hands[rows]
+    def penalties(self, rows: npt.ArrayLike | None = None) -> Ints:
+        """Penalty points of the cards in each hand if the round ended now, int64 [n, P].
+
+        Args:
+            rows: row numbers, which may repeat, or a mask bool [B]; all rows by default.
+
+        Raises:
+            ValueError: for invalid rows.
+        """
+        return self._penalties(
+            self.hands if rows is None else self.hands[row_numbers(rows, self.num_games, repeats=True)]
+        )
+
+    def _penalties(self, hands: Words) -> Ints:
+        """Penalty points of hands: uint64 [n, P] -> int64 [n, P]."""
         return unpack(hands[..., None], self.rules.num_cards) @ self._tables.penalty
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
@@ -262,7 +292,7 @@ class Batch(BaseBatch[Rules, Game]):
         """Score the pending plays of these rows as announced; returns the gains, int64 [n, P]."""
         players = self.rules.num_players
         cards, cells = self.pending[rows].T
-        true, draws = self.value(cards, cells, rows)
+        true, draws = self._value(cards, cells, rows)
         announced = actions - self.rules.num_plays_encoded + ANNOUNCE_MIN
         gains = np.zeros((len(rows), players), np.int64)
         each, mover = np.arange(len(rows)), self.mover[rows]
@@ -330,11 +360,12 @@ class Batch(BaseBatch[Rules, Game]):
         self.lost[:] = False
 
     def deals(self, row: int) -> tuple[Deal, ...]:
-        """The deals of one game, one for each round."""
-        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
+        """The deals of one game, one for each round; see `BaseBatch.deals`."""
+        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[self._dealt_row(row)].tolist())
 
     def to_game(self, row: int) -> Game:
-        """One game in plain Python, in the same state; a copy."""
+        """One game in plain Python, in the same state, see `BaseBatch.to_game`; a copy."""
+        row = self._dealt_row(row)
         order = self.order[row, :-1].tolist()
         laid = sorted((ply, cell) for cell, ply in enumerate(order) if ply > 0)
         card, cell = self.pending[row].tolist()

@@ -156,7 +156,9 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         at = np.flatnonzero(plays)
         rows, actions = np.divmod(at, rules.num_plays_encoded)
         preview = np.zeros((batch.num_games, rules.num_cards, rules.num_cells, 2), np.int16)
-        preview.reshape(-1, 2)[at] = np.stack(batch.value(*np.divmod(actions, rules.num_cells), rows), axis=1)
+        preview.reshape(-1, 2)[at] = np.stack(
+            batch.value(*np.divmod(actions, rules.num_cells), rows, check=False), axis=1
+        )
         return preview
 
     # --- Masks -------------------------------------------------------------------------------------------------------

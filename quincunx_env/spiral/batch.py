@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, unpack
+from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, in_range, row_numbers, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import CARDS, SUITS
 from quincunx_env.spiral.deal import Deal
 from quincunx_env.spiral.game import Game
-from quincunx_env.spiral.rules import COLUMNS, LINES, NUM_CELLS, PLAYS, ROWS, SIDE, SPIRAL, Rules
+from quincunx_env.spiral.rules import COLUMNS, HAND, LINES, NUM_CELLS, PLAYS, ROWS, SIDE, SPIRAL, Rules
 
 _OTHERS = SIDE - 1
 _FAR = 0
@@ -44,17 +44,14 @@ class Batch(BaseBatch[Rules, Game]):
         board[:, SPIRAL[0]] = cards[:, 0]
         self.board[rows] = board
         bits = ONE << cards[:, 1:].astype(np.uint64)
-        self.hands[rows] = np.bitwise_or.reduce(bits.reshape(len(rows), 2, -1), axis=2)
+        self.hands[rows] = np.bitwise_or.reduce(bits.reshape(len(rows), 2, HAND), axis=2)
         self.ply[rows] = self.scores[rows] = 0
         self.mover[rows] = self._first(rows)
         self.over[rows] = False
 
     # --- 2.2 Play ----------------------------------------------------------------------------------------------------
 
-    def is_legal(self, actions: npt.ArrayLike, rows: Ints | None = None) -> Bools:
-        """Whether each card may be played in its game, bool [len(rows)]; False in finished games."""
-        rows = self._all if rows is None else rows
-        actions = self._as_actions(actions, len(rows))
+    def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
         is_card = (actions >= 0) & (actions < len(CARDS))
         held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> np.where(is_card, actions, 0).astype(np.uint64)
         legal: Bools = is_card & (held & ONE != 0) & ~self.over[self._at(rows)]
@@ -64,7 +61,7 @@ class Batch(BaseBatch[Rules, Game]):
         at, each = self._at(rows), np.arange(len(rows))
         gains = np.zeros((len(rows), 2), np.int64)
         if self.rules.scoring == "play":
-            gains[each, self.mover[at]] = self.value(actions, rows).sum(axis=1)
+            gains[each, self.mover[at]] = self._value(actions, rows).sum(axis=1)
         self._take_from_hand(rows, actions)
         self.ply[at] += 1
         self.board.reshape(-1)[rows * NUM_CELLS + self._tables.spiral.take(self.ply[at])] = actions
@@ -89,14 +86,28 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
-    def value(self, cards: Ints, rows: Ints | None = None) -> Ints:
-        """Points of cards in the next cell of the spiral, int64 [n, 2]: in its row and in its column.
+    def value(self, cards: npt.ArrayLike, rows: npt.ArrayLike | None = None, *, check: bool = True) -> Ints:
+        """Points of any cards in the next cell of the spiral, int64 [n, 2]: in its row and in its column.
 
         Args:
-            cards: int64 [n].
-            rows: int64 [n], the game of each card, not over; may repeat. By default card i is in game i.
+            cards: integers [n].
+            rows: integers [n], the game of each card; may repeat. By default card i is in game i.
+            check: False skips the check of arguments, which are int64 arrays then.
+
+        Raises:
+            ValueError: if a card or a row is out of range, or the square of its game full.
         """
-        rows = self._all if rows is None else rows
+        if not check:
+            return self._value(np.asarray(cards), self._all if rows is None else np.asarray(rows))
+        rows = self._all if rows is None else row_numbers(rows, self.num_games, repeats=True)
+        cards = in_range("cards", cards, len(rows), len(CARDS))
+        full = self.ply[rows] == PLAYS
+        if full.any():
+            raise ValueError(f"the square of game {rows[full.argmax()]} is full")
+        return self._value(cards, rows)
+
+    def _value(self, cards: Ints, rows: Ints) -> Ints:
+        """`value` of int64 arrays, unchecked."""
         cells = self._tables.spiral.take(self.ply[rows] + 1)
         codes, flushes = self._lines(rows, cells, cards)
         points = self._tables.kinds.take(codes) + self._tables.runs.take(codes) + flushes
@@ -163,11 +174,12 @@ class Batch(BaseBatch[Rules, Game]):
     # --- State -------------------------------------------------------------------------------------------------------
 
     def deals(self, row: int) -> tuple[Deal, ...]:
-        """The deals of one game, one for each round."""
-        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[row].tolist())
+        """The deals of one game, one for each round; see `BaseBatch.deals`."""
+        return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[self._dealt_row(row)].tolist())
 
     def to_game(self, row: int) -> Game:
-        """One game in plain Python, in the same state; a copy."""
+        """One game in plain Python, in the same state, see `BaseBatch.to_game`; a copy."""
+        row = self._dealt_row(row)
         board = self.board[row].tolist()
         return Game.from_position(
             self.rules,

@@ -306,7 +306,7 @@ def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Flo
     rows, actions = np.divmod(plays, rules.num_plays_encoded)
     batch = Batch(rules, len(board))
     batch.board[:] = board
-    points, _ = batch.value(*np.divmod(actions, rules.num_cells), rows)
+    points, _ = batch.value(*np.divmod(actions, rules.num_cells), rows, check=False)
     gains = np.zeros((len(board), rules.num_cards, rules.num_cells), np.float32)
     gains.reshape(-1)[plays] = np.maximum(points, 0)
     mean: Floats = gains.sum(axis=1) / hidden[:, None]

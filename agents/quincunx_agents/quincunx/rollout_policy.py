@@ -59,7 +59,10 @@ def immediate_scores(batch: Batch) -> ImmediateScores:
     _, cells, cell_slots = _slots(batch.cell_mask())
     (n, hand), places = cards.shape, cells.shape[1]
     rows, slots = card_slots
-    points, draws = batch.value(np.repeat(cards[card_slots], places), cells[rows].ravel(), np.repeat(rows, places))
+    # Unchecked: slots without a cell hold cell 0, which may be taken; what it gives is replaced below.
+    points, draws = batch.value(
+        np.repeat(cards[card_slots], places), cells[rows].ravel(), np.repeat(rows, places), check=False
+    )
     in_cell = np.zeros(cells.shape, np.bool_)
     in_cell[cell_slots] = True
     dense = np.full((n, hand, places), ILLEGAL)
@@ -108,7 +111,9 @@ def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
 def step(games: Batch, actions: Ints) -> None:
     """Play a card into a cell in each game; with Simpleton the true points are announced."""
     rules = games.rules
-    points, _ = games.value(*np.divmod(actions, rules.num_cells)) if rules.simpleton else (actions, actions)
+    points = actions
+    if rules.simpleton:
+        points, _ = games.value(*np.divmod(actions, rules.num_cells), check=False)
     games.step(actions)
     if rules.simpleton:
         games.step(rules.num_plays_encoded + points - ANNOUNCE_MIN)

@@ -60,7 +60,7 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
         games.ply[:] = np.minimum(ply + ahead, PLAYS - 1)
         pool = (hand if is_own else unseen) & reached[:, None]
         at, card = pool.nonzero()
-        row, column = games.value(card, at).T
+        row, column = games.value(card, at, check=False).T
         in_columns = is_dealer[at] == is_own
         points = np.where(for_margin[at], np.where(in_columns, column - row, row - column), row + column)
         values = np.full(pool.shape, NOT_IN_HAND)

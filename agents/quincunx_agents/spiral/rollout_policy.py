@@ -63,7 +63,7 @@ def candidate_actions(games: Batch, count: int) -> Bools:
 
 def _points(games: Batch, rows: Ints, cards: Ints) -> Ints:
     """Points of cards for the seats to move, int64 [m]; margins over the opponent if the full square is scored."""
-    row, column = games.value(cards, rows).T
+    row, column = games.value(cards, rows, check=False).T
     points: Ints = row + column
     if games.rules.scoring == "end":
         is_dealer = games.mover[rows] != games.first[rows]

@@ -9,6 +9,7 @@ import copy
 import pickle
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,8 +113,15 @@ def test_a_new_batch_holds_finished_games(rules: BaseRules) -> None:
     batch = new_batch(rules, 3)
     assert batch.over.all()
     assert not batch.mask().any()
-    with pytest.raises(ValueError, match="num_games must be at least 1, got 0"):
-        new_batch(rules, 0)
+    for bad in (0, -1, 2.5, "3", True, None):
+        with pytest.raises(ValueError, match=f"num_games must be an integer of at least 1, got {bad!r}"):
+            new_batch(rules, bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got 'test'"):
+        type(batch)(rules, 1, "test")
+    for row in (0, -1, 3, 1.5, "0"):
+        for method in (batch.to_game, batch.deals):
+            with pytest.raises(ValueError, match=r"row 0 has no deal yet|row numbers run from 0 to 2, got"):
+                method(row)
 
 
 @by_name(FEW)
@@ -148,6 +156,119 @@ def test_forfeited_games_are_over_and_keep_their_points(rules: BaseRules, rows: 
     same_but = {name: array for name, array in batch.get_state().items() if name not in ended}
     same(same_but, {name: array for name, array in before.items() if name not in ended})
     same(rows_of(batch, [0, 2, 4]), {name: before[name][[0, 2, 4]] for name in rows_of(batch, [0])})
+
+
+NOT_ROWS: dict[str, tuple[Any, str]] = {
+    "negative": ([-1], "row numbers run from 0 to 4, got \\[-1\\]"),
+    "too large": ([0, 5], "row numbers run from 0 to 4, got \\[0, 5\\]"),
+    "larger than int64": (np.array([2**64 - 1], np.uint64), "row numbers run from 0 to 4"),
+    "fractions": ([1.9], "rows are row numbers, or a bool mask of all 5, got \\[1.9\\]"),
+    "whole floats": (np.array([1.0, 2.0]), "rows are row numbers, or a bool mask of all 5"),
+    "text": ("3", "rows are row numbers, or a bool mask of all 5, got '3'"),
+    "texts": (["3"], "rows are row numbers, or a bool mask of all 5"),
+    "table": ([[1], [2]], "rows are row numbers, or a bool mask of all 5"),
+    "objects": ([None], "rows are row numbers, or a bool mask of all 5"),
+    "short mask": ([True, False], "a mask of rows has shape \\(5,\\), got \\(2,\\)"),
+    "long mask": ([True] * 6, "a mask of rows has shape \\(5,\\), got \\(6,\\)"),
+    "truth value": (True, "a mask of rows has shape \\(5,\\), got \\(\\)"),
+}
+REPEATED: dict[str, tuple[Any, str]] = {"repeated": ([2, 0, 2], "row 2 is given twice")}
+
+
+def uses_of_rows(batch: AnyBatch, rows: Any) -> dict[str, Callable[[], Any]]:
+    """Everything that takes rows: the methods that change these games, and those that may take a row several times."""
+    actions = [0] * np.size(rows)
+    uses = {
+        "reset": lambda: batch.reset(rows=rows),
+        "reset with a seed": lambda: batch.reset(100, rows),
+        "step": lambda: batch.step(actions, rows),
+        "forfeit": lambda: batch.forfeit(rows),
+        "fork": lambda: batch.fork(rows),
+        "is_legal": lambda: batch.is_legal(actions, rows),
+        "value": lambda: batch.value(*[actions] * (2 if isinstance(batch, Batch) else 1), rows),  # type: ignore[attr-defined]
+    }
+    return uses | ({"penalties": lambda: batch.penalties(rows)} if isinstance(batch, Batch) else {})
+
+
+@by_name(ONE_OF_EACH)
+@pytest.mark.parametrize(("rows", "message"), (NOT_ROWS | REPEATED).values(), ids=NOT_ROWS | REPEATED)
+def test_what_are_no_rows_is_refused(rules: BaseRules, rows: Any, message: str) -> None:
+    """By every method, before anything has changed."""
+    batch = in_the_middle(rules, steps=3)
+    before = batch.get_state()
+    for name, use in uses_of_rows(batch, rows).items():
+        if "twice" in message and name in ("fork", "is_legal", "value", "penalties"):
+            continue
+        with pytest.raises(ValueError, match=message):
+            use()
+        same(before, batch.get_state())
+
+
+@by_name(ONE_OF_EACH)
+def test_rows_are_numbers_of_any_kind_or_a_mask(rules: BaseRules) -> None:
+    """A range, a single number, any integer type; none at all changes nothing."""
+    batch = in_the_middle(rules, steps=3)
+    actions, before = legal_actions(batch, np.random.default_rng(0)), batch.get_state()
+    expected = batch.fork(range(5))
+    gains = expected.step(actions[1:4], np.array([1, 2, 3]))
+    for rows in (range(1, 4), np.array([1, 2, 3], np.uint8), np.array([False, True, True, True, False])):
+        batch.set_state(before)
+        same(batch.step(actions[1:4], rows), gains)
+        same(batch.get_state(), expected.get_state())
+    batch.set_state(before)
+    nothing: Any
+    for nothing in ([], np.zeros(5, np.bool_)):
+        batch.reset(rows=nothing)
+        batch.forfeit(nothing)
+        assert batch.step(np.zeros(0, np.int64), nothing).shape == (0, rules.num_players)
+    same(batch.get_state(), before)
+    batch.forfeit(3)
+    assert batch.over.tolist() == [row == 3 for row in range(5)]
+
+
+# --- Values of plays -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cards", "cells", "message"),
+    [
+        ([0], [0], "cell \\(0, 0\\) of game 1 is taken"),
+        ([-1], [1], "cards run from 0 to 35, got -1"),
+        ([36], [1], "cards run from 0 to 35, got 36"),
+        ([0], [-1], "cells run from 0 to 24, got -1"),
+        ([0], [25], "cells run from 0 to 24, got 25"),
+        ([0.0], [1], "1 integer cards are needed, got float64"),
+        ([True], [1], "1 integer cards are needed, got bool"),
+        ([0, 1], [1, 2], "1 integer cards are needed, got int64 of shape \\(2,\\)"),
+        (0, [1], "1 integer cards are needed"),
+        ([0], ["1"], "1 integer cells are needed"),
+    ],
+)
+def test_only_possible_plays_have_values(cards: Any, cells: Any, message: str) -> None:
+    batch = in_the_middle(Rules(num_players=2))
+    with pytest.raises(ValueError, match=message):
+        batch.value(cards, cells, [1])
+
+
+def test_only_possible_cards_have_values_in_the_spiral_game() -> None:
+    batch = in_the_middle(SPIRAL["spiral-play-1"])
+    for cards, message in (([-1], "cards run from 0 to 51"), ([52], "cards run from"), ([0.5], "integer cards")):
+        with pytest.raises(ValueError, match=message):
+            batch.value(cards, [1])
+    while not batch.over.all():
+        batch.step(legal_actions(batch, np.random.default_rng(0)))
+    with pytest.raises(ValueError, match="the square of game 1 is full"):
+        batch.value([3], [1])
+
+
+def test_values_are_those_of_small_integers_too() -> None:
+    """Lists and integers of any width give the values of int64 arrays; small ones would overflow in the tables."""
+    batch, cells = in_the_middle(Rules(num_players=2)), [1, 2, 3, 4, 5]
+    cells = [int(np.flatnonzero(row[:-1] < 0)[-1]) for row in batch.board]
+    cards = [35, 30, 20, 10, 0]
+    expected = batch.value(np.array(cards), np.array(cells), check=False)
+    same(batch.value(cards, cells), expected)
+    same(batch.value(np.array(cards, np.int8), np.array(cells, np.uint8), np.arange(5, dtype=np.int8)), expected)
 
 
 # --- Illegal actions -------------------------------------------------------------------------------------------------
