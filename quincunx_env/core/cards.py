@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from quincunx_env.core.integers import check_integer
+
 EMPTY = -1
 """Stands for the missing card of an empty cell."""
 
@@ -23,7 +25,12 @@ class CardNames:
         return len(self._names)
 
     def card_name(self, card: int) -> str:
-        """Name of a card id; ``..`` for `EMPTY`."""
+        """Name of a card id; ``..`` for `EMPTY`.
+
+        Raises:
+            ValueError: if no card of the pack has this id.
+        """
+        card = check_integer("card", card, EMPTY, len(self) - 1)
         return ".." if card == EMPTY else self._names[card]
 
     def parse_card(self, name: str) -> int:
@@ -34,13 +41,23 @@ class CardNames:
         """
         try:
             return self._ids[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise ValueError(f"no card is written {name!r}: {self._format}") from None
 
     def print_cards(self, cards: Iterable[int]) -> str:
-        """Names of cards, separated by spaces."""
+        """Names of cards, separated by spaces.
+
+        Raises:
+            ValueError: as `card_name` does.
+        """
         return " ".join(map(self.card_name, cards))
 
     def parse_cards(self, text: str) -> tuple[int, ...]:
-        """Card ids of names separated by white space; the inverse of `print_cards`."""
+        """Card ids of names separated by white space; the inverse of `print_cards`.
+
+        Raises:
+            ValueError: as `parse_card` does, and if ``text`` is no string.
+        """
+        if not isinstance(text, str):
+            raise ValueError(f"cards are written as one string, got {text!r}")
         return tuple(map(self.parse_card, text.split()))

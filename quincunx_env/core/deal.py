@@ -7,7 +7,7 @@ keys. The function will not change; golden tests check it.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.cards import CardNames
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.rules import BaseRules
 
 Domain = Literal["play", "validation", "benchmark"]
@@ -37,6 +38,8 @@ class BaseDeal(ABC):
     """
 
     NAMES: ClassVar[CardNames]
+    RULES: ClassVar[type[Any]]
+    """The rules of the game."""
     FORMAT: ClassVar[str]
     """The text format of a deal, for error messages; parts are separated by ``|``."""
 
@@ -70,13 +73,20 @@ class BaseDeal(ABC):
 
         Args:
             rules: options of the game.
-            seed: of the row.
-            game: number of the game since the row was seeded.
-            round: number of the round within the game.
+            seed: of the row, 0 to 2**63 - 1.
+            game: number of the game since the row was seeded, 0 to 2**63 - 1.
+            round: number of the round within the game, 0 to 2**63 - 1; it may exceed the rounds that the rules play.
             domain: see `DOMAINS`.
+
+        Raises:
+            ValueError: if a number is out of range or no integer, the domain is unknown, or the rules are those of
+                another game.
         """
+        cls._check_rules(rules)
+        seed, game = check_seed(seed), check_integer("game", game, 0, MAX_SEED - 1)
+        round = check_integer("round", round, 0, MAX_SEED - 1)
         block, place = divmod(game, _BLOCK)
-        deal = _deals(cls, rules, check_seed(seed), block, round, domain)[place]
+        deal = _deals(cls, rules, seed, block, round, check_domain(domain))[place]
         assert isinstance(deal, cls)
         return deal
 
@@ -88,24 +98,37 @@ class BaseDeal(ABC):
         """The inverse of ``str``.
 
         Raises:
-            ValueError: if the text lacks the parts of a deal or contains anything but cards.
+            ValueError: if the text lacks the parts of a deal or contains anything but cards, or is no string.
         """
+        if not isinstance(text, str):
+            raise ValueError(f"a deal is read from a string, got {text!r}")
         parts = tuple(tuple(map(cls.NAMES.parse_cards, part.split("/"))) for part in text.split("|"))
         deal = cls.of_parts(*parts) if len(parts) == cls.FORMAT.count("|") + 1 else None
         if deal is None or deal.parts != parts:
             raise ValueError(f"a deal is written '{cls.FORMAT}', got {text!r}")
         return deal
 
+    @classmethod
+    def _check_rules(cls, rules: BaseRules) -> None:
+        if not isinstance(rules, cls.RULES):
+            raise ValueError(f"{cls.__module__}.{cls.__qualname__} is a deal of another game than {rules!r}")
+
     def check(self, rules: BaseRules) -> None:
-        """Check that the deal is possible under these rules.
+        """Check that the deal is possible under these rules. Cards are plain ints, not NumPy's integers.
 
         Raises:
-            ValueError: naming the cards that are missing, dealt twice or not in the deck, or the sizes that are wrong.
+            ValueError: if the rules are those of another game, or naming what is no card id, the cards that are
+                missing, dealt twice or not in the deck, or the sizes that are wrong.
         """
-        counts = Counter(self.cards)
-        for card in counts:
-            if card not in range(len(self.NAMES)):
-                raise ValueError(f"a deal holds card ids from 0 to {len(self.NAMES) - 1}, got {card!r}")
+        self._check_rules(rules)
+        try:
+            cards = self.cards
+        except TypeError:
+            raise ValueError(f"a deal holds tuples of card ids ({self.FORMAT}), got {self!r}") from None
+        for card in cards:
+            if type(card) is not int or card not in range(len(self.NAMES)):
+                raise ValueError(f"a deal holds plain ints, card ids from 0 to {len(self.NAMES) - 1}, got {card!r}")
+        counts = Counter(cards)
         all_dealt = rules.num_dealt == len(rules.deck)
         wrong = {
             "missing": [card for card in rules.deck if not counts[card]] if all_dealt else [],
@@ -130,9 +153,13 @@ def check_deals(rules: BaseRules, deals: AnyDeal | Sequence[AnyDeal]) -> tuple[A
     """A deal for each round, checked against the rules; a single round also takes a bare deal.
 
     Raises:
-        ValueError: if the number of deals is wrong, or one of them does not fit the rules.
+        ValueError: if the number of deals is wrong, or one of them does not fit the rules or is no deal.
     """
-    rounds = (deals,) if isinstance(deals, BaseDeal) else tuple(deals)
+    given: Any = deals
+    rounds = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for deal in rounds:
+        if not isinstance(deal, BaseDeal):
+            raise ValueError(f"a Deal is needed (Deal.parse reads one from text), got {deal!r}")
     if len(rounds) != rules.num_rounds:
         raise ValueError(f"these rules play {rules.num_rounds} rounds and need a deal for each, got {len(rounds)}")
     for deal in rounds:
@@ -146,9 +173,18 @@ def check_seed(seed: int) -> int:
     Raises:
         ValueError: if it is not an integer from 0 to 2**63 - 1.
     """
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < MAX_SEED:
-        raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, got {seed!r}")
-    return int(seed)
+    return check_integer("seed", seed, 0, MAX_SEED - 1)
+
+
+def check_domain(domain: Domain) -> Domain:
+    """Return a domain.
+
+    Raises:
+        ValueError: if it is not one of `DOMAINS`.
+    """
+    if domain not in tuple(DOMAINS):
+        raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
+    return domain
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -190,9 +226,7 @@ def shuffle(
     Returns:
         int8 [n, cards in the deck]: card ids in the order in which they are dealt.
     """
-    if domain not in DOMAINS:
-        raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
-    state = np.full(len(seeds), DOMAINS[domain], np.uint64)
+    state = np.full(len(seeds), DOMAINS[check_domain(domain)], np.uint64)
     for word in (seeds, games, rounds):
         state = _mix(state + _GOLDEN) + word
     state = _mix(state + _GOLDEN)

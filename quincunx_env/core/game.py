@@ -3,9 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import compress
+from math import isqrt
 from typing import Any, Generic, Self, TypeVar
 
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import AnyDeal, Domain, check_deals
+from quincunx_env.core.integers import as_integer, check_integer
 from quincunx_env.core.rules import BaseRules
 
 AnyRules = TypeVar("AnyRules", bound=BaseRules)
@@ -14,6 +17,28 @@ AnyGame = TypeVar("AnyGame", bound="BaseGame[Any, Any]")
 
 class IllegalAction(ValueError):
     """An action that the rules do not allow in the current state. The game is unchanged."""
+
+
+def as_action(action: Any) -> int:
+    """Return an action, an integer of any type, as a plain int.
+
+    Raises:
+        IllegalAction: if it is not an integer; a bool is not one here.
+    """
+    try:
+        return as_integer(action)
+    except TypeError:
+        raise IllegalAction(
+            f"an action is an integer, got {action!r}: notation.text.parse_action reads actions from text"
+        ) from None
+
+
+def explain_ids(rules: BaseRules, card: Any, cell: Any) -> str:
+    """Error message for a card and a cell that are not both integers."""
+    return (
+        f"a card and a cell are integers, got {card!r} and {cell!r}: parse_card returns the id of a card, "
+        f"the cell at (row, column) is row * {isqrt(rules.num_cells)} + column"
+    )
 
 
 class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
@@ -82,11 +107,14 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     def step(self, action: int) -> list[int]:
         """Take an action.
 
+        Args:
+            action: an integer of any type, NumPy's included.
+
         Returns:
             Points gained or lost by each seat.
 
         Raises:
-            IllegalAction: if the action is illegal; the game is unchanged.
+            IllegalAction: if the action is illegal or no integer; the game is unchanged.
         """
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
@@ -101,8 +129,43 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         self.over = True
 
     def hand(self, seat: int) -> tuple[int, ...]:
-        """Ids of the cards a seat holds, ascending."""
+        """Ids of the cards a seat holds, ascending.
+
+        Raises:
+            ValueError: if there is no such seat.
+        """
+        return self._held(check_integer("seat", seat, 0, self.rules.num_players - 1))
+
+    def _held(self, seat: int) -> tuple[int, ...]:
+        """`hand`, without the check."""
         return tuple(compress(range(self.rules.num_cards), self.hands[seat]))
+
+    def check_seat(self, seat: int | None) -> int | None:
+        """Return an observing seat, an integer of any type, as a plain int; None, which shows all hands, stays None.
+
+        Raises:
+            ValueError: if there is no such seat.
+        """
+        if seat is None:
+            return None
+        return check_integer("seat", seat, 0, self.rules.num_players - 1)
+
+    def check_place(self, card: int, cell: int) -> tuple[int, int]:
+        """Return a card and an empty cell, integers of any type, as plain ints; the play may be illegal.
+
+        Raises:
+            ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
+        """
+        try:
+            card, cell = as_integer(card), as_integer(cell)
+        except TypeError:
+            raise ValueError(explain_ids(self.rules, card, cell)) from None
+        if card not in self.rules.deck:
+            raise ValueError(f"card {card} is not in the deck of these rules, whose ids Rules.deck lists")
+        check_integer("cell", cell, 0, self.rules.num_cells - 1)
+        if self.board[cell] != EMPTY:
+            raise ValueError(f"cell {cell} is taken: it holds card {self.board[cell]}")
+        return card, cell
 
     def _as_hands(self, hands: Sequence[Sequence[int]]) -> list[bytearray]:
         """Convert hands from card ids to the format of `hands`."""

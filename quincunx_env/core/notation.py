@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic
 
 from quincunx_env.core.cards import EMPTY, CardNames
 from quincunx_env.core.game import AnyGame, IllegalAction
+from quincunx_env.core.integers import check_integer
 
 
 class BaseNotation(ABC, Generic[AnyGame]):
@@ -16,24 +17,24 @@ class BaseNotation(ABC, Generic[AnyGame]):
     # --- Abstract interface ------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def print_action(self, rules: Any, action: int) -> str:
-        """Text of an engine action: ``2MK (1, 3)``."""
+    def _print_action(self, rules: Any, action: int) -> str:
+        """`print_action`, for an action in range."""
 
     @abstractmethod
-    def read_action(self, rules: Any, text: str) -> int:
-        """The inverse of `print_action`, for legal and illegal actions alike.
+    def _read_action(self, rules: Any, text: str) -> int:
+        """`read_action`, for a string without outer white space."""
+
+    @abstractmethod
+    def _encode_play(self, rules: Any, card: int, cell: int) -> int:
+        """`encode_play`, for a card and a cell in range."""
+
+    @abstractmethod
+    def _decode_play(self, game: AnyGame, action: int) -> tuple[int, int]:
+        """`decode_play`, for an action in range.
 
         Raises:
-            ValueError: if the text is no action; the message describes the format.
+            ValueError: if the action is no play, or the game is over.
         """
-
-    @abstractmethod
-    def encode_play(self, rules: Any, card: int, cell: int) -> int:
-        """The action that plays a card into a cell."""
-
-    @abstractmethod
-    def decode_play(self, game: AnyGame, action: int) -> tuple[int, int]:
-        """Card and cell of a play, or of the pending play if the action is an announcement."""
 
     @abstractmethod
     def legal_plays(self, game: AnyGame) -> Iterable[int]:
@@ -48,6 +49,44 @@ class BaseNotation(ABC, Generic[AnyGame]):
         """The public part of a position that is specific to this game, the board included, as plain data."""
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
+
+    def print_action(self, rules: Any, action: int) -> str:
+        """Text of an engine action, legal or not: ``2MK (1, 3)``.
+
+        Raises:
+            ValueError: if the action is out of range.
+        """
+        return self._print_action(rules, self._check_action(rules, action))
+
+    def read_action(self, rules: Any, text: str) -> int:
+        """The inverse of `print_action`, for legal and illegal actions alike.
+
+        Raises:
+            ValueError: if the text is no action; the message describes the format.
+        """
+        if not isinstance(text, str):
+            raise ValueError(f"an action is read from a string, got {text!r}")
+        return self._read_action(rules, text.strip())
+
+    def encode_play(self, rules: Any, card: int, cell: int) -> int:
+        """The action that plays a card into a cell.
+
+        Raises:
+            ValueError: if the card or the cell is out of range.
+        """
+        card = check_integer("card", card, 0, rules.num_cards - 1)
+        return self._encode_play(rules, card, check_integer("cell", cell, 0, rules.num_cells - 1))
+
+    def decode_play(self, game: AnyGame, action: int) -> tuple[int, int]:
+        """Card and cell of a play, or of the pending play if the action is an announcement.
+
+        Raises:
+            ValueError: if the action is out of range or no play, or no play is possible any more.
+        """
+        return self._decode_play(game, self._check_action(game.rules, action))
+
+    def _check_action(self, rules: Any, action: int) -> int:
+        return check_integer("action", action, 0, rules.num_actions - 1)
 
     def parse_action(self, game: AnyGame, text: str) -> int:
         """Legal action of a text; the inverse of `print_action`.

@@ -242,12 +242,14 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             ValueError: if this is no observation made by this observer.
         """
         if isinstance(observation, Mapping):
-            fits = self.dict_space().contains(dict(observation))
+            observation = {name: np.asarray(piece) for name, piece in observation.items()}
+            fits = self.dict_space().contains(observation)
         else:
-            fits = self.flat_space().contains(np.asarray(observation))
+            observation = np.asarray(observation)
+            fits = self.flat_space().contains(observation)
         if not fits:
             raise ValueError(f"this is no observation of one game of {self.rules} as the observer makes them")
-        return self, dict(observation) if isinstance(observation, Mapping) else self.unflatten(observation)
+        return self, observation if isinstance(observation, dict) else self.unflatten(observation)
 
 
 Observer = BaseObserver[Any, Any, Any]

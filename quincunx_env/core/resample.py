@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.deal import MAX_SEED
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import AnyBatch, BaseObserver
 
 
@@ -27,15 +28,19 @@ def resample(
         observer: the observer that made the observation.
         observation: of one game in progress, as pieces or flat.
         rng: the only source of randomness.
-        n: number of games.
+        n: number of games, at least 1.
 
     Returns:
         A batch of n games, seats numbered as in the observed game. A game that was forfeited is in progress here, since
         its observation does not show that.
 
     Raises:
-        ValueError: if the observed game is over, or the observation does not fit the observer's rules.
+        ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is no
+            ``numpy.random.Generator``, or ``n`` is no positive integer.
     """
+    n = check_integer("n", n, 1, MAX_SEED - 1)
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
     unpadded, pieces = observer.to_unpadded(observation)
     rules = unpadded.rules
     counts = unpadded.named_counts(pieces)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.scoring import Part
 
 Point = tuple[float, float]
@@ -162,8 +163,12 @@ class Scene:
         return self.mover if self.seat is None else self.seat
 
     def place(self, cell: int) -> tuple[int, int]:
-        """(row, column) of a cell."""
-        return divmod(cell, self.side)
+        """(row, column) of a cell.
+
+        Raises:
+            ValueError: if there is no such cell.
+        """
+        return divmod(check_integer("cell", cell, 0, self.side**2 - 1), self.side)
 
     def _row(self, row: int, width: int, colour: bool) -> str:
         text = " "

@@ -43,8 +43,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Deals, Domain, check_seed
-from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.deal import BaseDeal, Deals, Domain
+from quincunx_env.core.game import Game, IllegalAction, as_action
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
@@ -97,7 +97,7 @@ class Record:
     dealt: Seeded | Deals
     """The seed of the deals, or a deal for each round."""
     actions: tuple[int, ...] = ()
-    """Actions of the engine."""
+    """Actions of the engine; NumPy's integers become plain ints."""
     seats: tuple[str, ...] = ()
     """Names of the players, from seat 0 on; empty if unknown."""
 
@@ -111,8 +111,8 @@ class Record:
                     f"space, got {name!r}"
                 )
         game = _start(self.rules, self.dealt)
-        for number, action in enumerate(self.actions, 1):
-            _apply_action(game, number, action)
+        plain = [_apply_action(game, number, action).action for number, action in enumerate(self.actions, 1)]
+        object.__setattr__(self, "actions", tuple(plain))
 
     # --- Replay ------------------------------------------------------------------------------------------------------
 
@@ -203,6 +203,7 @@ def apply_action(game: Game, number: int, action: int, explain: bool = False) ->
     Raises:
         IllegalAction: if the action is illegal; the game is unchanged.
     """
+    action = as_action(action)
     round, seat, before = game.round, game.mover, game.copy()
     gains = game.step(action)
     laid = (game.round, game.ply) != (before.round, before.ply)  # with Simpleton by the announcement
@@ -215,7 +216,10 @@ def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
     try:
         return apply_action(game, number, action)
     except IllegalAction as error:
-        text = print_action(game, action) if 0 <= action < game.rules.num_actions else action
+        try:
+            text = print_action(game, action)
+        except ValueError:
+            text = repr(action)
         legal = spec_of(game.rules).notation.describe_legal(game)
         raise RecordError(f"play {number}, {text}, breaks the rules: {error}; {legal}") from error
 
@@ -226,11 +230,7 @@ def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
     try:
         if not isinstance(dealt, Seeded):
             return cls(rules, dealt)  # type: ignore[no-any-return]
-        if dealt.domain not in DOMAINS:
-            raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {dealt.domain!r}")
-        if not 0 <= dealt.game < MAX_SEED:
-            raise ValueError(f"the number of a game lies between 0 and 2**63 - 1, got {dealt.game}")
-        return cls.from_seed(rules, check_seed(dealt.seed), dealt.game, dealt.domain)  # type: ignore[no-any-return]
+        return cls.from_seed(rules, *dealt)  # type: ignore[no-any-return]
     except ValueError as error:
         raise RecordError(str(error)) from error
 

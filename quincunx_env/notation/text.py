@@ -56,10 +56,13 @@ def play_score(game: Game, action: int) -> PlayScore | None:
 
     Args:
         game: the game before the action.
-        action: a legal action of the engine.
+        action: of the engine: a play in an empty cell, or an announcement that is due.
 
     Returns:
         The score; None where plays do not score.
+
+    Raises:
+        ValueError: for any other action.
     """
     spec = spec_of(game.rules)
     return _play_score(spec.candidate(game, *spec.notation.decode_play(game, action)))
@@ -72,8 +75,11 @@ def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
         game: the game to show.
         seat: the observing seat; other hands are shown as numbers of cards. None shows all hands.
         legal: list the legal plays with their immediate scores, if it is this seat's turn.
+
+    Raises:
+        ValueError: if there is no such seat.
     """
-    spec = spec_of(game.rules)
+    spec, seat = spec_of(game.rules), game.check_seat(seat)
     lines = [spec.ansi(game, seat)]
     if legal and seat in (None, game.mover):
         lines.append(f"  {spec.notation.describe_legal(game)}")
@@ -116,8 +122,11 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
         game: the game to show.
         seat: the observing seat. None shows all hands.
         legal: include the legal plays.
+
+    Raises:
+        ValueError: if there is no such seat.
     """
-    rules, notation = game.rules, spec_of(game.rules).notation
+    rules, notation, seat = game.rules, spec_of(game.rules).notation, game.check_seat(seat)
     seats, to_move = range(rules.num_players), seat in (None, game.mover)
     last = spec_of(rules).scene(game, seat).last
     position = {
@@ -148,7 +157,11 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
 
 
 def print_action(game: Game, action: int) -> str:
-    """Text of an engine action: ``2MK (1, 3)``, in the spiral game ``9H``, with Simpleton also ``announce 12``."""
+    """Text of an engine action, legal or not: ``2MK (1, 3)``, in the spiral game ``9H``, ``announce 12``.
+
+    Raises:
+        ValueError: if the action is out of range.
+    """
     return spec_of(game.rules).notation.print_action(game.rules, action)
 
 

@@ -17,6 +17,7 @@ class Deal(BaseDeal):
     """
 
     NAMES = NAMES
+    RULES = Rules
     FORMAT = "face-up cards | hand / hand ... | pile"
 
     face_up: tuple[int, ...]

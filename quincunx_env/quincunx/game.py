@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Self
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.game import BaseGame, IllegalAction
+from quincunx_env.core.game import BaseGame, IllegalAction, as_action, explain_ids
+from quincunx_env.core.integers import as_integer
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS, card_name, print_cards
 from quincunx_env.quincunx.deal import Deal
@@ -125,7 +126,7 @@ class Game(BaseGame[Rules, Deal]):
             return
         grid = self.rules.grid
         if self.rules.start == "open":
-            row, column = grid.place(cell)
+            row, column = divmod(cell, grid.side)
             top, bottom, left, right = self._span
             span = min(top, row), max(bottom, row), min(left, column), max(right, column)
             if span != self._span:
@@ -140,7 +141,7 @@ class Game(BaseGame[Rules, Deal]):
 
     def legal_cards(self) -> tuple[int, ...]:
         """Cards that may be played now, ascending; none while an announcement is due or when the game is over."""
-        return () if self.over or self.pending else self.hand(self.mover)
+        return () if self.over or self.pending else self._held(self.mover)
 
     def legal_cells(self) -> tuple[int, ...]:
         """Cells in which a card may be played now, ascending. Every legal card may go into every legal cell."""
@@ -151,12 +152,24 @@ class Game(BaseGame[Rules, Deal]):
 
         With Simpleton the play only becomes `pending`; it is scored when its points have been announced.
 
+        Args:
+            card: id of the card, an integer of any type.
+            cell: number of the cell, likewise.
+
         Returns:
             Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
             IllegalAction: if the play is illegal; the game is unchanged.
         """
+        try:
+            card, cell = as_integer(card), as_integer(cell)
+        except TypeError:
+            raise IllegalAction(explain_ids(self.rules, card, cell)) from None
+        return self._play(card, cell)
+
+    def _play(self, card: int, cell: int) -> list[int]:
+        """`play`, for plain ints."""
         rules = self.rules
         if (
             self.over
@@ -172,7 +185,7 @@ class Game(BaseGame[Rules, Deal]):
             self.pending = Pending(card, cell)
             return [0] * rules.num_players
         gains = [0] * rules.num_players
-        points, draws = self.value(card, cell)
+        points, draws = self._value(card, cell)
         gains[self.mover] = points
         self._finish_play(card, cell, draws, gains)
         return gains
@@ -197,7 +210,7 @@ class Game(BaseGame[Rules, Deal]):
         full = self.ply == self.rules.num_plays
         if full:
             for seat in range(players):
-                gains[seat] -= scoring.penalty(self.hand(seat))
+                gains[seat] -= scoring.penalty(self._held(seat))
         self._gain(gains)
         self.mover = (self.mover + 1) % players
         if full:
@@ -229,7 +242,15 @@ class Game(BaseGame[Rules, Deal]):
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
     def value(self, card: int, cell: int) -> tuple[int, int]:
-        """(points, draws) of playing any card into any empty cell of the grid as it is now, without playing it."""
+        """(points, draws) of playing any card into any empty cell of the grid as it is now, without playing it.
+
+        Raises:
+            ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
+        """
+        return self._value(*self.check_place(card, cell))
+
+    def _value(self, card: int, cell: int) -> tuple[int, int]:
+        """`value`, without the check."""
         board, tables = self.board, self._tables
         word = 0
         for by_neighbour, neighbour in zip(tables.words[card], tables.around[cell], strict=True):
@@ -246,7 +267,12 @@ class Game(BaseGame[Rules, Deal]):
         return points, word >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
 
     def score(self, card: int, cell: int) -> Score:
-        """The parts of `value`: the points of a play by kind, and the cells that they come from."""
+        """The parts of `value`: the points of a play by kind, and the cells that they come from.
+
+        Raises:
+            ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
+        """
+        card, cell = self.check_place(card, cell)
         return scoring.score(self.rules, self.board, cell, card)
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
@@ -254,19 +280,30 @@ class Game(BaseGame[Rules, Deal]):
     @property
     def penalties(self) -> list[int]:
         """Penalty points of the cards in each hand if the round ended now."""
-        return [scoring.penalty(self.hand(seat)) for seat in range(self.rules.num_players)]
+        return [scoring.penalty(self._held(seat)) for seat in range(self.rules.num_players)]
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
     def announce(self, points: int) -> list[int]:
         """Announce the points of the pending play, which is then scored.
 
+        Args:
+            points: an integer of any type.
+
         Returns:
             Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
-            IllegalAction: if no announcement is due or it is out of range; the game is unchanged.
+            IllegalAction: if no announcement is due, or it is out of range or no integer; the game is unchanged.
         """
+        try:
+            points = as_integer(points)
+        except TypeError:
+            raise IllegalAction(f"an announcement is an integer, got {points!r}") from None
+        return self._announce(points)
+
+    def _announce(self, points: int) -> list[int]:
+        """`announce`, for a plain int."""
         if self.pending is None:
             raise IllegalAction(
                 "no announcement is due: a card must be played first"
@@ -276,7 +313,7 @@ class Game(BaseGame[Rules, Deal]):
         if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
             raise IllegalAction(f"an announcement lies between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
         card, cell = self.pending
-        true, draws = self.value(card, cell)
+        true, draws = self._value(card, cell)
         players = self.rules.num_players
         gains = [0] * players
         own, taken = scoring.simpleton(points, true)
@@ -291,18 +328,23 @@ class Game(BaseGame[Rules, Deal]):
     def step(self, action: int) -> list[int]:
         """Take a joint action (see `Rules.num_actions`), which stands for a `play` or an `announce`.
 
+        Args:
+            action: an integer of any type, NumPy's included.
+
         Returns:
             Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
-            IllegalAction: if the action is illegal; the game is unchanged.
+            IllegalAction: if the action is illegal or no integer; the game is unchanged.
         """
+        if type(action) is not int:
+            action = as_action(action)
         rules = self.rules
         if not 0 <= action < rules.num_actions:
             raise IllegalAction(f"action {action} is out of range: actions run from 0 to {rules.num_actions - 1}")
         if action < rules.num_plays_encoded:
-            return self.play(*divmod(action, rules.num_cells))
-        return self.announce(action - rules.num_plays_encoded + ANNOUNCE_MIN)
+            return self._play(*divmod(action, rules.num_cells))
+        return self._announce(action - rules.num_plays_encoded + ANNOUNCE_MIN)
 
     def forfeit(self) -> None:
         """End the game at once. Points stay as they are; a solitaire is lost."""

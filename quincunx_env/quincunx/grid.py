@@ -8,6 +8,8 @@ that the edge needs no special case.
 from functools import cache
 from typing import Any
 
+from quincunx_env.core.integers import as_integer, check_integer
+
 LINES = ("row", "column", "falling", "rising")
 """The four lines through a cell. ``falling`` runs from the top left to the bottom right, ``rising`` from bottom left to
 top right. The diagonals come last: the solitaire, which ignores them, uses the first two."""
@@ -53,16 +55,23 @@ class Grid:
         return tuple(self._at(cell, row * distance, column * distance) for distance in distances)
 
     def place(self, cell: int) -> tuple[int, int]:
-        """(row, column) of a cell."""
-        return divmod(cell, self.side)
-
-    def cell(self, place: tuple[int, int]) -> int:
-        """Cell at (row, column).
+        """(row, column) of a cell.
 
         Raises:
-            ValueError: if the place is off the grid.
+            ValueError: if there is no such cell.
         """
-        row, column = place
+        return divmod(check_integer("cell", cell, 0, self.num_cells - 1), self.side)
+
+    def cell(self, place: tuple[int, int]) -> int:
+        """Cell at (row, column), integers of any type.
+
+        Raises:
+            ValueError: if the place is off the grid, or no pair of integers.
+        """
+        try:
+            row, column = map(as_integer, place)
+        except (TypeError, ValueError):
+            raise ValueError(f"a place is (row, column), two integers, got {place!r}") from None
         if not (0 <= row < self.side and 0 <= column < self.side):
             raise ValueError(f"{place} is off the grid: rows and columns run from 0 to {self.side - 1}")
         return row * self.side + column

@@ -22,21 +22,19 @@ class Notation(BaseNotation[Game]):
 
     NAMES = NAMES
 
-    def print_action(self, rules: Rules, action: int) -> str:
-        """See `BaseNotation.print_action`."""
+    def _print_action(self, rules: Rules, action: int) -> str:
         if action >= rules.num_plays_encoded:
             return f"announce {action - rules.num_plays_encoded + ANNOUNCE_MIN}"
         card, cell = divmod(action, rules.num_cells)
         return f"{card_name(card)} {rules.grid.place(cell)}"
 
-    def read_action(self, rules: Rules, text: str) -> int:
-        """See `BaseNotation.read_action`."""
-        if rules.simpleton and (announcement := _ANNOUNCEMENT.fullmatch(text.strip())):
+    def _read_action(self, rules: Rules, text: str) -> int:
+        if rules.simpleton and (announcement := _ANNOUNCEMENT.fullmatch(text)):
             points = int(announcement[1])
             if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
                 raise ValueError(f"an announcement lies between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
             return rules.num_plays_encoded + points - ANNOUNCE_MIN
-        play = _PLAY.fullmatch(text.strip())
+        play = _PLAY.fullmatch(text)
         if not play:
             also = ", or an announcement as 'announce 12'" if rules.simpleton else ""
             raise ValueError(f"{text!r} is no play: write card, row and column as in '2MK (1, 3)'{also}")
@@ -45,20 +43,20 @@ class Notation(BaseNotation[Game]):
             raise ValueError(f"{play[1]} belongs to the extended deck, which these rules do not use")
         return card * rules.num_cells + rules.grid.cell((int(play[2]), int(play[3])))
 
-    def encode_play(self, rules: Rules, card: int, cell: int) -> int:
-        """See `BaseNotation.encode_play`."""
+    def _encode_play(self, rules: Rules, card: int, cell: int) -> int:
         return card * rules.num_cells + cell
 
-    def decode_play(self, game: Game, action: int) -> tuple[int, int]:
-        """See `BaseNotation.decode_play`."""
-        if game.pending and action >= game.rules.num_plays_encoded:
+    def _decode_play(self, game: Game, action: int) -> tuple[int, int]:
+        if action >= game.rules.num_plays_encoded:
+            if game.pending is None:
+                raise ValueError(f"{self._print_action(game.rules, action)}: no announcement is due")
             return game.pending
         return divmod(action, game.rules.num_cells)
 
     def legal_plays(self, game: Game) -> Iterable[int]:
         """See `BaseNotation.legal_plays`."""
         cells = game.legal_cells()
-        return (self.encode_play(game.rules, card, cell) for card in game.legal_cards() for cell in cells)
+        return (self._encode_play(game.rules, card, cell) for card in game.legal_cards() for cell in cells)
 
     def describe_legal(self, game: Game) -> str:
         """See `BaseNotation.describe_legal`."""

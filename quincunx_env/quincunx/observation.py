@@ -107,12 +107,12 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def _preview(self, game: Game, seat: int) -> npt.NDArray[np.int16]:
         preview = np.zeros((self.rules.num_cards, self.rules.num_cells, 2), np.int16)
         if game.pending:
-            preview[game.pending] = game.value(*game.pending)
+            preview[game.pending] = game._value(*game.pending)
         elif seat == game.mover:
             cells = game.legal_cells()
             for card in game.legal_cards():
                 for cell in cells:
-                    preview[card, cell] = game.value(card, cell)
+                    preview[card, cell] = game._value(card, cell)
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------

@@ -22,7 +22,12 @@ def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """The scene of a game as observed by a seat; None shows all hands."""
+    """The scene of a game as observed by a seat; None shows all hands.
+
+    Raises:
+        ValueError: if there is no such seat.
+    """
+    seat = game.check_seat(seat)
     rules, grid = game.rules, game.rules.grid
     cells = range(rules.num_cells)
     rows, columns = [range(grid.side)] * 2
@@ -67,7 +72,12 @@ def scene(game: Game, seat: int | None = None) -> Scene:
 
 
 def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
-    """The score of playing a card in an empty cell."""
+    """The score of playing a card in an empty cell.
+
+    Raises:
+        ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
+    """
+    card, cell = game.check_place(card, cell)
     title = f"{card_name(card)} at {game.rules.grid.place(cell)}"
     return ScoredPlay(title, card, cell, parts(game.rules, game.board, cell, card))
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
 from quincunx_env.core.game import Game
+from quincunx_env.core.integers import check_integer
 from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import HEIGHT, WIDTH, TableLayout, layout_scene
 
@@ -52,6 +53,7 @@ def frame(
         uint8 [height, width, 3], red, green and blue.
 
     Raises:
+        ValueError: if there is no such seat, card or cell, or the cell of the play is taken.
         DependencyNotInstalled: without pygame.
     """
     surface = picture(game, seat, play=play, values=values, scale=scale)
@@ -75,7 +77,10 @@ def picture(
     spec = spec_of(game.rules)
     scene = spec.scene(game, seat)
     candidate = spec.candidate(game, *play) if play else None
-    if values is not None and not isinstance(values, Mapping):
+    if isinstance(values, Mapping):
+        last = game.rules.num_cells - 1
+        values = {check_integer("cell", cell, 0, last): value for cell, value in values.items()}
+    elif values is not None:
         values = dict(enumerate(np.asarray(values, np.float64).reshape(game.rules.num_cells).tolist()))
     return paint(scene, layout_scene(scene, scale), candidate, values)
 

@@ -18,6 +18,7 @@ class Deal(BaseDeal):
     """
 
     NAMES = NAMES
+    RULES = Rules
     FORMAT = "starter | hand / hand"
 
     starter: int

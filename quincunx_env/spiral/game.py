@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.game import BaseGame, IllegalAction
+from quincunx_env.core.game import BaseGame, IllegalAction, as_action
+from quincunx_env.core.integers import check_integer
 from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import card_name, print_cards
 from quincunx_env.spiral.deal import Deal
@@ -90,22 +91,27 @@ class Game(BaseGame[Rules, Deal]):
 
     def legal_cards(self) -> tuple[int, ...]:
         """Cards that may be played now, ascending: the hand of the seat to move; none when the game is over."""
-        return () if self.over else self.hand(self.mover)
+        return () if self.over else self._held(self.mover)
 
     def step(self, action: int) -> list[int]:
         """Play a card from the hand of the seat to move.
+
+        Args:
+            action: id of the card, an integer of any type, NumPy's included.
 
         Returns:
             Points gained by each seat.
 
         Raises:
-            IllegalAction: if the play is illegal; the game is unchanged.
+            IllegalAction: if the play is illegal or no integer; the game is unchanged.
         """
+        if type(action) is not int:
+            action = as_action(action)
         if self.over or not 0 <= action < self.rules.num_actions or not self.hands[self.mover][action]:
             raise IllegalAction(self._explain_illegal(action))
         gains = [0, 0]
         if self.rules.scoring == "play":
-            gains[self.mover] = self.score(action).points
+            gains[self.mover] = self._score(action, SPIRAL[self.ply + 1]).points
         self.ply += 1
         self.board[SPIRAL[self.ply]] = action
         self.hands[self.mover][action] = 0
@@ -132,14 +138,20 @@ class Game(BaseGame[Rules, Deal]):
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
     def score(self, card: int) -> Score:
-        """Points of a card in the next cell of the spiral, by parts.
+        """Points of any card in the next cell of the spiral, by parts.
 
         Raises:
+            ValueError: if there is no such card.
             IllegalAction: when the game is over.
         """
+        card = check_integer("card", card, 0, self.rules.num_cards - 1)
         if self.cell is None:
             raise IllegalAction(self._explain_illegal(card))
-        return scoring.score(self.board, self.cell, card, self.rules.fifteens)
+        return self._score(card, self.cell)
+
+    def _score(self, card: int, cell: int) -> Score:
+        """`score`, without the checks."""
+        return scoring.score(self.board, cell, card, self.rules.fifteens)
 
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 

@@ -14,21 +14,18 @@ class Notation(BaseNotation[Game]):
 
     NAMES = NAMES
 
-    def print_action(self, rules: Rules, action: int) -> str:
-        """See `BaseNotation.print_action`."""
+    def _print_action(self, rules: Rules, action: int) -> str:
         return card_name(action)
 
-    def read_action(self, rules: Rules, text: str) -> int:
-        """See `BaseNotation.read_action`."""
-        return parse_card(text.strip())
+    def _read_action(self, rules: Rules, text: str) -> int:
+        return parse_card(text)
 
-    def encode_play(self, rules: Rules, card: int, cell: int) -> int:
-        """See `BaseNotation.encode_play`."""
+    def _encode_play(self, rules: Rules, card: int, cell: int) -> int:
         return card
 
-    def decode_play(self, game: Game, action: int) -> tuple[int, int]:
-        """See `BaseNotation.decode_play`."""
-        assert game.cell is not None
+    def _decode_play(self, game: Game, action: int) -> tuple[int, int]:
+        if game.cell is None:
+            raise ValueError("the game is over: no card is played any more")
         return action, game.cell
 
     def legal_plays(self, game: Game) -> Iterable[int]:

@@ -23,7 +23,12 @@ def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """The scene of a game as observed by a seat; None shows both hands."""
+    """The scene of a game as observed by a seat; None shows both hands.
+
+    Raises:
+        ValueError: if there is no such seat.
+    """
+    seat = game.check_seat(seat)
     full = game.over and game.ply == PLAYS and game.rules.scoring == "end"
     seats = [
         Seat(
@@ -57,7 +62,12 @@ def scene(game: Game, seat: int | None = None) -> Scene:
 
 
 def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
-    """The score of playing a card in a cell."""
+    """The score of playing a card in an empty cell.
+
+    Raises:
+        ValueError: if there is no such card or cell, or the cell is taken.
+    """
+    card, cell = game.check_place(card, cell)
     return ScoredPlay(f"{card_name(card)} at {divmod(cell, SIDE)}", card, cell, *_parts(game, game.board, card, cell))
 
 

@@ -161,3 +161,53 @@ def test_nothing_is_legal_any_more_when_the_game_is_over() -> None:
     position = to_json(game, 0, legal=True)
     assert (position["legal"], position["mover"], position["winners"]) == ([], None, [0])
     assert position["rating"] in to_text(game)
+
+
+# --- Arguments -------------------------------------------------------------------------------------------------------
+
+KINDS = {"quincunx": SIMPLETON, "solitaire": Rules(), "spiral": spiral.Rules()}
+every_kind = pytest.mark.parametrize("rules", KINDS.values(), ids=KINDS)
+
+
+@every_kind
+@pytest.mark.parametrize("action", [-3, -1, 10**6, 1.0, "2MK", None, True], ids=repr)
+def test_what_is_no_action_has_neither_text_nor_score(rules: BaseRules, action: Any) -> None:
+    game = new_game(rules, 0)
+    for ask in (print_action, play_score):
+        with pytest.raises(ValueError, match=f"action must be an integer from 0 to {rules.num_actions - 1}, got"):
+            ask(game, action)
+
+
+def test_plays_in_taken_cells_and_announcements_that_are_not_due_have_no_score() -> None:
+    game = new_game(SIMPLETON, 0)
+    with pytest.raises(ValueError, match="cell 0 is taken"):
+        play_score(game, 0)
+    with pytest.raises(ValueError, match="announce 0: no announcement is due"):
+        play_score(game, SIMPLETON.num_plays_encoded + 64)
+    over = new_game(spiral.Rules(deals=1), 0)
+    while not over.over:
+        over.step(over.legal_cards()[0])
+    with pytest.raises(ValueError, match="the game is over: no card is played any more"):
+        play_score(over, 0)
+
+
+@every_kind
+@pytest.mark.parametrize("text", [None, 5, b"AV (0, 1)"], ids=repr)
+def test_actions_are_read_from_strings_only(rules: BaseRules, text: Any) -> None:
+    game = new_game(rules, 0)
+    with pytest.raises(IllegalAction, match=r"an action is read from a string, got .*seat 0 may play"):
+        parse_action(game, text)
+
+
+@every_kind
+def test_plays_are_encoded_from_cards_and_cells_that_exist(rules: BaseRules) -> None:
+    notation = spec_of(rules).notation
+    assert notation.encode_play(rules, np.int64(3), np.uint8(4)) == notation.encode_play(rules, 3, 4)  # type: ignore[arg-type]
+    for card in (-1, rules.num_cards, 1.0):
+        with pytest.raises(ValueError, match="card must be an integer from 0 to"):
+            notation.encode_play(rules, card, 0)  # type: ignore[arg-type]
+    for cell in (-1, rules.num_cells, (0, 1)):
+        with pytest.raises(ValueError, match="cell must be an integer from 0 to"):
+            notation.encode_play(rules, 0, cell)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="card must be an integer from -1 to"):
+        notation.card_names([-5])

@@ -272,6 +272,25 @@ def test_colours_add_nothing_to_the_text(name: str) -> None:
     assert re.sub(r"\033\[[0-9;]*m", "", coloured) == render.text(game, colour=False) == spec_of(game.rules).ansi(game)
 
 
+@pytest.mark.parametrize("name", ["corners-2", "spiral-play-1"])
+def test_seats_cards_and_cells_that_do_not_exist_are_refused(name: str) -> None:
+    game = new_game(EVERY_GAME[name], 0)
+    taken = next(cell for cell, card in enumerate(game.board) if card >= 0)
+    seats: tuple[Any, ...] = (2, -1, "AM")
+    for seat in seats:
+        for show in (render.frame, render.layout, render.text):
+            with pytest.raises(ValueError, match="seat must be an integer from 0 to 1, got"):
+                show(game, seat)
+    for play, message in (((0, taken), "is taken"), ((0, 25), "cell must be"), ((99, 1), "not in the deck")):
+        with pytest.raises(ValueError, match=message):
+            render.frame(game, play=play)
+    for cell in (-1, 25, 0.5, "A"):
+        with pytest.raises(ValueError, match="cell must be an integer from 0 to 24, got"):
+            render.frame(game, values={cell: 1.0})  # type: ignore[dict-item]
+        with pytest.raises(ValueError, match="cell must be an integer from 0 to 24, got"):
+            spec_of(game.rules).scene(game).place(cell)  # type: ignore[arg-type]
+
+
 def test_the_text_has_the_last_play_with_its_parts() -> None:
     game = new_game(Rules(), 0)
     assert "last" not in render.text(game, colour=False)

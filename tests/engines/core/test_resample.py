@@ -380,3 +380,28 @@ def test_observations_of_still_other_rules_are_refused(own: Rules, its: Rules, f
     assert not Observer(own).flat_space().contains(Observer(its).flatten(seen))
     with pytest.raises(ValueError):  # noqa: PT011
         resample(Observer(own), Observer(its).flatten(seen) if flat else seen, rng_of())
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "2", True, None], ids=repr)
+def test_the_number_of_games_is_a_positive_integer(n: Any) -> None:
+    observer = Observer(Rules())
+    seen = observer.observe(reach(Rules(), 2))
+    with pytest.raises(ValueError, match="n must be an integer from 1 to"):
+        resample(observer, seen, rng_of(), n)
+    assert resample(observer, seen, rng_of(), np.int64(2)).num_games == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rng", [None, 3, np.random.RandomState(0)], ids=["None", "3", "RandomState"])
+def test_the_generator_is_one_of_numpy(rng: Any) -> None:
+    observer = Observer(Rules())
+    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator, got"):
+        resample(observer, observer.observe(reach(Rules(), 2)), rng)
+
+
+def test_what_is_no_observation_is_refused() -> None:
+    observer = Observer(Rules())
+    seen = observer.observe(reach(Rules(), 2))
+    others: tuple[Any, ...] = (None, "x", {}, observer.flatten(seen).astype(float), observer.flatten(seen)[1:])
+    for wrong in others:
+        with pytest.raises(ValueError, match="this is no observation of one game of"):
+            resample(observer, wrong, rng_of())

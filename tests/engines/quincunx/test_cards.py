@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
 from quincunx_env.core.cards import EMPTY
@@ -88,6 +92,26 @@ def test_what_is_no_card_is_refused(name: str) -> None:
     assert "MSVLYK" in str(error.value), "how cards are written"
 
 
+@pytest.mark.parametrize("card", [-5, -2, 41, 1.0, "AM", None, True, np.float64(0), np.True_], ids=repr)
+def test_what_is_no_card_id_has_no_name(card: Any) -> None:
+    for write in (card_name, lambda card: print_cards([0, card])):
+        with pytest.raises(ValueError, match="card must be an integer from -1 to 40, got"):
+            write(card)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array])
+def test_card_ids_are_integers_of_any_type(kind: Callable[[int], Any]) -> None:
+    assert card_name(kind(6)) == "2MK"
+
+
+def test_cards_are_read_from_strings_only() -> None:
+    for no_name in (5, None, ["AM"]):
+        with pytest.raises(ValueError, match="no card is written"):
+            parse_card(no_name)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="cards are written as one string"):
+            parse_cards(no_name)  # type: ignore[arg-type]
+
+
 # --- The grid --------------------------------------------------------------------------------------------------------
 
 
@@ -102,6 +126,19 @@ def test_cells_and_places(side: int) -> None:
     for place in [(-1, 0), (0, -1), (side, 0), (0, side)]:
         with pytest.raises(ValueError, match=f"0 to {side - 1}"):
             one.cell(place)
+
+
+@pytest.mark.parametrize("cell", [-1, 25, 1.0, "1", None], ids=repr)
+def test_cells_off_the_grid_have_no_place(cell: Any) -> None:
+    with pytest.raises(ValueError, match="cell must be an integer from 0 to 24, got"):
+        grid(5).place(cell)
+
+
+@pytest.mark.parametrize("place", [(0.5, 1), (1, 2, 3), (1,), "12", 3, None], ids=repr)
+def test_a_place_is_two_integers(place: Any) -> None:
+    assert type(grid(5).cell((np.int8(1), np.int64(2)))) is int  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"a place is \(row, column\), two integers, got"):
+        grid(5).cell(place)
 
 
 @pytest.mark.parametrize("side", [4, 5, 9])

@@ -6,6 +6,7 @@ write the file anew with ``python -m tests.engines.quincunx.test_deal``.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quincunx_env import spiral
 from quincunx_env.core.deal import DOMAINS, MAX_SEED, Domain, shuffle
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, print_cards
@@ -178,15 +180,52 @@ def test_bad_seeds_are_refused(seed: Any) -> None:
             deal(Rules(), seed)
 
 
+@pytest.mark.parametrize("number", [1.5, 1.0, float("nan"), "3", None, True, -1, 2**63], ids=repr)
+@pytest.mark.parametrize("word", ["game", "round"])
+def test_bad_numbers_of_games_and_rounds_are_refused(word: str, number: Any) -> None:
+    with pytest.raises(ValueError, match=rf"{word} must be an integer from 0 to 2\*\*63 - 1, got"):
+        Deal.from_seed(Rules(), 0, **{word: number})
+    if word == "game":
+        with pytest.raises(ValueError, match="game must be an integer"):
+            Game.from_seed(Rules(), 0, number)
+
+
 def test_numpy_integers_are_seeds() -> None:
-    expected = Deal.from_seed(Rules(), 5)
+    expected = Deal.from_seed(Rules(), 5, 6, 7)
     for kind in (np.int64, np.uint64, np.int8):
-        assert Deal.from_seed(Rules(), kind(5)) == expected  # type: ignore[arg-type]
+        deal = Deal.from_seed(Rules(), kind(5), kind(6), kind(7))  # type: ignore[arg-type]
+        assert repr(deal) == repr(expected), "plain ints"
 
 
-def test_unknown_domains_are_refused() -> None:
-    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got 'test'"):
-        Deal.from_seed(Rules(), 0, domain="test")  # type: ignore[arg-type]
+@pytest.mark.parametrize("domain", ["test", None, ["play"]], ids=repr)
+def test_unknown_domains_are_refused(domain: Any) -> None:
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got"):
+        Deal.from_seed(Rules(), 0, domain=domain)
+
+
+def test_deals_of_the_other_game_are_refused() -> None:
+    """By whatever would play them; and rules of the other game have no such deals."""
+    deal, other = Deal.from_seed(Rules(), 0), spiral.Deal.from_seed(spiral.Rules(), 0)
+    for refuse in (
+        lambda: Game(Rules(), other),  # type: ignore[arg-type]
+        lambda: other.check(Rules()),
+        lambda: Batch(Rules(), 1).reset(deals=[other]),
+        lambda: spiral.Game(spiral.Rules(deals=1), deal),  # type: ignore[arg-type]
+        lambda: deal.check(spiral.Rules()),
+        lambda: Deal.from_seed(spiral.Rules(), 0),
+        lambda: spiral.Deal.from_seed(Rules(), 0),
+    ):
+        with pytest.raises(ValueError, match="Deal is a deal of another game than Rules"):
+            refuse()
+
+
+@pytest.mark.parametrize("deals", ["AM | AS / AV | AL", 5, [None], ["AM"]], ids=repr)
+def test_what_is_no_deal_cannot_be_played(deals: Any) -> None:
+    with pytest.raises(ValueError, match=r"a Deal is needed \(Deal.parse reads one from text\), got"):
+        Game(Rules(), deals)
+    if isinstance(deals, int):
+        with pytest.raises(ValueError, match="a deal is read from a string, got 5"):
+            Deal.parse(deals)  # type: ignore[arg-type]
 
 
 # --- Uniform ---------------------------------------------------------------------------------------------------------
@@ -302,12 +341,25 @@ def test_check_names_sizes() -> None:
         deal.check(Rules(num_players=2, excuse=True))
 
 
-@pytest.mark.parametrize("card", [-1, 41, 99])
-def test_check_refuses_what_is_no_card(card: int) -> None:
+@pytest.mark.parametrize("card", [-1, 41, 99, 3.0, True, "AM", None, np.int64(3), [3]], ids=repr)
+def test_check_refuses_what_is_no_card(card: Any) -> None:
+    """Wherever it lies; NumPy's integers, too, so that the cards of a game are plain ints."""
     deal = Deal.from_seed(Rules(), 1)
-    wrong = Deal(deal.face_up, deal.hands, (*deal.pile[:-1], card))
-    with pytest.raises(ValueError, match=f"a deal holds card ids from 0 to 40, got {card}"):
-        wrong.check(Rules())
+    for wrong in (
+        Deal((card, *deal.face_up[1:]), deal.hands, deal.pile),
+        Deal(deal.face_up, ((*deal.hands[0][1:], card), *deal.hands[1:]), deal.pile),
+        Deal(deal.face_up, deal.hands, (*deal.pile[:-1], card)),
+    ):
+        for refuse in (wrong.check, lambda rules, wrong=wrong: Game(rules, wrong)):
+            with pytest.raises(ValueError, match=re.escape(f"plain ints, card ids from 0 to 40, got {card!r}")):
+                refuse(Rules())
+
+
+def test_check_refuses_other_shapes() -> None:
+    deal = Deal.from_seed(Rules(), 1)
+    for wrong in (Deal(5, deal.hands, deal.pile), Deal(deal.face_up, deal.pile, deal.pile)):  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="a deal holds tuples of card ids"):
+            wrong.check(Rules())
 
 
 def test_a_game_needs_a_deal_for_each_round() -> None:

@@ -1,0 +1,40 @@
+"""Checks of integer arguments: seats, cards, cells, actions and seeds."""
+
+from operator import index
+from typing import Any
+
+
+def as_integer(value: Any) -> int:
+    """Return an integer of any type, NumPy's included, as a plain int.
+
+    Raises:
+        TypeError: if it is not an integer; a bool is not one here.
+    """
+    if isinstance(value, bool):
+        raise TypeError("a bool is not an integer here")
+    return index(value)
+
+
+def check_integer(name: str, value: Any, least: int, most: int) -> int:
+    """Return an integer of any type within limits as a plain int.
+
+    Args:
+        name: what the integer is, for the message.
+        value: to be checked.
+        least: its lower limit.
+        most: its upper limit, itself allowed.
+
+    Raises:
+        ValueError: if it is not an integer, or out of range.
+    """
+    try:
+        number = as_integer(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        raise ValueError(f"{name} must be an integer from {least} to {_written(most)}, got {value!r}")
+    return number
+
+
+def _written(number: int) -> str:
+    return "2**63 - 1" if number == 2**63 - 1 else str(number)

@@ -1,0 +1,198 @@
+"""Arguments of a single game, of either kind: actions, seats, cards and cells are integers of any type."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from quincunx_env import spiral
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, RecordError, Seeded, apply_action
+from quincunx_env.notation.text import print_action, to_json, to_text
+from quincunx_env.quincunx import Rules
+from quincunx_env.registry import make_observer
+from tests.variants import by_name, new_game, random_action
+
+GAMES: dict[str, BaseRules] = {
+    "solitaire": Rules(),
+    "simpleton": Rules(num_players=2, simpleton=True),
+    "spiral": spiral.Rules(),
+}
+
+KINDS: dict[str, Callable[[int], Any]] = {
+    "int64": np.int64,
+    "uint16": np.uint16,
+    "int8": lambda action: np.int8(action) if action < 128 else np.int16(action),
+    "array": np.array,
+}
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+NO_INTEGERS = [966.5, 3.0, float("nan"), "3", None, True, np.True_, np.float64(3), np.array([3]), np.array(3.0), (0, 1)]
+no_integer = pytest.mark.parametrize("value", NO_INTEGERS, ids=repr)
+
+
+def state_of(game: Any) -> str:
+    """Everything that a game holds, with the types of its numbers."""
+    return repr(game.__getstate__())
+
+
+# --- Actions ---------------------------------------------------------------------------------------------------------
+
+
+@by_name(GAMES)
+@every_kind
+def test_actions_are_integers_of_any_type(rules: BaseRules, kind: Callable[[int], Any]) -> None:
+    """The game, its text and its JSON are to the last type those of plain ints."""
+    game, plain, rng = new_game(rules, 3), new_game(rules, 3), random.Random(3)
+    while not plain.over:
+        action = random_action(plain, rng)
+        assert print_action(game, kind(action)) == print_action(plain, action)
+        gains = game.step(kind(action))
+        assert gains == plain.step(action)
+        assert {type(number) for number in (*gains, *game.scores, *game.totals)} == {int}
+        assert state_of(game) == state_of(plain)
+        assert json.dumps(to_json(game)) == json.dumps(to_json(plain))
+
+
+@every_kind
+def test_plays_and_announcements_are_integers_of_any_type(kind: Callable[[int], Any]) -> None:
+    game = new_game(Rules(num_players=2, simpleton=True), 3)
+    card, cell = game.legal_cards()[0], game.legal_cells()[0]
+    game.play(kind(card), kind(cell))
+    assert game.pending is not None
+    assert [type(number) for number in game.pending] == [int, int]
+    assert to_json(game)["pending"]["action"] == print_action(game, card * 25 + cell)
+    gains = game.announce(kind(7))
+    assert {type(number) for number in (*gains, *game.totals)} == {int}
+
+
+@by_name(GAMES)
+@every_kind
+def test_records_of_actions_of_any_type_come_back(rules: BaseRules, kind: Callable[[int], Any]) -> None:
+    """As `spaces.Discrete.sample` gives them, or of another type."""
+    game, observer = new_game(rules, 5), make_observer(rules)
+    space = spaces.Discrete(rules.num_actions, seed=0)
+    actions: list[Any] = []
+    while not game.over:
+        sampled = space.sample(observer.mask(game))
+        actions.append(sampled if kind is np.int64 else kind(int(sampled)))
+        recorded = apply_action(game, len(actions), actions[-1])
+        assert type(recorded.action) is int
+    record = Record(rules, Seeded(5), tuple(actions))
+    assert {type(action) for action in record.actions} == {int}
+    assert Record.parse(str(record)) == record
+    assert record.game().totals == game.totals
+
+
+@by_name(GAMES)
+@no_integer
+def test_other_actions_are_illegal(rules: BaseRules, value: Any) -> None:
+    """Also while an announcement is due; nothing changes, and a record of them is an error."""
+    game = new_game(rules, 3)
+    for _ in range(2):
+        before = state_of(game)
+        with pytest.raises(IllegalAction, match="an action is an integer, got"):
+            game.step(value)
+        assert state_of(game) == before
+        game.step(random_action(game, random.Random(0)))
+    with pytest.raises(RecordError, match=r"play 1, .* breaks the rules: an action is an integer"):
+        Record(rules, Seeded(3), (value,))
+
+
+@no_integer
+def test_other_plays_and_announcements_are_illegal(value: Any) -> None:
+    game = new_game(Rules(num_players=2, simpleton=True), 3)
+    before, card, cell = state_of(game), game.legal_cards()[0], game.legal_cells()[0]
+    for play in ((value, cell), (card, value)):
+        with pytest.raises(IllegalAction, match="a card and a cell are integers, got"):
+            game.play(*play)
+        assert state_of(game) == before
+    game.play(card, cell)
+    before = state_of(game)
+    with pytest.raises(IllegalAction, match="an announcement is an integer, got"):
+        game.announce(value)
+    assert state_of(game) == before
+
+
+def test_the_error_of_a_play_by_name_and_place_says_how_to_convert_them() -> None:
+    game = new_game(Rules(num_players=2), 0)
+    with pytest.raises(IllegalAction) as error:
+        game.play("2MK", (0, 1))
+    message = str(error.value)
+    assert message.startswith("a card and a cell are integers, got '2MK' and (0, 1): parse_card returns the id")
+    assert message.endswith("the cell at (row, column) is row * 5 + column")
+
+
+# --- Seats, cards and cells ------------------------------------------------------------------------------------------
+
+
+@by_name(GAMES)
+@pytest.mark.parametrize("seat", [99, -1, 2, "AM", 0.0, True], ids=repr)
+def test_seats_that_do_not_exist_are_refused(rules: BaseRules, seat: Any) -> None:
+    game, most = new_game(rules, 3), rules.num_players - 1
+    for show in (to_text, to_json, lambda game, seat: game.hand(seat)):
+        with pytest.raises(ValueError, match=f"seat must be an integer from 0 to {most}, got "):
+            show(game, seat)
+
+
+def test_a_seat_is_an_integer_of_any_type() -> None:
+    game = new_game(Rules(num_players=2), 3)
+    assert json.dumps(to_json(game, np.int64(1))) == json.dumps(to_json(game, 1))  # type: ignore[arg-type]
+    assert to_text(game, np.int8(1), legal=True) == to_text(game, 1, legal=True)  # type: ignore[arg-type]
+
+
+TWO = Rules(num_players=2)
+
+
+@pytest.mark.parametrize(
+    ("card", "cell", "message"),
+    [
+        (8, 0, "cell 0 is taken: it holds card"),
+        (8, 12, "cell 12 is taken: it holds card"),
+        (8, 25, "cell must be an integer from 0 to 24, got 25"),
+        (8, -1, "cell must be an integer from 0 to 24, got -1"),
+        (36, 1, "card 36 is not in the deck of these rules"),
+        (-1, 1, "card -1 is not in the deck of these rules"),
+        (41, 1, "card 41 is not in the deck of these rules"),
+        ("2MK", 1, "a card and a cell are integers, got '2MK' and 1: parse_card returns the id of a card"),
+        (8, (0, 1), "the cell at (row, column) is row * 5 + column"),
+        (8.0, 1, "a card and a cell are integers, got 8.0 and 1"),
+    ],
+)
+def test_plays_that_have_no_value_are_refused(card: Any, cell: Any, message: str) -> None:
+    game = new_game(TWO, 0)
+    for ask in (game.value, game.score):
+        with pytest.raises(ValueError) as error:  # noqa: PT011  the message is compared below
+            ask(card, cell)
+        assert message in str(error.value)
+        assert not isinstance(error.value, IllegalAction)
+
+
+def test_cards_outside_the_deck_have_no_value() -> None:
+    """With the Excuse alone the Pawns have ids, but are not in the deck."""
+    game = new_game(Rules(num_players=2, excuse=True), 0)
+    assert game.value(40, 1) == (0, 0)
+    with pytest.raises(ValueError, match="card 36 is not in the deck"):
+        game.value(36, 1)
+
+
+@every_kind
+def test_values_of_integers_of_any_type(kind: Callable[[int], Any]) -> None:
+    game = new_game(TWO, 0)
+    assert game.value(kind(8), kind(1)) == game.value(8, 1)
+    assert game.score(kind(8), kind(1)) == game.score(8, 1)
+    other = new_game(spiral.Rules(), 0)
+    assert other.score(kind(8)) == other.score(8)
+
+
+@pytest.mark.parametrize("card", [-1, 52, "AS", 3.0, None], ids=repr)
+def test_the_spiral_game_scores_cards_only(card: Any) -> None:
+    with pytest.raises(ValueError, match="card must be an integer from 0 to 51, got"):
+        new_game(spiral.Rules(), 0).score(card)
