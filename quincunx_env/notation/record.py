@@ -39,6 +39,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import zip_longest
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
@@ -102,6 +103,14 @@ class Record:
     """Names of the players, from seat 0 on; empty if unknown."""
 
     def __post_init__(self) -> None:
+        try:
+            # Plain numbers, so that a record of NumPy's is equal to the one that is read again.
+            object.__setattr__(self, "actions", tuple(map(index, self.actions)))
+            object.__setattr__(self, "seats", (self.seats,) if isinstance(self.seats, str) else tuple(self.seats))
+        except TypeError:
+            raise RecordError(
+                f"a record has integers as actions and text as seats, got {self.actions!r} and {self.seats!r}"
+            ) from None
         if self.seats and len(self.seats) != self.rules.num_players:
             raise RecordError(f"these rules have {self.rules.num_players} seats, got names for {len(self.seats)}")
         for name in self.seats:

@@ -70,11 +70,21 @@ def read(path: Path | None = None) -> dict[int, OracleEntry]:
         return {}
     try:
         with path.open(newline="", encoding="ascii") as file:
-            entries = [_read_entry(row) for row in csv.DictReader(file)]
-    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
-        message = f"{path} is damaged ({error}): restore it, or delete it and run\n    {COMMAND}"
-        raise ValueError(message) from error
-    return {entry.deal: entry for entry in entries}
+            rows = list(csv.DictReader(file))
+    except (ValueError, csv.Error) as error:
+        raise _damaged(path, error) from error
+    entries = {}
+    for row in rows:
+        try:
+            entry = _read_entry(row)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise _damaged(path, row) from error
+        entries[entry.deal] = entry
+    return entries
+
+
+def _damaged(path: Path, where: object) -> ValueError:
+    return ValueError(f"{path} is damaged: {where}; restore it, or delete it and run\n    {COMMAND}")
 
 
 def _read_entry(row: dict[str, str]) -> OracleEntry:

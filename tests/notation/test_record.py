@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from quincunx_env import spiral
@@ -170,6 +171,24 @@ def test_names_that_could_not_be_read_again_are_refused(name: Any) -> None:
     if isinstance(name, str):
         with pytest.raises(RecordError):
             Record.parse(RECORD.replace("ann", name))
+
+
+@pytest.mark.parametrize("seats", [5, "ann", None], ids=ascii)
+def test_seats_and_actions_of_other_types_are_refused(seats: Any) -> None:
+    with pytest.raises(RecordError):
+        Record(Rules(num_players=3), Seeded(0), seats=seats)
+    for actions in (5, None, (33.0,), "33", (None,), (np.bool_(True),)):
+        with pytest.raises(RecordError, match="integers as actions"):
+            Record(Rules(), Seeded(0), actions)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("actions", [[np.int64(33)], np.array([33], np.uint16), (np.array(33),)], ids=repr)
+def test_actions_of_numpy_become_integers(actions: Any, tmp_path: Path) -> None:
+    record = Record(Rules(), Seeded(0), actions)
+    assert record == Record(Rules(), Seeded(0), (33,))
+    assert type(record.actions[0]) is int
+    record.write(tmp_path / "record.txt")
+    assert Record.read(tmp_path / "record.txt") == record
 
 
 @pytest.mark.parametrize("name", ["\U0001f408", "a\0b", "\ufeff", "é (2)"], ids=ascii)

@@ -233,7 +233,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         whole + f'"{"9" * 2**18}',
     ):
         path.write_text(damaged)
-        with pytest.raises(ValueError, match=r"is damaged .* delete it"):
+        with pytest.raises(ValueError, match=r"is damaged: .* delete it"):
             read(path)
 
 
