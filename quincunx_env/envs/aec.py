@@ -1,6 +1,7 @@
 """Games for several players as a PettingZoo AEC environment."""
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Literal
 
 import gymnasium
@@ -13,7 +14,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Mask
 from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, DealSequence, check_finite, check_option, reset_options
+from quincunx_env.envs.common import METADATA, DealSequence, check_finite, check_option, check_snapshot, reset_options
 from quincunx_env.envs.options import options_of
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
@@ -223,28 +224,45 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot of everything that changes, for `set_state`."""
-        game = self.game.copy()
-        return deepcopy({name: getattr(self, name) for name in _STATE_ATTRIBUTES}) | {"game": game}
+        state = deepcopy({name: getattr(self, name) for name in _STATE_ATTRIBUTES})
+        return state | {"game": self.game.copy(), "deals": replace(self._deals)}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a snapshot of this or another environment of the same rules; the snapshot stays usable.
 
         Raises:
-            ValueError: if the snapshot is of a game with other rules.
+            ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.
         """
-        if state["game"].rules != self.rules:
-            raise ValueError(f"this environment plays {self.rules}, the snapshot is of {state['game'].rules}")
+        check_snapshot(state, self.rules, *_STATE_ATTRIBUTES)
+        self._check_agents(state)
         for name in _STATE_ATTRIBUTES:
             setattr(self, name, deepcopy(state[name]))
+        self._deals = replace(state["deals"])
         self._game = state["game"].copy()
+        self.terminations = dict.fromkeys(self.agents, self.game.over)
+        self.truncations = dict.fromkeys(self.agents, False)
         self._update_infos()
 
+    def _check_agents(self, state: dict[str, Any]) -> None:
+        game, agents, seats = state["game"], state["agents"], self.possible_agents
+        left = [agent for agent in seats if isinstance(agents, list) and agent in agents]
+        to_move = (left or seats) if game.over else [seats[game.mover]]
+        if (
+            agents != (left if game.over else seats)
+            or state["agent_selection"] not in to_move
+            or state["_skip_agent_selection"] not in (None, *seats)
+        ):
+            raise ValueError("the agents of the snapshot are not those of its game")
+        for name in ("rewards", "_cumulative_rewards"):
+            rewards = state[name]
+            if not isinstance(rewards, dict) or set(rewards) != set(left):
+                raise ValueError(f"{name} of the snapshot must have an entry for each of {left}, got {rewards!r}")
+            for reward in rewards.values():
+                check_finite(f"an entry of {name}", reward)
 
-_STATE_ATTRIBUTES = (
-    *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations"),
-    *("_deals", "_skip_agent_selection"),
-)
-"""Attributes in a snapshot, besides the game."""
+
+_STATE_ATTRIBUTES = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "_skip_agent_selection")
+"""Attributes in a snapshot, besides the game and the deals, from which the others follow."""
 
 
 OPTIONS = options_of(CardGameAEC, without=("name", "rules"))

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from quincunx_env.core.batch import BaseBatch
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
+from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import spec_of
 
@@ -113,3 +115,79 @@ class DealSequence:
     def name(self) -> tuple[int, int]:
         """(seed, game) of the current deal; -1 for both if it was given."""
         return (-1, -1) if self.given else (self.seed, self.resets)
+
+    def is_possible(self) -> bool:
+        """Whether the attributes have their types and ranges."""
+        numbers = (self.seed, self.resets)
+        return type(self.given) is bool and all(type(each) is int and -1 <= each < MAX_SEED for each in numbers)
+
+
+# --- Snapshots -------------------------------------------------------------------------------------------------------
+
+
+def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
+    """Check that a snapshot has these entries, and that its game and its sequence of deals are possible.
+
+    Args:
+        state: the snapshot.
+        rules: rules of the environment.
+        names: entries besides ``game`` and ``deals``.
+
+    Raises:
+        ValueError: naming what is wrong.
+    """
+    missing = [name for name in ("game", "deals", *names) if not isinstance(state, Mapping) or name not in state]
+    if missing:
+        raise ValueError(
+            f"a snapshot is what get_state() of the same environment returns: {', '.join(missing)} missing"
+        )
+    game, deals = state["game"], state["deals"]
+    if not isinstance(game, spec_of(rules).Game):
+        raise ValueError(f"the game of the snapshot is not of this environment, which plays {rules}: {game!r}")
+    if game.rules != rules:
+        raise ValueError(f"this environment plays {rules}, the snapshot is of {game.rules}")
+    try:
+        possible = _is_possible(game)
+    except (AttributeError, LookupError, TypeError, ValueError):  # of values of other types
+        possible = False
+    if not possible:
+        raise ValueError("the game of the snapshot is no position of a game: it has been changed after get_state()")
+    if not isinstance(deals, DealSequence) or not deals.is_possible():
+        raise ValueError(f"the deals of the snapshot are no sequence of deals: {deals!r}")
+
+
+def _is_possible(game: Game) -> bool:
+    """Whether every card is in one place, and numbers are in their range."""
+    rules = game.rules
+    deal, players = game.deals[game.round], rules.num_players
+    laid = [card for card in game.board if card != EMPTY]
+    cards = [*laid, *getattr(game, "pile", ())]
+    for seat in range(players):
+        cards += game.hand(seat)
+    if pending := getattr(game, "pending", None):
+        cards.append(pending.card)
+    face_up = len(deal.parts[0][0])
+    return (
+        sorted(cards) == sorted(deal.cards)
+        and len(game.deals) <= rules.num_rounds
+        and all(type(value) is int for value in (game.round, game.ply, game.mover, *game.scores, *game.totals))
+        and len(game.hands) == len(game.scores) == len(game.totals) == players
+        and game.round >= 0
+        and 0 <= game.mover < players
+        and game.ply == len(laid) - face_up
+        and type(game.over) is type(getattr(game, "lost", False)) is bool
+    )
+
+
+def set_generator(generator: np.random.Generator, state: Any) -> None:
+    """Set a generator to a state.
+
+    Raises:
+        ValueError: if it is no state of such a generator; the generator is unchanged.
+    """
+    before = generator.bit_generator.state
+    try:
+        generator.bit_generator.state = state
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        generator.bit_generator.state = before
+        raise ValueError(f"the snapshot has no state of the generator: {error}") from None

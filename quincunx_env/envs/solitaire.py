@@ -14,7 +14,16 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.rules import RulesLike, choose_rules
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, DealSequence, Info, check_finite, check_option, reset_options
+from quincunx_env.envs.common import (
+    METADATA,
+    DealSequence,
+    Info,
+    check_finite,
+    check_option,
+    check_snapshot,
+    reset_options,
+    set_generator,
+)
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.quincunx import scoring
@@ -214,13 +223,13 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         """Restore a snapshot of this or another environment of the same rules; the snapshot stays usable.
 
         Raises:
-            ValueError: if the snapshot is of a game with other rules.
+            ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.
         """
-        if state["game"].rules != self.rules:
-            raise ValueError(f"this environment plays {self.rules}, the snapshot is of {state['game'].rules}")
+        check_snapshot(state, self.rules, "value", "np_random")
+        check_finite("value", state["value"])
+        set_generator(self.np_random, state["np_random"])
         self._game = state["game"].copy()
         self._deals, self._value = replace(state["deals"]), state["value"]
-        self.np_random.bit_generator.state = state["np_random"]
 
 
 class SolitaireVectorEnv(GamesVectorEnv):

@@ -1,8 +1,11 @@
 """The contract of every environment, part 2: copies, snapshots, and who owns what is returned."""
 
+import math
+import operator
 import pickle
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -114,6 +117,64 @@ def test_snapshots_of_other_rules_are_refused(case: Case) -> None:
     state = drive(case, **other_rules(case)).started(2).env.get_state()
     with driver.refused(ValueError, "the snapshot is of Rules"):
         driver.env.set_state(state)
+
+
+DAMAGE: dict[str, Callable[[Any], None]] = {
+    "no such seat": lambda game: setattr(game, "mover", 9),
+    "a seat before the first": lambda game: setattr(game, "mover", -1),
+    "a seat of another type": lambda game: setattr(game, "mover", 0.0),
+    "too many plays": lambda game: setattr(game, "ply", game.ply + 1),
+    "plays as text": lambda game: setattr(game, "ply", str(game.ply)),
+    "no such round": lambda game: setattr(game, "round", 9),
+    "an end that is no bool": lambda game: setattr(game, "over", 1),
+    "half points": lambda game: setattr(game, "scores", [0.5] * len(game.scores)),
+    "points of one seat more": lambda game: setattr(game, "totals", [0, *game.totals]),
+    "no such card": lambda game: operator.setitem(game.board, int(np.argmin(game.board)), 100),
+    "a card twice": lambda game: operator.setitem(game.board, int(np.argmin(game.board)), max(game.board)),
+    "no hands": lambda game: setattr(game, "hands", [bytearray(60)] * len(game.hands)),
+    "one hand": lambda game: setattr(game, "hands", "hand"),
+    "no board": lambda game: setattr(game, "board", None),
+    "no deals": lambda game: setattr(game, "deals", ()),
+    "no rules": lambda game: setattr(game, "rules", None),
+}
+"""Changes of a game that make it impossible."""
+
+
+def damaged(state: dict[str, Any]) -> Iterator[Any]:
+    """Snapshots that no environment returns."""
+    yield from ({}, None, [], "state", 3)
+    for name in state:
+        yield {other: value for other, value in state.items() if other != name}
+        yield from (state | {name: wrong} for wrong in (object(), "state", 1j, [None], {"bit_generator": "PCG64"}))
+    for change in DAMAGE.values():
+        game = state["game"].copy()
+        change(game)
+        yield state | {"game": game}
+    for deals in ({"seed": -2}, {"seed": "3"}, {"resets": 1.0}, {"given": 0}):
+        yield state | {"deals": replace(state["deals"], **deals)}
+    if "np_random" in state:
+        words = state["np_random"]["state"]
+        for wrong in ({"state": -1}, {"inc": "1"}, {"inc": None}):
+            yield state | {"np_random": state["np_random"] | {"state": words | wrong}}
+        yield state | {"np_random": np.random.MT19937(0).state}
+        yield state | {"value": math.nan}
+    else:
+        yield from (state | {"agents": wrong} for wrong in ([], ["player_0"], ["player_1", "player_0"], ["player_9"]))
+        yield from (state | {"agent_selection": wrong} for wrong in ("player_9", 0, None))
+        yield from (
+            state | {"rewards": wrong} for wrong in ({}, {"player_0": 0.0}, dict.fromkeys(state["agents"], "1"))
+        )
+
+
+@every_environment(lambda case: case[1].__name__ == "SolitaireEnv" or issubclass(case[0], Agents))
+def test_damaged_snapshots_are_refused(case: Case) -> None:
+    """Without an entry, with values that no game has, or of another type; nothing changes."""
+    driver = drive(case).started(4)
+    state = drive(case).started(2).env.get_state()
+    with driver.unchanged():
+        for wrong in damaged(state):
+            with pytest.raises(ValueError, match=r"snapshot|must be a finite number|missing|plays"):
+                driver.env.set_state(wrong)
 
 
 @every_environment(lambda case: case[1].__name__ != "SolitaireEnv" and not issubclass(case[0], Agents))
