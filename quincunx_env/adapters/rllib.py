@@ -80,7 +80,8 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
             )
         check_option("observation", options.pop("observation", "flat"), "flat")
         check_option("actions", options.get("actions", "joint"), "joint")
-        super().__init__(observation="flat", **options)
+        check_option("mask_in", options.pop("mask_in", "obs"), "obs")
+        super().__init__(observation="flat", mask_in="obs", **options)
         self.single_observation_space = masked_space(self.observer)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
@@ -90,12 +91,11 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
             seed = [int(seed) + row * SEED_STRIDE for row in range(self.num_envs)]
         return super().reset(seed=seed, options=options)
 
-    def _observe(self) -> Any:
-        mask = super()._with_mask({})["action_mask"]
-        return {"observations": super()._observe().astype(np.float32), "action_mask": mask.astype(np.float32)}  # type: ignore[union-attr]
-
-    def _with_mask(self, info: Info) -> Info:
-        return info  # the mask is in the observation
+    def _show(self, info: Info) -> tuple[Any, Info]:
+        shown: Any
+        shown, info = super()._show(info)
+        observations, mask = shown["observation"].astype(np.float32), shown["action_mask"].astype(np.float32)
+        return {"observations": observations, "action_mask": mask}, info
 
 
 class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
@@ -132,6 +132,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         games: dict[str, Callable[..., CardGameAEC]]
         games = {"quincunx": quincunx_v0.raw_env, "spiral": spiral_v0.raw_env}
         check_option("game", game := options.pop("game"), *games)
+        check_option("mask_in", options.pop("mask_in", "obs"), "obs")
         self.aec = games[game](**options, mask_in="info")
         self.agents = self.possible_agents = list(self.aec.possible_agents)
         self.observation_spaces = {agent: masked_space(self.aec.observer) for agent in self.agents}

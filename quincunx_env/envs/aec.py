@@ -88,11 +88,10 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         super().__init__()
         check_option("reward", reward, *REWARDS)
         check_finite("illegal_reward", illegal_reward)
-        check_option("mask_in", mask_in, "obs", "info", "both")
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
         self.rules = rules
-        self.codec = EnvCodec(rules, "flat", preview, illegal=illegal, padded=padded)
+        self.codec = EnvCodec(rules, "flat", preview, illegal=illegal, padded=padded, mask_in=mask_in)
         self.observer = self.codec.observer
         self.reward = reward
         self.illegal_reward = illegal_reward
@@ -101,18 +100,12 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self.possible_agents = [f"player_{seat}" for seat in range(rules.num_players)]
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self._mask_in_obs = mask_in in ("obs", "both")
-        self._mask_in_info = mask_in in ("info", "both")
         self._deals = DealSequence()
         self._game: Game | None = None
         self._observation_spaces: dict[str, spaces.Space[Any]] = {}
         self._action_spaces: dict[str, spaces.Space[Any]] = {}
         for agent in self.possible_agents:
-            observation = self.codec.observation_space()
-            if self._mask_in_obs:
-                mask = spaces.Box(0, 1, (self.observer.num_actions,), np.int8)
-                observation = spaces.Dict({"observation": observation, "action_mask": mask})
-            self._observation_spaces[agent] = observation
+            self._observation_spaces[agent] = self.codec.observation_space()
             self._action_spaces[agent] = self.codec.action_space()
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -160,7 +153,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     def _update_infos(self) -> None:
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         for agent, info in self.infos.items():
-            if self._mask_in_info:
+            if self.codec.mask_in_info:
                 info["action_mask"] = self._mask(agent)
             if self.game.over:
                 info["score"] = self.game.totals[self._seats[agent]]
@@ -206,7 +199,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     def observe(self, agent: str) -> Any:
         """Return the current observation of an agent, whether or not it is to move (new arrays)."""
         flat = self.observer.observe_flat(self.game, self._seats[agent])
-        return {"observation": flat, "action_mask": self._mask(agent)} if self._mask_in_obs else flat
+        return self.codec.with_mask(flat, self._mask(agent)) if self.codec.mask_in_obs else flat
 
     def _mask(self, agent: str) -> Mask:
         game = self.game

@@ -26,6 +26,7 @@ class EnvCodec:
         actions: ``"joint"`` or ``"factored"``.
         illegal: ``"raise"`` or ``"lose"``.
         padded: observations and actions have the same shape in all variants of the game.
+        mask_in: ``"obs"``, ``"info"`` or ``"both"``.
 
     Attributes:
         observer: the observer that observations and masks come from.
@@ -34,6 +35,8 @@ class EnvCodec:
         factor_sizes: number of cards and of cells of a factored action.
         lose_on_illegal: whether an illegal action ends the game instead of raising.
         mask_size: length of a mask.
+        mask_in_obs: whether observations are dictionaries that hold the mask.
+        mask_in_info: whether infos hold the mask.
 
     Raises:
         ValueError: for any other value of an option.
@@ -47,17 +50,21 @@ class EnvCodec:
         actions: str = "joint",
         illegal: str = "raise",
         padded: bool = False,
+        mask_in: str = "info",
     ) -> None:
         check_option("observation", observation, "pieces", "flat")
         check_option("preview", preview, False, True)
         check_option("actions", actions, "joint", "factored")
         check_option("illegal", illegal, "raise", "lose")
         check_option("padded", padded, False, True)
+        check_option("mask_in", mask_in, "obs", "info", "both")
         self.rules = rules
         self.observer = make_observer(rules, preview, padded)
         if actions == "factored" and not self.observer.factors:
             raise ValueError("actions='factored' has no announcements and needs a choice of cells: use 'joint' here")
         self.flat = observation == "flat"
+        self.mask_in_obs = mask_in in ("obs", "both")
+        self.mask_in_info = mask_in in ("info", "both")
         self.factored = actions == "factored"
         self._renumbered = self.observer.num_actions != rules.num_actions
         self.lose_on_illegal = illegal == "lose"
@@ -66,13 +73,26 @@ class EnvCodec:
 
     def observation_space(self) -> spaces.Space[Any]:
         """Return the space of one observation."""
-        return self.observer.flat_space() if self.flat else self.observer.dict_space()
+        space = self.observer.flat_space() if self.flat else self.observer.dict_space()
+        if not self.mask_in_obs:
+            return space
+        pieces = space.spaces if isinstance(space, spaces.Dict) else {"observation": space}
+        return spaces.Dict({**pieces, "action_mask": spaces.Box(0, 1, (self.mask_size,), np.int8)})
 
     def action_space(self) -> spaces.Space[Any]:
         """Return the space of one action."""
         if self.factored:
             return spaces.MultiDiscrete(list(self.factor_sizes))
         return spaces.Discrete(self.observer.num_actions)
+
+    def with_mask(self, observation: Pieces | Flat, mask: Mask) -> Pieces | Flat:
+        """Return an observation, of one game or of a batch, with its mask, if ``mask_in`` places it there."""
+        if not self.mask_in_obs:
+            return observation
+        if self.mask_in_info:
+            mask = mask.copy()  # the info has the mask itself
+        pieces = observation if isinstance(observation, dict) else {"observation": observation}
+        return {**pieces, "action_mask": mask}
 
     def encode(self, pieces: Pieces) -> Pieces | Flat:
         """Encode pieces, of one game or of a batch, as observations of the environment."""

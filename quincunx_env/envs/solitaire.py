@@ -56,12 +56,14 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     ## Observation Space
     ``observation="pieces"`` (default): a dictionary of integer arrays. ``observation="flat"``: the same values in one
     int16 vector. ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True``
-    adds the points and draws of every legal play.
+    adds the points and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the mask is one more entry of
+    the dictionary, ``action_mask``; the vector is then its entry ``observation``.
 
     ## Action Mask
     ``info["action_mask"]``: int8, 1 = legal; [cards * cells] or, factored, [cards + cells], cards first. Every legal
-    card may go into every legal cell. ``action_masks()`` returns the same as bool, the interface of sb3-contrib. After
-    the end of a round it is all 0.
+    card may go into every legal cell. ``mask_in`` selects where it is: in the info (default), in the observation, or
+    both. ``action_masks()`` returns the same as bool, the interface of sb3-contrib. After the end of a round it is all
+    0.
 
     ## Rewards
     The points of each play; the last play of a complete round also loses the penalty for the cards left in hand. The
@@ -77,10 +79,11 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.
 
     ## Information
-    ``action_mask`` in every info. The last info of a round adds ``score`` (points scored, with the penalty deducted),
-    ``value`` (the return: the sum of the rewards), ``lost``, ``rating`` (index into
+    ``action_mask`` in every info, unless ``mask_in="obs"``. The last info of a round adds ``score`` (points scored,
+    with the penalty deducted), ``value`` (the return: the sum of the rewards), ``lost``, ``rating`` (index into
     `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it
-    was given).
+    was given). Other infos do not have these entries, as in `SolitaireVectorEnv`, where computing them at every step
+    would cost time; a recorder that needs the same entries at every step takes ``mask_in="obs"``.
 
     ## Version History
     v0: first release.
@@ -94,6 +97,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         actions: ``"joint"`` or ``"factored"``.
         padded: observations and actions have the same shape in all variants of the game
             (`quincunx_env.quincunx.padded`).
+        mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
             round as lost.
         lost_value: the return of a lost round.
@@ -112,6 +116,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
+        mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
@@ -120,7 +125,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         check_finite("lost_value", lost_value)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.rules = choose_rules(Rules, solitaire_rules, rules, options)
-        self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded)
+        self.codec = EnvCodec(self.rules, observation, preview, actions, illegal, padded, mask_in)
         self.observer = self.codec.observer
         self.observation_space = self.codec.observation_space()
         self.action_space = self.codec.action_space()
@@ -161,7 +166,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=None if seed is None else int(seed))
         self._value = 0.0
         self._renderer.moved(self.game)
-        return self.codec.observe(self.game), {"action_mask": self.codec.mask(self.game)}
+        return self._show({})
 
     def step(self, action: Any) -> tuple[Pieces | Flat, SupportsFloat, bool, bool, Info]:
         """Lay a card.
@@ -189,9 +194,16 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
                 reward = self.lost_value - self._value
             info = self._final_values(game, self._value + reward)
         self._value += reward
-        info["action_mask"] = self.codec.mask(self.game)
         self._renderer.moved(game)
-        return self.codec.observe(self.game), reward, game.over, False, info
+        shown, info = self._show(info)
+        return shown, reward, game.over, False, info
+
+    def _show(self, info: Info) -> tuple[Pieces | Flat, Info]:
+        """Return the observation and the info, with the mask where ``mask_in`` places it."""
+        mask = self.codec.mask(self.game)
+        if self.codec.mask_in_info:
+            info["action_mask"] = mask
+        return self.codec.with_mask(self.codec.observe(self.game), mask), info
 
     def _final_values(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]
@@ -245,9 +257,9 @@ class SolitaireVectorEnv(GamesVectorEnv):
     A round terminates when the grid is full or the hand is empty, after at most 12 steps. It is never truncated.
 
     ## Information
-    ``action_mask`` in every info. For rounds that end, the entries of the last info of `SolitaireEnv`: ``score``,
-    ``value``, ``lost``, ``rating``, ``penalty``, ``seed`` and ``game``, as arrays [num_envs] with a bool array
-    ``_<name>`` beside each that marks the rows it applies to.
+    ``action_mask`` in every info, unless ``mask_in="obs"``. For rounds that end, the entries of the last info of
+    `SolitaireEnv`: ``score``, ``value``, ``lost``, ``rating``, ``penalty``, ``seed`` and ``game``, as arrays [num_envs]
+    with a bool array ``_<name>`` beside each that marks the rows it applies to.
 
     ## Version History
     v0: first release.
@@ -274,6 +286,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
+        mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
@@ -283,7 +296,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
         check_finite("lost_value", lost_value)
         batch = Batch(choose_rules(Rules, solitaire_rules, rules, options), num_envs)
-        codec = EnvCodec(batch.rules, observation, preview, actions, illegal, padded)
+        codec = EnvCodec(batch.rules, observation, preview, actions, illegal, padded, mask_in)
         super().__init__(batch, codec, autoreset_mode, copy, render_mode)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)

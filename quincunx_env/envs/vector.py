@@ -27,8 +27,9 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     Subclasses implement ``_apply_actions``, ``_on_deal`` and ``_final_values``, and may override ``_observing_seats``.
 
     ## Action Mask
-    ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal. ``action_masks()`` returns a bool array, all False
-    where a game is over; in ``info`` the mask of such a row depends on the autoreset mode (see Starting State).
+    ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal; with ``mask_in`` in the observation instead, or in
+    both. ``action_masks()`` returns a bool array, all False where a game is over; elsewhere the mask of such a row
+    depends on the autoreset mode (see Starting State).
 
     ## Starting State
     ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. ``options={"deal": [...]}`` gives a
@@ -42,8 +43,9 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     - ``DISABLED``: the row waits for ``reset(options={"reset_mask": ...})``; its mask is all 0.
 
     ## Information
-    ``action_mask`` in every info. The entries of the last info of a game are arrays [num_envs, ...] with a bool array
-    ``_<name>`` beside each that marks the rows it applies to, as in Gymnasium's own vector environments.
+    ``action_mask`` in every info, unless ``mask_in="obs"``. The entries of the last info of a game are arrays
+    [num_envs, ...] with a bool array ``_<name>`` beside each that marks the rows it applies to, as in Gymnasium's own
+    vector environments. Other infos do not have them.
 
     Args:
         batch: the games.
@@ -145,7 +147,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         super().reset(seed=first)
         self._has_reset = True
         self._on_deal(rows)
-        return self._observe(), self._with_mask({})
+        return self._show({})
 
     def step(self, actions: Any) -> tuple[Pieces | Flat, npt.NDArray[np.float64], Bools, Bools, Info]:
         """Take an action in every row.
@@ -176,16 +178,19 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             to_deal = terminated
             if terminated.any():
                 nothing_legal = np.zeros((self.num_envs, self.codec.mask_size), np.int8)
-                info |= {"action_mask": nothing_legal, "_action_mask": terminated.copy()}
+                if self.codec.mask_in_info:
+                    info |= {"action_mask": nothing_legal, "_action_mask": terminated.copy()}
                 info = {"final_info": info, "_final_info": terminated.copy()}
-                info |= {"final_obs": self._final_observation(terminated), "_final_obs": terminated.copy()}
+                final = self._final_observation(terminated, nothing_legal)
+                info |= {"final_obs": final, "_final_obs": terminated.copy()}
         else:
             to_deal = ended_before
         if to_deal.any():
             batch.reset(rows=to_deal)
             self._on_deal(np.flatnonzero(to_deal))
         truncated = np.zeros(self.num_envs, np.bool_)
-        return self._observe(), rewards, terminated, truncated, self._with_mask(info)
+        observation, info = self._show(info)
+        return observation, rewards, terminated, truncated, info
 
     def _final_info(self, ended: Bools) -> Info:
         """Return the last infos of the rows that ended, 0 elsewhere."""
@@ -197,27 +202,28 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             info[f"_{name}"] = ended.copy()
         return info
 
-    def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
+    def _final_observation(self, ended: Bools, mask: npt.NDArray[np.int8]) -> npt.NDArray[np.object_]:
         """Return the observations of these rows, None elsewhere, as Gymnasium's own vector environments do."""
         now = self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats()))
+        now = self.codec.with_mask(now, mask)
         final = np.full(self.num_envs, None, np.object_)
         for row in np.flatnonzero(ended):
             final[row] = now[row] if isinstance(now, np.ndarray) else {name: piece[row] for name, piece in now.items()}
         return final
 
-    def _observe(self) -> Pieces | Flat:
+    def _show(self, info: Info) -> tuple[Pieces | Flat, Info]:
+        """Return the observations and the info, with the masks where ``mask_in`` places them."""
         copy = self._copy and not self.codec.flat
-        return self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats(), copy))
-
-    def _with_mask(self, info: Info) -> Info:
+        observation = self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats(), copy))
         mask = self.codec.mask_batch(self.batch, out=self._mask_buffer)
         if not self._copy:
             self._mask_buffer = mask
         if self.autoreset_mode == AutoresetMode.NEXT_STEP:
             mask[self.batch.over] = True
-        info["action_mask"] = mask.view(np.int8)
-        info["_action_mask"] = np.ones(self.num_envs, np.bool_)
-        return info
+        if self.codec.mask_in_info:
+            info["action_mask"] = mask.view(np.int8)
+            info["_action_mask"] = np.ones(self.num_envs, np.bool_)
+        return self.codec.with_mask(observation, mask.view(np.int8)), info
 
     def action_masks(self) -> Bools:
         """Return the legal actions, bool [num_envs, actions] (a new array); all False where a game is over."""
@@ -272,4 +278,4 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             setattr(self, name, state[name].copy())
         self._has_reset = bool(state["has_reset"])
         self.np_random.bit_generator.state = json.loads(state["generator"].tobytes())
-        return self._observe(), self._with_mask({})
+        return self._show({})

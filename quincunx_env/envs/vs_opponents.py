@@ -41,11 +41,14 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
 
     ## Observation Space
     The agent's observation, in which its own seat is seat 0: pieces, or one flat vector.
-    ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges.
+    ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. With ``mask_in="obs"`` or
+    ``"both"`` the mask is one more entry of the dictionary, ``action_mask``; the vector is then its entry
+    ``observation``.
 
     ## Action Mask
-    ``info["action_mask"]``: int8, 1 = legal for the agent; ``action_masks()`` returns the same as bool.
-    `GamesVectorEnv` documents the mask of rows whose game is over.
+    ``info["action_mask"]``: int8, 1 = legal for the agent. ``mask_in`` selects where it is: in the info (default), in
+    the observation, or both. ``action_masks()`` returns the same as bool. `GamesVectorEnv` documents the mask of rows
+    whose game is over.
 
     ## Rewards
     Everything the agent gained or lost since its previous decision, by its own play and those of the opponents, as
@@ -56,11 +59,12 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
     A game terminates when its last round, or its last deal, is over. It is never truncated.
 
     ## Information
-    ``action_mask`` in every info. The last info of a game adds ``score`` (the agent's total), ``value`` (the return:
-    the sum of the rewards), ``totals`` (of all seats, starting with the agent's), ``win`` (1, a share of a shared win,
-    or 0), ``seat``, and ``seed`` and ``game``, which identify the deals (-1 if they were given); with a pool also
-    ``opponent``, the index of the policy that played the other seats. The vector environment returns arrays [num_envs]
-    with a bool array ``_<name>`` beside each that marks the rows it applies to.
+    ``action_mask`` in every info, unless ``mask_in="obs"``. The last info of a game adds ``score`` (the agent's total),
+    ``value`` (the return: the sum of the rewards), ``totals`` (of all seats, starting with the agent's), ``win`` (1, a
+    share of a shared win, or 0), ``seat``, and ``seed`` and ``game``, which identify the deals (-1 if they were given);
+    with a pool also ``opponent``, the index of the policy that played the other seats. Other infos do not have these
+    entries. The vector environment returns arrays [num_envs] with a bool array ``_<name>`` beside each that marks the
+    rows it applies to.
 
     ## Version History
     v0: first release.
@@ -86,6 +90,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
         padded: observations and actions have the same shape in all variants of the game.
+        mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
@@ -108,6 +113,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
+        mask_in: Literal["obs", "info", "both"] = "info",
         illegal: Literal["raise", "lose"] = "raise",
         illegal_reward: float = -1.0,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -135,7 +141,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
             raise ValueError("either opponents or pool must be given, and not both")
         self.policies = [policy_for(resolve(agent), chosen) for agent in agents]
         self._pooled = pool is not None
-        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded)
+        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in)
         super().__init__(spec_of(chosen).Batch(chosen, num_envs), codec, autoreset_mode, copy, render_mode)
         self._probabilities: npt.NDArray[np.float64] | None = None
         self.reward = reward

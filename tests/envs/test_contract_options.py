@@ -77,8 +77,8 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     ([*VS_OPPONENTS, batched_games], {"edge_contact": True}, "edge_contact=True is an option of the solitaire"),
     (SOLITAIRE, {"edge_contact": 1}, "edge_contact must be True or False, got 1"),
     (MULTIPLAYER, {"reward": "score"}, "reward must be one of 'points', 'margin', 'outcome', got 'score'"),
-    (AGENTS, {"mask_in": "infos"}, "mask_in must be one of 'obs', 'info', 'both', got 'infos'"),
-    (AGENTS, {"mask_in": None}, "mask_in must be one of 'obs', 'info', 'both', got None"),
+    (AGENTS + GYMNASIUM, {"mask_in": "infos"}, "mask_in must be one of 'obs', 'info', 'both', got 'infos'"),
+    (AGENTS + GYMNASIUM, {"mask_in": None}, "mask_in must be one of 'obs', 'info', 'both', got None"),
     (AGENTS + GYMNASIUM, {"illegal": "ignore"}, "illegal must be one of 'raise', 'lose', got 'ignore'"),
     (EVERY, {"preview": 2}, "preview must be one of False, True, got 2"),
     (EVERY, {"padded": "yes"}, "padded must be one of False, True, got 'yes'"),
@@ -164,7 +164,7 @@ def test_wrong_options_are_named(make: Make, options: Options, match: str) -> No
 
 
 UNKNOWN: list[tuple[list[Make], list[str]]] = [
-    (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward", "mask_in", "illegal_reward"]),
+    (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward", "illegal_reward"]),
     (QUINCUNX_AGENTS, ["edge_contact", "observation", "actions", "mask", "lost_value"]),
     (SPIRAL_AGENTS, ["num_players", "excuse", "observation", "actions"]),
     ([*VS_OPPONENTS, batched_games], ["mask", "lost_value", "deals"]),

@@ -1,0 +1,133 @@
+"""``mask_in`` of the Gymnasium environments: the mask in the info, in the observation, or in both."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+from quincunx_env import SolitaireEnv, SolitaireVectorEnv, VsOpponentsEnv, VsOpponentsVectorEnv
+from tests.variants import same
+
+SEED = 5
+STEPS = 25
+ROWS = 3
+
+Make = Callable[..., Any]
+SINGLE: dict[str, Make] = {"solitaire": SolitaireEnv, "players": partial(VsOpponentsEnv, opponents="greedy")}
+VECTOR: dict[str, Make] = {
+    "solitaire": partial(SolitaireVectorEnv, ROWS),
+    "players": partial(VsOpponentsVectorEnv, ROWS, opponents="greedy"),
+}
+LAYOUTS = [
+    {"observation": observation, "actions": actions}
+    for observation, actions in product(("pieces", "flat"), ("joint", "factored"))
+]
+
+
+def first_legal(env: Any, masks: Any) -> Any:
+    """The first legal action of every row, or of the only game; zeros where none is legal."""
+    sizes = env.unwrapped.codec.factor_sizes if hasattr(env, "codec") else env.envs.codec.factor_sizes
+    if masks.shape[-1] != sum(sizes):
+        return masks.argmax(axis=-1)
+    return np.stack([masks[..., : sizes[0]].argmax(axis=-1), masks[..., sizes[0] :].argmax(axis=-1)], axis=-1)
+
+
+def compare(shown: Any, default: Any, mask_in: str) -> None:
+    """An observation, or a final one, has the entries of the default one, and the mask of its info if it should."""
+    (observation, info), (plain, plain_info) = shown, default
+    mask = plain_info["action_mask"]
+    assert isinstance(observation, dict)
+    found = dict(observation)
+    same(found.pop("action_mask"), mask)
+    same(found, plain if isinstance(plain, dict) else {"observation": plain})
+    if mask_in == "both":
+        same(info["action_mask"], mask)
+        assert not np.shares_memory(info["action_mask"], observation["action_mask"])
+    else:
+        assert not {"action_mask", "_action_mask"} & info.keys()
+    rest = {"action_mask", "_action_mask", "final_obs", "final_info"}
+    found, expected = ({name: each[name] for name in each if name not in rest} for each in (info, plain_info))
+    same(found, expected)
+
+
+@pytest.mark.parametrize("mask_in", ["obs", "both"])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: "-".join(layout.values()))
+@pytest.mark.parametrize("make", SINGLE.values(), ids=SINGLE)
+def test_one_game_shows_its_mask_where_it_is_asked_for(make: Make, layout: dict[str, Any], mask_in: str) -> None:
+    """At every step, the last included; all else is as without the option, and in the space."""
+    env, plain = make(mask_in=mask_in, **layout), make(**layout)
+    shown, expected = env.reset(seed=SEED), plain.reset(seed=SEED)
+    ended = 0
+    for _ in range(STEPS):
+        compare((shown[0], shown[-1]), (expected[0], expected[-1]), mask_in)
+        assert env.observation_space.contains(shown[0])
+        same(shown[1:-1], expected[1:-1])
+        if len(shown) == 5 and shown[2]:
+            ended += 1
+            shown, expected = env.reset(), plain.reset()
+        else:
+            action = first_legal(plain, expected[-1]["action_mask"])
+            shown, expected = env.step(action), plain.step(action)
+    assert ended
+
+
+@pytest.mark.parametrize("mask_in", ["obs", "both"])
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("layout", [*LAYOUTS, {"copy": False}], ids=lambda layout: "-".join(map(str, layout.values())))
+@pytest.mark.parametrize("make", VECTOR.values(), ids=VECTOR)
+def test_many_games_show_their_masks_where_they_are_asked_for(
+    make: Make, layout: dict[str, Any], mode: AutoresetMode, mask_in: str
+) -> None:
+    """In every autoreset mode; rows that are over and final observations have the mask that the info has."""
+    env, plain = (make(autoreset_mode=mode, **layout, **more) for more in ({"mask_in": mask_in}, {}))
+    shown, expected = env.reset(seed=SEED), plain.reset(seed=SEED)
+    ended = 0
+    for _ in range(STEPS):
+        compare((shown[0], shown[-1]), (expected[0], expected[-1]), mask_in)
+        assert env.observation_space.contains(shown[0])
+        same(shown[1:-1], expected[1:-1])
+        over = expected[2] if len(expected) == 5 else np.zeros(ROWS, np.bool_)
+        ended += over.sum()
+        if mode == AutoresetMode.SAME_STEP and over.any():
+            infos = shown[-1], expected[-1]
+            for row in np.flatnonzero(over):
+                finals = [
+                    (info["final_obs"][row], {name: values[row] for name, values in info["final_info"].items()})
+                    for info in infos
+                ]
+                compare(finals[0], finals[1], mask_in)
+                assert env.single_observation_space.contains(finals[0][0])
+        if mode == AutoresetMode.DISABLED and over.any():
+            shown, expected = (each.reset(options={"reset_mask": over}) for each in (env, plain))
+        else:
+            actions = first_legal(plain, plain.action_masks())
+            shown, expected = env.step(actions), plain.step(actions)
+    assert ended
+    compare(env.set_state(plain.get_state()), plain.set_state(plain.get_state()), mask_in)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mask_in", ["obs", "both"])
+@pytest.mark.parametrize("observation", ["pieces", "flat"])
+def test_gymnasium_finds_nothing_to_complain_about(observation: str, mask_in: str) -> None:
+    """Spaces and values agree, and no array is used twice."""
+    options: dict[str, Any] = {"observation": observation, "mask_in": mask_in, "illegal": "lose"}
+    check_env(gymnasium.make("Quincunx/Solitaire-v0", **options).unwrapped)
+
+
+def test_a_recorder_gets_the_same_entries_at_every_step() -> None:
+    """With the mask in the observation, whose entries never change; Minari refuses infos that gain entries."""
+    env = gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs")
+    observation, info = env.reset(seed=SEED)
+    names, over = set(observation), False
+    assert info == {}
+    while not over:
+        observation, _, over, _, info = env.step(observation["action_mask"].argmax())
+        assert set(observation) == names == set(env.observation_space.spaces)  # type: ignore[attr-defined]
+        assert over or info == {}
