@@ -37,6 +37,12 @@ def test_tables_of_figures_are_up_to_date() -> None:
     assert sorted(found) == sorted(FIGURES), "a table has no place on a page, or more than one"
 
 
+def test_pages_recommend_the_faster_search_for_the_solitaire() -> None:
+    agents = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert "not shown to be stronger than [`pimc-beam`]" in agents
+    assert "**Use `pimc-beam`.**" in agents
+
+
 def test_pictures_show_what_is_painted_now() -> None:
     for path, picture in games().items():
         with Image.open(path) as image:
