@@ -194,7 +194,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win."""
+        """The seats with the highest total, which share the win; none if a solitaire is lost."""
         return tuple(seat for seat, total in enumerate(self.totals) if total == max(self.totals))
 
     # --- Copies ------------------------------------------------------------------------------------------------------

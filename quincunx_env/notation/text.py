@@ -103,7 +103,7 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
     | ``round``, ``first`` | number of the round from 0, the seat that began it |
     | ``ply`` | cards played in this round |
     | ``mover`` | the seat to move, null when the game is over |
-    | ``over``, ``winners`` | whether the game has ended; the seats that won it |
+    | ``over``, ``winners`` | whether the game has ended; the seats that won it, none if a solitaire was lost |
     | ``totals``, ``scores`` | points of each seat in the whole game so far, and in this round |
     | ``hand_sizes``, ``hands`` | for each seat: number and names of the cards held, null if hidden |
     | ``board`` | rows of cards |
@@ -181,9 +181,8 @@ def _play_score(play: ScoredPlay) -> PlayScore | None:
         return None
     parts: dict[str, int] = {}
     for part in play.parts:
-        if part.points:
-            parts[part.name] = parts.get(part.name, 0) + part.points
-    return PlayScore(play.points, play.draws, parts)
+        parts[part.name] = parts.get(part.name, 0) + part.points
+    return PlayScore(play.points, play.draws, {name: points for name, points in parts.items() if points})
 
 
 def _action(game: Game, action: int, scores: PlayScore | None) -> Json:

@@ -346,6 +346,11 @@ class Game(BaseGame[Rules, Deal]):
             return self._play(*divmod(action, rules.num_cells))
         return self._announce(action - rules.num_plays_encoded + ANNOUNCE_MIN)
 
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """The seats with the highest total, which share the win; none if a solitaire is lost."""
+        return () if self.lost else super().winners
+
     def forfeit(self) -> None:
         """End the game at once. Points stay as they are; a solitaire is lost."""
         super().forfeit()

@@ -166,7 +166,7 @@ class Score:
     """The score of a play, by parts. Places are (row, column)."""
 
     basic: dict[Place, int]
-    """Points from each adjacent card that scores any."""
+    """Points from each adjacent card that scores any; a sum of 10 does not."""
     draws: tuple[Place, ...]
     """Adjacent cards that earn a draw each."""
     threes: tuple[str, ...]
@@ -176,21 +176,22 @@ class Score:
     pairs: tuple[Place, ...]
     """Adjacent cards that score a pair."""
     power: int
-    """Points of the power play."""
+    """Points of the power play; 0 also where no other card of the suit is in the grid."""
     flushes: tuple[str, ...]
     """`LINES` and `BOXES` that score a flush."""
 
     @property
     def parts(self) -> dict[str, int]:
-        """Points by kind."""
-        return {
+        """Points by the name of the part, as in `parts` and in text; only those that are not 0."""
+        points = {
             "basic": sum(self.basic.values()),
-            "threes": THREE_BONUS * len(self.threes),
-            "straights": STRAIGHT_BONUS * len(self.straights),
-            "pairs": PAIR_BONUS * len(self.pairs),
+            "three": THREE_BONUS * len(self.threes),
+            "straight": STRAIGHT_BONUS * len(self.straights),
+            "pair": PAIR_BONUS * len(self.pairs),
             "power": self.power,
             "flush": FLUSH_BONUS * len(self.flushes),
         }
+        return {name: number for name, number in points.items() if number}
 
     @property
     def points(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import prod
 
@@ -87,14 +87,14 @@ class LineScore:
     """The score of a row or a column, by parts."""
 
     kinds: int
-    runs: int
+    run: int
     flush: int
-    fifteens: int
+    fifteen: int
 
     @property
     def points(self) -> int:
         """Sum of the parts."""
-        return self.kinds + self.runs + self.flush + self.fifteens
+        return self.kinds + self.run + self.flush + self.fifteen
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,12 @@ class Score:
 
     row: LineScore
     column: LineScore
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """Points by the name of the part, as in `parts` and in text; only those that are not 0."""
+        row, column = asdict(self.row), asdict(self.column)
+        return {name: row[name] + column[name] for name in row if row[name] + column[name]}
 
     @property
     def points(self) -> int:
@@ -148,7 +154,7 @@ def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tu
             if sum(CARDS[line[index]].value for index in (at, *chosen)) == FIFTEEN
         ]
         fifteens = [("fifteen", FIFTEEN_POINTS, chosen) for chosen in sums] if with_fifteens else []
-        kinds = ("kinds", scored.kinds, same), ("run", scored.runs, run), ("flush", scored.flush, touching)
+        kinds = ("kinds", scored.kinds, same), ("run", scored.run, run), ("flush", scored.flush, touching)
         for name, points, indices in (*kinds, *fifteens):
             if points:
                 found.append(Part(name, points, tuple(places[index] for index in indices)))

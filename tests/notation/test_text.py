@@ -159,7 +159,8 @@ def test_nothing_is_legal_any_more_when_the_game_is_over() -> None:
     with pytest.raises(IllegalAction, match="the game is over"):
         parse_action(game, "AV (1, 1)")
     position = to_json(game, 0, legal=True)
-    assert (position["legal"], position["mover"], position["winners"]) == ([], None, [0])
+    assert (position["legal"], position["mover"], position["winners"]) == ([], None, [])
+    assert position["lost"], "a lost solitaire has no winner"
     assert position["rating"] in to_text(game)
 
 

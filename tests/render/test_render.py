@@ -6,7 +6,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from PIL import Image
 from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, quincunx_v0, render, spiral, spiral_v0
 from quincunx_env.core.scene import Scene, Suit
+from quincunx_env.core.scoring import Part
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
+from quincunx_env.notation.text import play_score
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.render import SUITS as DECKTET_SUITS
@@ -108,6 +110,14 @@ def rounds(name: str, seed: int) -> Any:
         yield game
 
 
+def points_by_name(parts: Iterable[Part]) -> dict[str, int]:
+    """Points by the name of the part; only those that are not 0."""
+    by_name: dict[str, int] = {}
+    for part in parts:
+        by_name[part.name] = by_name.get(part.name, 0) + part.points
+    return {name: points for name, points in by_name.items() if points}
+
+
 @pytest.mark.parametrize(
     "name", ["solitaire+flush", "corners-4+excuse+pawns+flush", "open-2+flush", "spiral-play+fifteens-1"]
 )
@@ -121,16 +131,18 @@ def test_the_parts_of_a_play_are_its_score_and_come_from_cards(name: str) -> Non
             for card, cell in itertools.product(game.legal_cards(), cells):
                 if isinstance(game, spiral.Game):
                     parts = spiral_scoring.parts(game.board, cell, card, game.rules.fifteens)
-                    assert sum(part.points for part in parts) == game.score(card).points
+                    by_name = points_by_name(parts)
+                    assert by_name == game.score(card).parts
+                    assert sum(by_name.values()) == game.score(card).points
                 else:
                     assert isinstance(rules, Rules)
                     parts = scoring.parts(rules, game.board, cell, card)
-                    by_name = dict.fromkeys(("basic", "three", "straight", "pair", "power", "flush"), 0)
-                    for part in parts:
-                        by_name[part.name] = by_name.get(part.name, 0) + part.points
-                    by_name.pop("draw", None)
-                    assert list(by_name.values()) == list(game.score(card, cell).parts.values())
+                    by_name = points_by_name(parts)
+                    assert [*by_name.items()] == [*game.score(card, cell).parts.items()]
                     assert sum(part.draws for part in parts) == len(game.score(card, cell).draws)
+                played = play_score(game, spec_of(rules).notation.encode_play(rules, card, cell))
+                assert played is not None
+                assert played.parts == by_name, "one vocabulary"
                 for part in parts:
                     found.add(part.name)
                     assert cell not in part.cells

@@ -131,7 +131,7 @@ class Comparison:
             order = {self._places[cell]: ply for cell, ply in enumerate(game.order) if ply >= 0}
             self._same(row, "order", order, reference.order)
             best = max(reference.totals)
-            winners = tuple(seat for seat, total in enumerate(reference.totals) if total == best)
+            winners = tuple(seat for seat, total in enumerate(reference.totals) if total == best and not reference.lost)
             self._same(row, "winners", game.winners, winners)
             costs = [sum(map(scorer.penalty, hand)) for hand in reference.hands]
             self._same(row, "penalties", game.penalties, costs)

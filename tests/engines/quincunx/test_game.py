@@ -17,6 +17,7 @@ from quincunx_env.core.batch import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.game import IllegalAction
+from quincunx_env.notation.text import to_json
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card
 from quincunx_env.quincunx.deal import Deal
@@ -179,6 +180,21 @@ def test_a_solitaire_is_lost_when_the_hand_runs_out() -> None:
         lost += game.lost
         finished += not game.lost
     assert min(lost, finished) > 5
+
+
+def test_a_lost_solitaire_has_no_winner() -> None:
+    """Whether the hand ran out or an illegal action ended it; one that is finished is won."""
+    found = set()
+    for seed in range(30):
+        game = Game.from_seed(Rules(), seed)
+        play_on(game, seed)
+        assert game.winners == (() if game.lost else (0,))
+        assert to_json(game)["winners"] == [*game.winners]
+        found.add(game.lost)
+    assert found == {False, True}
+    forfeited = Game.from_seed(Rules(), 0)
+    forfeited.forfeit()
+    assert forfeited.winners == ()
 
 
 # --- Illegal actions -------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
@@ -28,8 +29,8 @@ STEPS = {
 """Where a neighbour or box lies, as seen from the card played."""
 LINES = {"row": (0, 1), "column": (1, 0), "falling": (1, 1), "rising": (-1, 1)}
 NAMED = {step: name for name, step in STEPS.items()}
-BONUSES = {"three": ("threes", 30), "straight": ("straights", 20), "pair": ("pairs", 5), "flush": ("flush", 10)}
-"""By the word for it in the table: its key in `Score.parts`, and its points (1.4)."""
+BONUSES = {"three": 30, "straight": 20, "pair": 5, "flush": 10}
+"""Points by the word for it in the table (1.4)."""
 
 
 @dataclass(frozen=True)
@@ -141,15 +142,14 @@ def described(score: Score | ReferenceScore, cell: Cell) -> set[str]:
 
 def points_by_kind(parts: frozenset[str]) -> dict[str, int]:
     """`Score.parts`, from the words of the table."""
-    points = dict.fromkeys(("basic", "threes", "straights", "pairs", "power", "flush"), 0)
+    points = dict.fromkeys(("basic", *BONUSES, "power"), 0)
     for part in parts:
         word, _, rest = part.partition(" ")
         if word in BONUSES:
-            kind, bonus = BONUSES[word]
-            points[kind] += bonus
+            points[word] += BONUSES[word]
         elif word != "draw":
             points["power" if word == "power" else "basic"] += int(rest)
-    return points
+    return {name: number for name, number in points.items() if number}
 
 
 @every_play
@@ -223,3 +223,17 @@ def test_the_table_covers_every_ruling_of_scoring() -> None:
     """1.4 with its rulings; R1, R3, R11 and R15 are about other things (`test_rules`)."""
     numbers = {int(found[1]) for name in PLAYS if (found := re.match(r"R(\d+) ", name))}
     assert numbers == {2, 4, 5, 6, 7, 8, 9, 10, 13, 14}
+
+
+def test_what_scores_nothing_is_no_part() -> None:
+    """A neighbour with which the sum is 10, and a power play without another card of the suit."""
+    rules = Rules(num_players=2)
+    board = [-1] * (rules.num_cells + 1)
+    board[1] = NAMES.index("6LK")
+    score = scoring.score(rules, board, 0, NAMES.index("4MS"))
+    assert (score.basic, score.parts, score.points) == ({}, {}, 0)
+    assert scoring.parts(rules, board, 0, NAMES.index("4MS")) == ()
+    board[1] = NAMES.index("CM")
+    score = scoring.score(rules, board, 0, NAMES.index("AM"))
+    assert (score.power, score.parts, score.points, score.draws) == (0, {}, 0, ((0, 1),))
+    assert [part.name for part in scoring.parts(rules, board, 0, NAMES.index("AM"))] == ["draw"]

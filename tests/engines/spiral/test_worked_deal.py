@@ -82,8 +82,8 @@ def test_the_worked_deal(scored: Literal["play", "end"], fifteens: bool) -> None
             for side in (ROWS, COLUMNS)
         ]
         assert [list(map(astuple, side)) for side in lines] == [list(map(astuple, side)) for side in reference.last_end]
-        assert [[hand.points - hand.fifteens for hand in side] for side in lines] == END
-        assert [[hand.fifteens for hand in side] for side in lines] == (END_FIFTEENS if fifteens else [[0] * 5] * 2)
+        assert [[hand.points - hand.fifteen for hand in side] for side in lines] == END
+        assert [[hand.fifteen for hand in side] for side in lines] == (END_FIFTEENS if fifteens else [[0] * 5] * 2)
         assert reference.last_end == scorer.score_at_end(faces(game.board), fifteens)
 
 
