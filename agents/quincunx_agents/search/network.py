@@ -110,5 +110,5 @@ chosen on 66 positions and 100 `validation` deals."""
 SPIRAL = NetworkSearch(
     shortlist=5, samples=16, rounds=2, prior_weight=0.5, candidates=0, depth=4, rollout_candidates=13
 )
-"""The agent ``spiral-search``, which considers every card: about 70 ms per action, likewise. Its settings were chosen on
-60 `validation` deals against ``value``."""
+"""The agent ``spiral-search``, which considers every card: about 70 ms per action, likewise. Its settings were chosen
+on 60 `validation` deals against ``value``."""
