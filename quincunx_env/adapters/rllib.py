@@ -65,7 +65,8 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
     `quincunx_env.envs.solitaire.SolitaireEnv` seeded s + i * `SEED_STRIDE`, so that no two env runners share a deal.
 
     Args:
-        config: ``num_envs``, which RLlib adds, and options of `SolitaireVectorEnv`; ``preview`` is True by default.
+        config: ``num_envs``, which RLlib adds, and options of `SolitaireVectorEnv`, ``rules`` included; ``preview`` is
+            True by default.
 
     Raises:
         ValueError: for options that RLlib does not support.
@@ -124,7 +125,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
 
     Args:
         config: ``game``, ``"quincunx"`` (default) or ``"spiral"``, and options of `quincunx_env.quincunx_v0.raw_env` or
-            `quincunx_env.spiral_v0.raw_env`; ``preview`` is True by default.
+            `quincunx_env.spiral_v0.raw_env`, ``rules`` included; ``preview`` is True by default.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:

@@ -1,6 +1,7 @@
 """Episodes and metrics of RLlib equal the games that were played."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,19 @@ def test_no_two_runners_or_rows_share_a_deal() -> None:
 
 
 # --- Several players -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [lambda rules: rules, asdict], ids=["Rules", "mapping"])
+def test_rules_are_given_together(form: Callable[[Any], Any]) -> None:
+    """As an object or as a mapping of its fields, in either game and in the solitaire."""
+    solitaire, quincunx, spiral = Rules(flush=True), multiplayer_rules(3, start="open"), make_rules("spiral", deals=1)
+    assert SolitaireRLlibVectorEnv({"num_envs": 2, "rules": form(solitaire)}).rules == solitaire
+    assert CardGameMultiAgentEnv({"rules": form(quincunx)}).aec.rules == quincunx
+    assert CardGameMultiAgentEnv({"game": "spiral", "rules": form(spiral)}).aec.rules == spiral
+    with pytest.raises(ValueError, match="give rules= or single options, not both"):
+        CardGameMultiAgentEnv({"rules": form(quincunx), "num_players": 3})
+    with pytest.raises(ValueError, match="num_players must be 1 in an environment of the solitaire, got 3"):
+        SolitaireRLlibVectorEnv({"num_envs": 2, "rules": form(quincunx)})
 
 
 @pytest.mark.parametrize("options", PLAYERS, ids=str)
