@@ -1,6 +1,5 @@
 """Encoding of observations, actions and masks at the boundary of an environment."""
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from gymnasium import spaces
 
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.game import Game, IllegalAction
+from quincunx_env.core.integers import as_integer
 from quincunx_env.core.observation import Flat, Mask, Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.common import Batch, check_option
@@ -118,9 +118,9 @@ class EnvCodec:
         """
         try:
             if not self.factored:
-                number = index(action)
+                number = as_integer(action)
             else:
-                (card, cell), (cards, cells) = map(index, action), self.factor_sizes
+                (card, cell), (cards, cells) = map(as_integer, action), self.factor_sizes
                 number = card * cells + cell if 0 <= card < cards and 0 <= cell < cells else -1
         except (TypeError, ValueError):
             raise IllegalAction(f"an action of {self.action_space()} is needed, got {action!r}") from None
@@ -142,7 +142,10 @@ class EnvCodec:
             IllegalAction: if the array has another shape or kind or, unless ``illegal`` is ``"lose"``, if the action of
                 a game in progress is out of range.
         """
-        array = np.asarray(actions)
+        try:
+            array = np.asarray(actions)
+        except ValueError:  # sequences of different lengths
+            array = np.array(None)
         shape = (len(live), 2) if self.factored else (len(live),)
         if array.shape != shape or array.dtype.kind not in "iu":
             raise IllegalAction(

@@ -193,9 +193,9 @@ def outside(driver: Driver) -> list[Any]:
     return [-1, driver.observer.num_actions, np.int64(-1), np.int32(driver.observer.num_actions)]
 
 
-JOINT: list[Any] = [10**30, 3.0, np.float64(3), None, "3", [3], np.array([3]), np.array([3, 4]), (1, 2)]
+JOINT: list[Any] = [10**30, 3.0, np.float64(3), None, "3", [3], np.array([3]), np.array([3, 4]), (1, 2), True, [1, [2]]]
 FACTORED: list[Any] = [
-    *(3, None, "34", (3.0, 4), (None, 1), (1,), (1, 2, 3), np.array([3.0, 4.0]), (0, 10**30)),
+    *(3, None, "34", (3.0, 4), (None, 1), (1,), (1, 2, 3), np.array([3.0, 4.0]), (0, 10**30), (True, False), (1, [2])),
 ]
 
 
@@ -241,7 +241,17 @@ def test_what_are_no_actions_is_refused(case: Case) -> None:
     good = driver._choose(driver.raw_masks(), np.random.default_rng(0))
     huge = good.astype(object)
     huge[0] = 10**30
-    wrong = [None, 0, [None] * driver.rows, good[:-1], [*good, good[0]], good[None], good[:, None], huge]
+    wrong: list[Any] = [
+        [[0], *good[1:].tolist()],
+        None,
+        0,
+        [None] * driver.rows,
+        good[:-1],
+        [*good, good[0]],
+        good[None],
+        good[:, None],
+        huge,
+    ]
     wrong += [good.astype(kind) for kind in (float, str, bool, object)]
     shape = r"\(3, 2\)" if driver.factored else r"\(3,\)"
     with driver.unchanged():
