@@ -5,7 +5,7 @@
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from quincunx_env.core.batch import state_entry
 from quincunx_env.envs.common import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
@@ -160,8 +161,13 @@ class GamesVecEnv(VecEnv):
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
+        if not isinstance(state, Mapping):
+            raise ValueError(f"a state is a mapping of arrays by name, as get_state() returns it, got {state!r:.60}")
+        steps = state_entry(state, "episode_steps", self._episode_steps).copy()
+        if (steps < 0).any():
+            raise ValueError("state array 'episode_steps' counts steps from 0 on")
         observation, _ = self.envs.set_state(state)
-        self._episode_steps = state["episode_steps"].copy()
+        self._episode_steps = steps
         return observation
 
     def close(self) -> None:

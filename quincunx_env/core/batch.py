@@ -5,7 +5,7 @@ Axes: B games, P seats, K cards, R rounds, A actions.
 
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, Self
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Domain, check_deals, check_seed, shuffle
 from quincunx_env.core.game import AnyGame, AnyRules, IllegalAction
+from quincunx_env.core.integers import check_integer
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -30,10 +31,14 @@ class StateArray(NamedTuple):
     dtype: type[np.generic]
     fill: int
     shape: Callable[[Any], tuple[int, ...]]
+    derived: bool
 
 
 def state_array(
-    dtype: type[np.generic] = np.int64, fill: int = 0, shape: Callable[[Any], tuple[int, ...]] = lambda rules: ()
+    dtype: type[np.generic] = np.int64,
+    fill: int = 0,
+    shape: Callable[[Any], tuple[int, ...]] = lambda rules: (),
+    derived: bool = False,
 ) -> Any:
     """Declare an attribute of a batch class as a part of its state.
 
@@ -44,8 +49,9 @@ def state_array(
         dtype: of the array.
         fill: value of every entry of a new batch.
         shape: from the rules to the shape without the axis of games.
+        derived: whether the array follows from the others, by ``_derived``; snapshots leave it out.
     """
-    return StateArray(dtype, fill, shape)
+    return StateArray(dtype, fill, shape, derived)
 
 
 @cache
@@ -67,8 +73,10 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         domain: purpose of the seeded deals, see `quincunx_env.core.deal.DOMAINS`; environments use the default.
     """
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
     """Version of the state; rises when the arrays of `get_state` change their meaning."""
+    POINTS: ClassVar[tuple[int, int]]
+    """Least and greatest points of a seat."""
 
     board: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_cells,))
     """int8 [B, cells]: card id or `EMPTY`; there may be an extra cell that stands for every place off the grid."""
@@ -96,12 +104,12 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     _row_resets: Ints = state_array(fill=-1)
 
     def __init__(self, rules: AnyRules, num_games: int, domain: Domain = "play") -> None:
-        num_games = check_count("num_games", num_games)
+        num_games = check_integer("num_games", num_games, 1, MAX_SEED - 1)
         if domain not in DOMAINS:
             raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
         self.rules = rules
         self.domain = domain
-        for name, (dtype, fill, shape) in state_arrays(type(self)).items():
+        for name, (dtype, fill, shape, _) in state_arrays(type(self)).items():
             setattr(self, name, np.full((num_games, *shape(rules)), fill, dtype))
         self._complete()
 
@@ -135,6 +143,22 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         Args:
             out: an array returned by an earlier call, to be overwritten; a new one by default.
         """
+
+    @abstractmethod
+    def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
+        """What contradicts the rules of the game in the arrays that are not derived.
+
+        Args:
+            dealt: bool [B], the games that have been dealt; the arrays of all others are those of a new batch, apart
+                from the board and ``ply``.
+
+        Yields:
+            What is wrong, and bool [B]: the games in which it is. Each may rely on none of those before.
+        """
+
+    def _derived(self) -> dict[str, npt.NDArray[Any]]:
+        """The derived arrays by name, from the others, in which there are no faults."""
+        return {}
 
     @abstractmethod
     def deals(self, row: int) -> tuple[Any, ...]:
@@ -218,11 +242,10 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     def _dealt_row(self, row: int) -> int:
         """Check the number of a row that has been dealt."""
-        if not isinstance(row, int | np.integer) or not 0 <= row < self.num_games:
-            raise ValueError(f"row numbers run from 0 to {self.num_games - 1}, got {row!r}")
+        row = check_integer("row", row, 0, self.num_games - 1)
         if self.decks[row, 0, 0] == EMPTY:
             raise ValueError(f"row {row} has no deal yet: call reset() first")
-        return int(row)
+        return row
 
     @property
     def first(self) -> Ints:
@@ -355,44 +378,174 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self._complete()
 
     def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
-        """The state as arrays by name, [B, ...] each, and ``version``, the `VERSION` of their format.
+        """A snapshot as arrays by name, which ``np.savez`` can save.
 
         Args:
             copy: False returns the arrays themselves, which change with the next step.
+
+        Returns:
+            Arrays [B, ...], and two scalars: ``version``, the `VERSION` of their format, and ``rules``, the ``repr`` of
+            the rules.
         """
-        state = {name: getattr(self, name) for name in state_arrays(type(self))}
+        arrays = {name: getattr(self, name) for name, array in state_arrays(type(self)).items() if not array.derived}
         if copy:
-            state = {name: array.copy() for name, array in state.items()}
-        return {"version": np.array(self.VERSION)} | state
+            arrays = {name: array.copy() for name, array in arrays.items()}
+        return {"version": np.array(self.VERSION), "rules": np.array(repr(self.rules))} | arrays
 
     def set_state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Copy a state returned by `get_state` into this batch; other entries of ``state`` are ignored.
 
         Raises:
-            ValueError: if an array is missing or has another shape or dtype, or the version differs; the batch is
-                unchanged.
+            ValueError: if the state is of another version, of other rules or of another number of games, or is none
+                that play can lead to; the batch is unchanged.
         """
-        current = self.get_state(copy=False)
-        for name, array in current.items():
-            given = np.asarray(state.get(name))
-            if given.shape != array.shape or given.dtype != array.dtype:
-                raise ValueError(f"state array {name!r} must be {array.dtype} of shape {array.shape}")
-        if state["version"] != self.VERSION:
-            raise ValueError(f"the state is of version {state['version']}, this package reads {self.VERSION}")
-        for name, array in current.items():
-            array[...] = state[name]
+        self._copy_from(self._with_state(state))
+
+    def _with_state(self, state: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """A new batch of the same rules and size in a state that has been checked."""
+        if not isinstance(state, Mapping):
+            raise ValueError(f"a state is a mapping of arrays by name, as get_state() returns it, got {state!r:.60}")
+        own = {"version": (self.VERSION, "this package reads version"), "rules": (repr(self.rules), "this batch plays")}
+        for name, (needed, what) in own.items():
+            if name not in state:
+                raise ValueError(f"this is no state as get_state() returns it: it has no {name!r}")
+            given = np.asarray(state[name])
+            if given.dtype.kind not in "iuU" or given.shape or given.item() != needed:
+                raise ValueError(f"{what} {needed}, the snapshot is of {given!s:.200}")
+        new = type(self)(self.rules, self.num_games, self.domain)
+        for name, array in state_arrays(type(self)).items():
+            if not array.derived:
+                target = getattr(new, name)
+                target[...] = state_entry(state, name, target)
+        new._finish()
+        return new
+
+    def _finish(self) -> None:
+        """Check the arrays that are not derived, then set the others."""
+        self._check()
+        for name, array in self._derived().items():
+            getattr(self, name)[...] = array
+
+    def _copy_from(self, other: Self) -> None:
+        for name in state_arrays(type(self)):
+            getattr(self, name)[...] = getattr(other, name)
 
     def set_position(self, **state: npt.ArrayLike) -> None:
-        """Set all games to positions with the same public state; hidden cards may differ.
+        """Set all games to given positions.
+
+        With ``decks`` these are games in progress, whose deals count as handed in; later games of each row are those
+        they would have been. Without ``decks`` there are no games, only boards: no action is legal until the next
+        `reset`, but ``value`` answers.
 
         Args:
-            state: state arrays by name, [B, ...] or without the axis of games if equal for all; every array whose
-                value differs from that after `reset`.
+            state: public state arrays by name, [B, ...] or without the axis of games if equal for all: every array
+                whose value differs from that in a new batch, apart from ``over``, ``seed`` and ``game``. The rest of a
+                pile is the end of its deck; of the other cards of a deck only the face-up ones need be in their place.
+
+        Raises:
+            TypeError: for the name of another array.
+            ValueError: if an array does not fit, or the position contradicts the rules; the batch is unchanged.
         """
+        names = [
+            name
+            for name, array in state_arrays(type(self)).items()
+            if not array.derived and name[0] != "_" and name not in ("over", "seed", "game", "lost")
+        ]
+        if unknown := state.keys() - set(names):
+            raise TypeError(f"a position has no {', '.join(map(repr, sorted(unknown)))}, but {', '.join(names)}")
+        new = type(self)(self.rules, self.num_games, self.domain)
         for name, value in state.items():
-            getattr(self, name)[:] = value
-        self.over[:] = False
-        self.seed[:] = self.game[:] = -1
+            new._assign(name, value)
+        new._row_seed[:], new._row_resets[:] = self._row_seed, self._row_resets
+        new.over[:] = "decks" not in state
+        new._finish()
+        self._copy_from(new)
+
+    def _assign(self, name: str, value: npt.ArrayLike) -> None:
+        """Set a state array, or what one may set of it, to given integers."""
+        target, given = self._position(name), np.asarray(value)
+        if given.dtype.kind not in "iu" or given.shape not in (target.shape, target.shape[1:]):
+            raise ValueError(
+                f"{name!r} must be integers of shape {target.shape} or {target.shape[1:]}, "
+                f"got {given.dtype} of shape {given.shape}"
+            )
+        target[...] = given.astype(target.dtype)
+        if (target != given).any():
+            raise ValueError(f"{name!r} must fit into {target.dtype}, got {_shortened(given)}")
+
+    def _position(self, name: str) -> npt.NDArray[Any]:
+        """The part of a state array that `set_position` sets."""
+        array: npt.NDArray[Any] = getattr(self, name)
+        return array
+
+    def check(self) -> None:
+        """Check that play can lead to this state: that it fits the rules, and that its arrays fit each other.
+
+        Points are not recomputed, nor is the order in which the seats drew their cards.
+
+        Raises:
+            ValueError: naming the first game at fault, and the fault.
+        """
+        self._check()
+        for name, array in self._derived().items():
+            wrong = (getattr(self, name) != array).reshape(self.num_games, -1).any(axis=1)
+            if wrong.any():
+                raise ValueError(f"game {wrong.argmax()}: {name!r} does not fit the other arrays")
+
+    def _check(self) -> None:
+        """`check` without the derived arrays."""
+        dealt = (self.decks != EMPTY).any(axis=(1, 2))
+        for faults in (self._common_faults(dealt), self._faults(dealt)):
+            for fault, wrong in faults:
+                if wrong.any():
+                    raise ValueError(f"game {wrong.argmax()} of the state: {fault}")
+
+    def _common_faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
+        """The faults that do not depend on the game; see `_faults`."""
+        rules, cells = self.rules, self.board
+        ordered = np.sort(self.decks, axis=2)
+        decks = np.isin(ordered, rules.deck).all(axis=(1, 2)) & (np.diff(ordered, axis=2) > 0).all(axis=(1, 2))
+        yield "a deck does not hold the cards of the rules once each", dealt & ~decks
+        yield "the board holds a card that is not in the deck", ~np.isin(cells, (EMPTY, *rules.deck)).all(axis=1)
+        cells = np.sort(cells, axis=1)
+        yield "a card lies on the board twice", ((np.diff(cells, axis=1) == 0) & (cells[:, 1:] != EMPTY)).any(axis=1)
+        for name, array in state_arrays(type(self)).items():
+            if not array.derived and name not in ("board", "ply", "_row_seed", "_row_resets"):
+                values = getattr(self, name).reshape(self.num_games, -1)
+                yield f"{name!r} is set, but there is no deck", ~dealt & (values != array.fill).any(axis=1)
+        low, high = self.POINTS
+        points = np.concatenate([self.scores, self.totals], axis=1)
+        yield f"points lie between {low} and {high}", ((points < low) | (points > high)).any(axis=1)
+        yield "no such round", (self.round < 0) | (self.round >= rules.num_rounds)
+        unequal = (self.scores != self.totals).any(axis=1)
+        yield "the totals of the first round are not its scores", (self.round == 0) & unequal
+        named = self.seed >= 0
+        yield "no such seed", ((self.seed < -1) | (self._row_seed < -1) | (self._row_seed < 0) & named)
+        resets = self._row_resets
+        yield "no such number of a game", (self.game < -1) | (resets < -1) | (resets == np.iinfo(np.int64).max)
+        yield "only one of a seed and a number of games", (self._row_seed < 0) != (resets < 0)
+        unlike = (self.seed != self._row_seed) | (self.game != resets)
+        yield "the seed and the number are not those of the row", named & unlike
+        other = np.zeros_like(named)
+        other[named] = (self._shuffle(self.seed[named], self.game[named]) != self.decks[named]).any(axis=(1, 2))
+        yield "the decks are not those of the seed", other
+
+
+def state_entry(state: Mapping[str, Any], name: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of a snapshot.
+
+    Args:
+        state: the snapshot.
+        name: of the array.
+        like: an array of the same shape and dtype.
+
+    Raises:
+        ValueError: if it is missing, or has another shape or dtype.
+    """
+    array = np.asarray(state.get(name))
+    if array.shape != like.shape or array.dtype != like.dtype:
+        raise ValueError(f"state array {name!r} must be {like.dtype} of shape {like.shape}")
+    return array
 
 
 def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> Ints:
@@ -448,20 +601,16 @@ def in_range(name: str, values: npt.ArrayLike, count: int, end: int) -> Ints:
     return array.astype(np.int64, copy=False)
 
 
-def check_count(name: str, value: int) -> int:
-    """Return a number of games or copies as a Python int.
-
-    Raises:
-        ValueError: naming it, if it is not an integer of at least 1.
-    """
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
-    return int(value)
-
-
 def _shortened(value: object) -> str:
     """The ``repr`` of a value in one line."""
     return reprlib.repr(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def as_bits(cards: npt.NDArray[np.integer[Any]], members: Bools | bool = True) -> Words:
+    """Sets of cards as bits: integers [n, m] -> uint64 [n]; only of the entries that are ``members``, [n, m]."""
+    bits = np.where(members, ONE << np.where(members, cards, 0).astype(np.uint64), np.uint64(0))
+    found: Words = np.bitwise_or.reduce(bits, axis=1)
+    return found
 
 
 def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:

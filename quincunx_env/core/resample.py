@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.core.batch import as_bits
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import AnyBatch, BaseObserver
@@ -71,7 +72,7 @@ def resample(
     batch.reset(rng.integers(MAX_SEED, size=n))  # the games after this one are hidden, too
     batch.set_position(
         decks=decks,
-        hands=np.stack([_as_bits(hand) for hand in hands], axis=1),
+        hands=np.stack([as_bits(hand) for hand in hands], axis=1),
         scores=scores,
         totals=totals,
         mover=(seat + counts.get("mover", 0)) % len(players),
@@ -79,9 +80,3 @@ def resample(
         **unpadded.public_state(pieces),
     )
     return batch  # type: ignore[no-any-return]
-
-
-def _as_bits(cards: npt.NDArray[np.int8]) -> npt.NDArray[np.uint64]:
-    """Sets of cards as bits: int8 [n, k] -> uint64 [n]."""
-    bits: npt.NDArray[np.uint64] = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1)
-    return bits

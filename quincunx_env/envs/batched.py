@@ -6,8 +6,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Bools, Ints, check_count, row_numbers
-from quincunx_env.core.deal import BaseDeal
+from quincunx_env.core.batch import Bools, Ints, row_numbers
+from quincunx_env.core.deal import MAX_SEED, BaseDeal
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import RulesLike
@@ -175,7 +176,7 @@ class BatchedGames:
         other = object.__new__(BatchedGames)
         other.__dict__ |= self.__dict__
         numbers = row_numbers(rows, self.num_games, repeats=True)
-        other.batch = self.batch.fork(np.repeat(numbers, check_count("k", k)))
+        other.batch = self.batch.fork(np.repeat(numbers, check_integer("k", k, 1, MAX_SEED - 1)))
         return other
 
     def resample(

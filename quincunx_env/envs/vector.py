@@ -11,12 +11,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.batch import Bools, Ints, state_entry
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Batch, Info, as_deals, check_option, reset_options
+from quincunx_env.envs.common import METADATA, Batch, Info, as_deals, check_option, reset_options, set_generator
 from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer
 
@@ -268,14 +269,30 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
-        for name in self.STATE_ARRAYS:
-            if name not in state or state[name].shape != getattr(self, name).shape:
-                raise ValueError(f"the snapshot is not of an environment of this kind with {self.num_envs} games")
-        if not {"has_reset", "generator"} <= state.keys():
-            raise ValueError("the snapshot is not of a vector environment")
-        self.batch.set_state(state)
-        for name in self.STATE_ARRAYS:
-            setattr(self, name, state[name].copy())
-        self._has_reset = bool(state["has_reset"])
-        self.np_random.bit_generator.state = json.loads(state["generator"].tobytes())
+        games = self.batch._with_state(state)
+        own = {name: state_entry(state, name, getattr(self, name)).copy() for name in self.STATE_ARRAYS}
+        has_reset = bool(state_entry(state, "has_reset", np.array(False)))
+        if ((games.decks[:, 0, 0] != EMPTY) != has_reset).any():
+            raise ValueError("the games of the snapshot do not fit its entry 'has_reset'")
+        if fault := self._fault(games, own):
+            raise ValueError(f"the snapshot does not fit this environment: {fault}")
+        try:
+            generator = json.loads(np.asarray(state.get("generator")).astype(np.uint8, casting="equiv").tobytes())
+        except (RecursionError, TypeError, ValueError):
+            raise ValueError("state array 'generator' must hold JSON as uint8") from None
+        set_generator(self.np_random, generator)
+        self.batch._copy_from(games)
+        for name, array in own.items():
+            setattr(self, name, array)
+        self._has_reset = has_reset
         return self._show({})
+
+    def _fault(self, games: Batch, own: dict[str, npt.NDArray[Any]]) -> str | None:
+        """Return what is wrong with the arrays of a snapshot named in `STATE_ARRAYS`.
+
+        Args:
+            games: the games of the snapshot.
+            own: its arrays, of the right shapes and dtypes.
+        """
+        infinite = [name for name, array in own.items() if not np.isfinite(array).all()]
+        return f"{infinite[0]!r} is not finite" if infinite else None

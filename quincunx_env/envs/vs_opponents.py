@@ -15,7 +15,7 @@ from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Info, check_finite, check_option, reset_options
+from quincunx_env.envs.common import METADATA, Batch, Info, check_finite, check_option, reset_options
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv
@@ -236,6 +236,17 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
                 observation = self._opponents_observer.observe_batch(games)
                 actions = self.policies[index](observation, games.mask(), self.np_random)
                 rewards[some] += self._agent_rewards(batch.step(actions, some), some)
+
+    def _fault(self, games: Batch, own: dict[str, npt.NDArray[Any]]) -> str | None:
+        players, seat, policies = self.rules.num_players, own["seat"], own["policy_index"]
+        if (seat < 0).any() or (seat >= players).any():
+            return f"a seat lies between 0 and {players - 1}"
+        if (~games.over & (games.mover != seat)).any():
+            return "it is not the agent's turn"
+        others = np.arange(players) != seat[:, None]
+        if (policies >= len(self.policies)).any() or (policies < -1).any() or (others & (policies < 0)).any():
+            return f"it has {len(self.policies)} policies"
+        return super()._fault(games, own)
 
     def _agent_rewards(self, gains: Ints, rows: Ints) -> npt.NDArray[np.float64]:
         """Return the agents' rewards for gains int64 [n, P] in these rows: float64 [n]."""

@@ -7,14 +7,25 @@ prefix sets, so that drawing any number of cards is one exclusive or.
 Axes: B games, P seats, C cells, K cards, W words of 64 cells (1, or 2 for the 81 cells of the open start), R rounds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, Words, in_range, row_numbers, state_array, unpack
+from quincunx_env.core.batch import (
+    ONE,
+    BaseBatch,
+    Bools,
+    Ints,
+    Words,
+    as_bits,
+    in_range,
+    row_numbers,
+    state_array,
+    unpack,
+)
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
@@ -43,11 +54,13 @@ class Batch(BaseBatch[Rules, Game]):
     a step include the penalties at the end of a round.
     """
 
+    POINTS = -scoring.POINTS_LIMIT, scoring.POINTS_LIMIT
+
     board: npt.NDArray[np.int8] = state_array(np.int8, EMPTY, lambda rules: (rules.num_cells + 1,))
     """int8 [B, C + 1]: card id or `EMPTY`; the extra cell stands for every place off the grid."""
     order: npt.NDArray[np.int8] = state_array(np.int8, -1, lambda rules: (rules.num_cells + 1,))
     """int8 [B, C + 1]: ply on which the card of a cell was played, 0 for face-up cards, -1 where there is none."""
-    legal: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),))
+    legal: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),), derived=True)
     """uint64 [B, W]: bits of the cells in which a card may be played."""
     drawn: Ints = state_array()
     """int64 [B]: cards drawn from the pile in this round."""
@@ -55,15 +68,15 @@ class Batch(BaseBatch[Rules, Game]):
     """int64 [B, 2]: Simpleton, chosen card and cell while their points are to be announced; otherwise -1."""
     lost: Bools = state_array(np.bool_, False)
     """bool [B]: solitaire, whether the hand ran out before the grid was full."""
-    _pile: Words = state_array(np.uint64, 0, lambda rules: (rules.pile_size + 1,))
+    _pile: Words = state_array(np.uint64, 0, lambda rules: (rules.pile_size + 1,), derived=True)
     """uint64 [B, pile_size + 1]: prefix sets of the pile; entry n holds the bits of its first n cards."""
-    _taken: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),))
+    _taken: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),), derived=True)
     """uint64 [B, W]: bits of the cells that hold a card, where cards must touch."""
-    _touched: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),))
+    _touched: Words = state_array(np.uint64, 0, lambda rules: (_num_words(rules),), derived=True)
     """uint64 [B, W]: bits of the cells that share an edge with a card, where cards must touch."""
-    _rows_used: Ints = state_array()
+    _rows_used: Ints = state_array(derived=True)
     """int64 [B]: bits of the rows that hold a card, in the open start."""
-    _columns_used: Ints = state_array()
+    _columns_used: Ints = state_array(derived=True)
     """int64 [B]: the same for columns."""
 
     def _load_tables(self) -> None:
@@ -186,9 +199,9 @@ class Batch(BaseBatch[Rules, Game]):
     def forfeit(self, rows: npt.ArrayLike) -> None:
         """End games at once; see `BaseBatch.forfeit`."""
         rows = row_numbers(rows, self.num_games)
-        super().forfeit(rows)
         if self.rules.num_players == 1:
-            self.lost[rows] = True
+            self.lost[rows[~self.over[rows]]] = True
+        super().forfeit(rows)
 
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
@@ -340,24 +353,112 @@ class Batch(BaseBatch[Rules, Game]):
     # --- State -------------------------------------------------------------------------------------------------------
 
     def set_position(self, **state: npt.ArrayLike) -> None:
-        """See `BaseBatch.set_position`. Of the decks of the current round only the rest of the pile is used."""
+        """Set all games to given positions; see `BaseBatch.set_position`.
+
+        ``board`` and ``order`` are [B, C] or [C]; ``ply`` may be left out.
+
+        >>> from quincunx_env import Rules, parse_card
+        >>> batch, boards = Batch(Rules(), 2), np.full((2, 16), -1)
+        >>> boards[0, [0, 4]] = parse_card("4MS"), parse_card("5ML")
+        >>> boards[1, [0, 4]] = parse_card("4YK"), parse_card("8VL")
+        >>> batch.set_position(board=boards)
+        >>> points, draws = batch.value([parse_card("6SY")] * 2, [8, 8])
+        >>> points.tolist(), draws.tolist()
+        ([20, 4], [1, 0])
+        """
+        if "order" in state and "ply" not in state:
+            state["ply"] = np.maximum(np.max(state["order"], axis=-1), 0)
         super().set_position(**state)
-        rules, tables, drawn = self.rules, self._tables, int(self.drawn[0])
-        self.ply[:] = np.maximum(self.order.max(axis=1), 0)
-        filled = np.flatnonzero(self.board[0, :-1] != EMPTY)
-        self._taken[:] = np.bitwise_or.reduce(tables.cell_bits[filled], axis=0)
-        self._touched[:] = np.bitwise_or.reduce(tables.adjacent_bits[filled], axis=0)
-        row, column = np.divmod(filled, rules.grid.side)
-        self._rows_used[:] = np.bitwise_or.reduce(1 << row)
-        self._columns_used[:] = np.bitwise_or.reduce(1 << column)
+
+    def _position(self, name: str) -> npt.NDArray[Any]:
+        array = super()._position(name)
+        return array[:, :-1] if name in ("board", "order") else array
+
+    def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
+        rules, hands, players = self.rules, self.hands, self.rules.num_players
+        board, order, ply = self.board[:, :-1], self.order[:, :-1], self.ply
+        yield "the extra cell is not empty", (self.board[:, -1] != EMPTY) | (self.order[:, -1] != -1)
+        laid = board != EMPTY
+        up = np.zeros(rules.num_cells, np.bool_)
+        up[list(rules.face_up_cells)] = True
+        unlike = ((order < -1) | (order > rules.num_plays)).any(axis=1) | ((order != -1) != laid).any(axis=1)
+        yield "'order' does not fit the board", dealt & (unlike | ((order == 0) != up).any(axis=1))
+        yield "no such ply", (ply < 0) | (ply > rules.num_plays)
+        played = order > 0
+        plies = np.bitwise_or.reduce(np.where(played, 1 << np.maximum(order, 0).astype(np.int64), 0), axis=1)
+        yield "'ply' does not fit 'order'", (played.sum(axis=1) != ply) | (plies != (2 << ply) - 2)
+        full = dealt & (ply == rules.num_plays)
+        yield "it is another seat's turn", dealt & (self.mover != (self.round + ply) % players)
         if rules.touching:
-            self.legal[:] = self._legal_where_touching(slice(None))
+            # Each card touches one that was there before.
+            near = self.order[:, np.array(rules.grid.adjacent)]
+            touching = ((near >= 0) & (near < order[:, :, None])).any(axis=2)
+            yield "a card was played where it touches none", dealt & (played & ~touching).any(axis=1)
+        if rules.start == "open":
+            square = laid.reshape(-1, rules.grid.side, rules.grid.side)
+            spans = [_span(square.any(axis=axis)) for axis in (1, 2)]
+            yield "the cards do not fit into a 5x5 square", dealt & (np.maximum(*spans) > OPEN_SPAN)
+        decks = self.decks[self._all, self.round]
+        unlike = (board[:, rules.face_up_cells] != decks[:, : up.sum()]).any(axis=1)
+        yield "the face-up cards are not those of the deck", dealt & unlike
+        # A play draws at most one card for each of its neighbours.
+        yield "no such number of draws", (self.drawn < 0) | (self.drawn > np.minimum(rules.pile_size, 4 * ply))
+        card, cell = self.pending.T
+        pending = card >= 0
+        wrong = (card < -1) | (card >= rules.num_cards) | (cell < -1) | (cell >= rules.num_cells)
+        yield "no such pending play", wrong | (pending != (cell >= 0)) | (pending & (not rules.simpleton))
+        known = np.arange(rules.num_dealt) < (rules.num_dealt - rules.pile_size + self.drawn)[:, None]
+        parts = (as_bits(decks, known), as_bits(board, laid), as_bits(card[:, None], pending[:, None]))
+        expected, *places = parts
+        held = np.bitwise_count(hands).astype(np.int64)
+        count = laid.sum(axis=1) + held.sum(axis=1) + pending
+        unlike = np.bitwise_or.reduce([*places, *hands.T]) != expected
+        yield (
+            "the board, the hands and the pile do not hold each card once",
+            dealt & (unlike | (count != known.sum(axis=1))),
+        )
+        seats = (np.arange(players) - self.first[:, None]) % players
+        plays = (ply[:, None] - seats + players - 1) // players + (pending[:, None] & (seats == ply[:, None] % players))
+        yield "a hand holds too few cards", dealt & (held < rules.hand_size - plays).any(axis=1)
+        if rules.simpleton:
+            words, bits = np.divmod(np.maximum(cell, 0), _WORD)
+            legal = self._derived()["legal"][self._all, words] >> bits.astype(np.uint64) & ONE
+            yield "no card may be played in the pending cell", pending & (legal == 0)
+        if players == 1:
+            yield "'lost' does not fit 'over'", dealt & ((self.over != (self.lost | full)) | (self.lost & full))
+            yield "the hand is empty, but the round not lost", dealt & (held[:, 0] == 0) & ~full & ~self.lost
         else:
-            self.legal[:] = np.bitwise_or.reduce(tables.cell_bits, axis=0) & ~self._taken
-        pile = self.decks[self._all, self.round, -rules.pile_size :].astype(np.uint64)
-        self._pile[:, : drawn + 1] = 0
-        np.bitwise_or.accumulate(ONE << pile[:, drawn:], axis=1, out=self._pile[:, drawn + 1 :])
-        self.lost[:] = False
+            yield "only a solitaire is lost", self.lost
+        yield "the round is over, but not the game", full & (~self.over | (self.round < rules.num_rounds - 1))
+
+    def _derived(self) -> dict[str, npt.NDArray[Any]]:
+        rules, tables, n = self.rules, self._tables, self.num_games
+        dealt = self.decks[:, 0, 0] != EMPTY
+        laid = (self.board[:, :-1] != EMPTY)[:, :, None]
+        taken, touched = (
+            np.bitwise_or.reduce(np.where(laid, bits, np.uint64(0)), axis=1)
+            for bits in (tables.cell_bits, tables.adjacent_bits)
+        )
+        legal = np.bitwise_or.reduce(tables.cell_bits, axis=0) & ~taken
+        used = np.broadcast_to(tables.first_used, (n, 2))
+        if rules.start == "open":
+            square = laid.reshape(n, rules.grid.side, rules.grid.side)
+            used = np.stack([square.any(axis=axis) @ (1 << np.arange(rules.grid.side)) for axis in (2, 1)], axis=1)
+            legal = tables.row_window.take(used[:, 0], axis=0) & tables.column_window.take(used[:, 1], axis=0)
+        if rules.touching:
+            legal = legal & touched & ~taken
+        else:
+            taken, touched = (
+                np.broadcast_to(first, taken.shape) for first in (tables.first_taken, tables.first_touched)
+            )
+        decks = self.decks[self._all, self.round, rules.num_dealt - rules.pile_size :]
+        pile = np.zeros((n, rules.pile_size + 1), np.uint64)
+        np.bitwise_or.accumulate(ONE << np.maximum(decks, 0).astype(np.uint64), axis=1, out=pile[:, 1:])
+        found = {"legal": legal, "_pile": pile, "_taken": taken, "_touched": touched}
+        found |= {"_rows_used": used[:, 0], "_columns_used": used[:, 1]}
+        for name, array in found.items():
+            found[name] = np.where(dealt.reshape(-1, *[1] * (array.ndim - 1)), array, array.dtype.type(0))
+        return found
 
     def deals(self, row: int) -> tuple[Deal, ...]:
         """The deals of one game, one for each round; see `BaseBatch.deals`."""
@@ -383,6 +484,12 @@ class Batch(BaseBatch[Rules, Game]):
             over=bool(self.over[row]),
             lost=bool(self.lost[row]),
         )
+
+
+def _span(used: Bools) -> Ints:
+    """Number of rows or columns from the first to the last one in use, bool [n, side] -> int64 [n]."""
+    span: Ints = used.shape[1] - used.argmax(axis=1) - used[:, ::-1].argmax(axis=1)
+    return span
 
 
 def ratings(scores: Ints, lost: Bools) -> Ints:

@@ -353,8 +353,9 @@ class Game(BaseGame[Rules, Deal]):
 
     def forfeit(self) -> None:
         """End the game at once. Points stay as they are; a solitaire is lost."""
+        if not self.over:
+            self.lost = self.rules.num_players == 1
         super().forfeit()
-        self.lost = self.rules.num_players == 1
 
     @property
     def pile(self) -> tuple[int, ...]:

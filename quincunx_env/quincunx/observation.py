@@ -15,11 +15,7 @@ from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pie
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
-
-POINTS_LIMIT = 20_000
-"""Bound of the absolute points of a seat. In a match a seat plays at most 24 times; with Simpleton a play loses at most
-391 points and brings the next seat at most 366, which gives 24 x (391 + 366) points, and four hands of
-penalties. Without Simpleton points are far smaller."""
+from quincunx_env.quincunx.scoring import POINTS_LIMIT
 
 PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
 """Bounds of the points of a single play."""
@@ -210,6 +206,6 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
         """Board, order, cards drawn and, with Simpleton, the pending play."""
-        state: dict[str, Any] = {name: np.append(pieces[name], -1) for name in ("board", "order")}
+        state: dict[str, Any] = {name: pieces[name] for name in ("board", "order")}
         state["drawn"] = self.rules.pile_size - self.named_counts(pieces)["pile"]
         return state | ({"pending": pieces["pending"]} if self.rules.simpleton else {})

@@ -24,6 +24,11 @@ FLUSH_BONUS = 10
 HAND_PENALTY = {"A": 15, "P": 10, "C": 10, "X": 0} | {str(number): number for number in range(2, 10)}
 """Penalty of a card left in hand at the end of the round, by rank (1.5)."""
 
+POINTS_LIMIT = 20_000
+"""Bound of the absolute points of a seat. In a match a seat plays at most 24 times; with Simpleton a play loses at most
+391 points and brings the next seat at most 366, which gives 24 x (391 + 366) points, and four hands of
+penalties. Without Simpleton points are far smaller."""
+
 RATINGS = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more")
 """Ratings of a solitaire round, ascending (1.5)."""
 

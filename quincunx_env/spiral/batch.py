@@ -5,14 +5,15 @@ of the two lines of a play are packed into one word: a decimal digit for each en
 of the card played, a bit whether the suit is the same. Tables built from the functions of `scoring` give the points.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, in_range, row_numbers, unpack
+from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, as_bits, in_range, row_numbers, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import CARDS, SUITS
@@ -32,6 +33,8 @@ _COLUMNS = len(CARDS) + 1
 
 class Batch(BaseBatch[Rules, Game]):
     """``num_games`` games in progress. A round is a deal, an action a card. See `BaseBatch` for the attributes."""
+
+    POINTS = 0, scoring.POINTS_LIMIT
 
     def _load_tables(self) -> None:
         self._tables = _tables()
@@ -172,6 +175,40 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     # --- State -------------------------------------------------------------------------------------------------------
+
+    def set_position(self, **state: npt.ArrayLike) -> None:
+        """Set all games to given positions; see `BaseBatch.set_position`.
+
+        Without decks the cards may lie anywhere: ``ply`` says which cell is next.
+
+        >>> from quincunx_env.spiral.cards import parse_card
+        >>> batch, board = Batch(Rules(), 1), np.full(25, -1)
+        >>> board[[10, 11]] = parse_card("AS"), parse_card("AH")
+        >>> batch.set_position(board=board, ply=0)
+        >>> batch.value([parse_card("AD")]).tolist()
+        [[6, 0]]
+        """
+        super().set_position(**state)
+
+    def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
+        rules, ply = self.rules, self.ply
+        yield "no such ply", (ply < 0) | (ply > PLAYS)
+        yield "it is the other seat's turn", dealt & (self.mover != (self.round + ply) % 2)
+        along = self.board[:, SPIRAL]
+        laid = along != EMPTY
+        unlike = (laid != (np.arange(NUM_CELLS) <= ply[:, None])).any(axis=1)
+        decks = self.decks[self._all, self.round]
+        yield "the board does not fit 'ply' and the starter", dealt & (unlike | (along[:, 0] != decks[:, 0]))
+        for seat, hand in enumerate(self.hands.T):
+            own = (np.arange(PLAYS) + self._first(self._all)[:, None]) % 2 == seat
+            played = as_bits(along[:, 1:], own & laid[:, 1:])
+            given = as_bits(decks[:, 1 + seat * HAND : 1 + (seat + 1) * HAND])
+            unlike = (hand | played != given) | (hand & played != 0)
+            yield f"seat {seat} does not hold the cards that it was dealt and has not played", dealt & unlike
+        full = dealt & (ply == PLAYS)
+        yield "the round is over, but not the game", full & (~self.over | (self.round < rules.num_rounds - 1))
+        if rules.scoring == "end":
+            yield "the square has points before it is full", (self.scores != 0).any(axis=1) & ~full
 
     def deals(self, row: int) -> tuple[Deal, ...]:
         """The deals of one game, one for each round; see `BaseBatch.deals`."""

@@ -18,6 +18,9 @@ LEAST_RUN = LEAST_FLUSH = 3
 FIFTEEN = 15
 FIFTEEN_POINTS = 2
 
+POINTS_LIMIT = 4_000
+"""Upper bound of the points of a seat: 12 plays in each of four deals, two lines each."""
+
 Line = Sequence[int]
 """Five cells of a row or column: card ids, `EMPTY` where the card lies face down."""
 

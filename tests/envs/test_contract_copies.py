@@ -1,5 +1,6 @@
 """The contract of every environment, part 2: copies, snapshots, and who owns what is returned."""
 
+import json
 import math
 import operator
 import pickle
@@ -21,6 +22,7 @@ from tests.envs.drivers import (
     Batched,
     Case,
     Driver,
+    Many,
     Single,
     Stable,
     dealt,
@@ -105,14 +107,14 @@ def test_snapshots_keep_that_deals_were_handed_in(case: Case) -> None:
 
 
 def other_rules(case: Case) -> dict[str, Any]:
-    """An option that changes the rules."""
+    """An option that changes the rules, but no shape."""
     game = case[1].__module__ + str(case[2].get("game"))
-    return {"fifteens": not case[2].get("fifteens", False)} if "spiral" in game else {"excuse": "excuse" not in case[2]}
+    return {"fifteens": not case[2].get("fifteens", False)} if "spiral" in game else {"flush": "flush" not in case[2]}
 
 
-@every_environment(lambda case: case[1].__name__ == "SolitaireEnv" or issubclass(case[0], Agents))
+@every_environment()
 def test_snapshots_of_other_rules_are_refused(case: Case) -> None:
-    """The error names both; nothing changes."""
+    """Although all shapes are the same. The error names both; nothing changes."""
     driver = drive(case).started(4)
     state = drive(case, **other_rules(case)).started(2).env.get_state()
     with driver.refused(ValueError, "the snapshot is of Rules"):
@@ -183,17 +185,60 @@ def test_snapshots_of_other_shapes_are_refused(case: Case) -> None:
     driver = drive(case).started(4)
     state = driver.env.get_state()
     missing = {name: array for name, array in state.items() if name not in ("hands", "hand")}
-    states = [{}, {"version": state["version"]}, missing, state | {"version": np.array(99)}]
+    states: list[Any] = [{}, {"version": state["version"]}, missing, state | {"version": np.array(99)}, None, [state]]
     count = {"Batched": "num_games", "Single": ""}.get(case[0].__name__, "num_envs")
     if count:
         states.append(drive(case, **{count: ROWS + 1}).env.get_state())
-    if "excuse" in other_rules(case):
-        states.append(drive(case, **other_rules(case)).started().env.get_state())
+    if "flush" in other_rules(case):
+        states.append(drive(case, excuse="excuse" not in case[2]).started().env.get_state())
     assert len(missing) < len(state)
     with driver.unchanged():
         for wrong in states:
             with pytest.raises(ValueError, match=r"snapshot|state"):
                 driver.env.set_state(wrong)
+
+
+PCG64: dict[str, Any] = {"bit_generator": "PCG64", "state": {"state": 1, "inc": 3}, "has_uint32": 0, "uinteger": 0}
+NO_PCG64: list[dict[str, Any]] = [{"bit_generator": "MT19937"}, {"state": {"state": -1}}, {"uinteger": "x"}]
+NO_GENERATORS = [b"", b"x", b"\xff", b"[]", b"{}", b"[" * 9999, *(json.dumps(PCG64 | bad).encode() for bad in NO_PCG64)]
+WRONG_ENTRIES: dict[str, list[Any]] = {
+    "board": [130, "AM", np.int8(41)],
+    "mover": [9],
+    "scores": [np.int64(30_000), 0.5],
+    "over": ["x"],
+    "value": [np.nan, "x", 3],
+    "pending_reward": [np.inf, "x"],
+    "seat": [-1, 4, "x"],
+    "policy_index": [9, -2, "x"],
+    "has_reset": [False, 1, "x"],
+    "generator": [
+        *(np.frombuffer(text, np.uint8) for text in NO_GENERATORS),
+        np.zeros(3),
+        "x",
+        3,
+    ],
+    "episode_steps": [-1, 0.5, "x"],
+}
+"""Arrays of snapshots, with values for their last entries, or instead of them."""
+
+
+@every_environment(lambda case: issubclass(case[0], Many) or case[1].__name__ == "VsOpponentsEnv")
+def test_snapshots_with_wrong_values_are_refused(case: Case) -> None:
+    """Each of the arrays is checked before anything changes, the generator's state too; none may be missing."""
+    driver = drive(case).started(4)
+    state, other = driver.env.get_state(), driver.new().started(3, 50).env.get_state()
+    assert {*WRONG_ENTRIES} & {*state} >= {"board", "mover", "scores", "over"}
+    with driver.unchanged():
+        for name in {*WRONG_ENTRIES} & {*state}:
+            for value in WRONG_ENTRIES[name]:
+                array = np.asarray(value)
+                if array.dtype == state[name].dtype and not array.shape and state[name].shape:
+                    array = state[name].copy()
+                    array[-1] = value
+                with pytest.raises(ValueError, match=r"state|snapshot"):
+                    driver.env.set_state(other | {name: array})
+            with pytest.raises(ValueError, match="state array"):
+                driver.env.set_state({key: array for key, array in other.items() if key != name})
 
 
 # --- What is returned ------------------------------------------------------------------------------------------------

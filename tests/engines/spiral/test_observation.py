@@ -5,7 +5,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 
 from quincunx_env.spiral import Observer, Rules, scoring
-from quincunx_env.spiral.observation import LINE_LIMIT, POINTS_LIMIT
+from quincunx_env.spiral.observation import LINE_LIMIT
+from quincunx_env.spiral.scoring import POINTS_LIMIT
 from tests import spiral_reference_scorer as scorer
 from tests.engines.spiral.comparison import Comparison, faces, names
 from tests.spiral_reference_scorer import DECK, score_play
