@@ -15,12 +15,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-import tyro
 from tqdm.auto import tqdm
 
 from quincunx_agents.uniform import uniform
@@ -28,6 +27,7 @@ from quincunx_env import Rules, quincunx_v0, spiral_v0
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, make_rules, spec_of
+from train.common.options import CheckedOptions, Count, Valid, run_script
 
 ENV_ID = "Quincunx/Solitaire-v0"
 RULES = Rules()
@@ -35,12 +35,12 @@ Actions = list[npt.NDArray[np.int64]]
 
 
 @dataclass
-class Arguments:
+class Arguments(CheckedOptions):
     """Number of samples, and their length."""
 
-    samples: int = 9
+    samples: Count = 9
     """samples of each interface"""
-    steps: int = 200_000
+    steps: Annotated[int, Valid("at least 40", lambda value: value >= 40)] = 200_000
     """environment steps of a batched interface in a sample; an interface for one game takes a tenth"""
 
 
@@ -247,4 +247,4 @@ def machine() -> str:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments, description=__doc__))
+    run_script(main, Arguments, "train.benchmark", __doc__)

@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import ray
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("rllib"):
+    import ray
 import torch
-import tyro
 from ray.rllib.env.env_runner_group import EnvRunnerGroup
 from ray.rllib.execution.rollout_ops import synchronous_parallel_sample
 from tqdm.auto import tqdm
@@ -26,19 +29,20 @@ from quincunx_agents.torch.networks import PolicyNetwork
 from quincunx_agents.uniform import uniform
 from quincunx_env.adapters.rllib import SolitaireRLlibVectorEnv
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from train.common.options import CheckedOptions, Count, run_script
 from train.rllib import Arguments as Training
 from train.rllib import State, make_config
 
 
 @dataclass
-class Arguments:
+class Arguments(CheckedOptions):
     """Number of samples, and their size."""
 
-    samples: int = 7
+    samples: Count = 7
     """samples of each interface"""
-    games: int = 256
+    games: Count = 256
     """side by side in an environment"""
-    steps: int = 24
+    steps: Count = 24
     """of each game in a sample"""
 
 
@@ -132,4 +136,4 @@ def main(arguments: Arguments) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments, description=__doc__))
+    run_script(main, Arguments, "train.benchmark_rllib", __doc__)

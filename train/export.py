@@ -20,8 +20,10 @@ from torch import Tensor, nn
 
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks import value
+from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.atomic_write import write_atomically
+from train.common.options import OptionError, run_script
 
 
 @dataclass
@@ -65,15 +67,20 @@ def main(arguments: Arguments) -> Path:
     """Write the file; returns its path.
 
     Raises:
-        SystemExit: if the number of players is ambiguous or wrong.
+        OptionError: if there is no such network, or if the number of players is ambiguous or wrong.
+        WeightsError: if the file holds no weights of a value network.
     """
     shipped = arguments.network in value.SHIPPED
     path = value.WEIGHTS / f"{arguments.network}.safetensors" if shipped else Path(arguments.network)
+    if not path.is_file():
+        raise OptionError(
+            f"there is no network {arguments.network!r}: name a weights file or one of {', '.join(value.SHIPPED)}"
+        )
     found = value.load_weights(path)
     numbers = {value.VARIANTS[variant].num_players for variant in found.variants}
-    players = arguments.players or min(numbers)
+    players = min(numbers) if arguments.players is None else arguments.players
     if players not in numbers or (arguments.players is None and len(numbers) > 1):
-        raise SystemExit(f"--players: the network has learned games of {sorted(numbers)} players; choose one")
+        raise OptionError(f"--players: the network has learned games of {sorted(numbers)} players; choose one")
     network = torch_network(found)
     example = (torch.zeros(2, 3, network.layout.size), torch.zeros(2, 3), torch.ones(2, 3) > 0)
     n, m = torch.export.Dim("n"), torch.export.Dim("m")
@@ -96,4 +103,4 @@ def main(arguments: Arguments) -> Path:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments, description=__doc__))
+    run_script(main, Arguments, "train.export", __doc__, WeightsError)

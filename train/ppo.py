@@ -32,7 +32,17 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import with_baselines, write_json
-from train.common.options import EmbeddedRules, PPOOptions, RunOptions, parse, rules_options
+from train.common.options import (
+    Count,
+    EmbeddedRules,
+    Finite,
+    NumDeals,
+    PPOOptions,
+    RunName,
+    RunOptions,
+    rules_options,
+    run_script,
+)
 from train.common.plots import Curve, draw_learning_curves
 
 
@@ -40,29 +50,43 @@ from train.common.plots import Curve, draw_learning_curves
 class Arguments(PPOOptions, RunOptions):
     """Every option of a run."""
 
-    name: str = "solitaire"
+    name: RunName = "solitaire"
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
-    total_steps: int = 1_500_000
+    total_steps: Count = 1_500_000
     """environment steps of all games together"""
 
     rules: EmbeddedRules = field(default_factory=Rules)
-    lost_value: float = 0.0
+    lost_value: Finite = 0.0
     """score that counts for a lost round"""
     preview: bool = True
     """observe the points and draws of every legal action"""
     policy: Literal["quincunx", "mlp"] = "quincunx"
     """quincunx: QuincunxMaskablePolicy, which needs the preview; mlp: stable-baselines3's MlpPolicy"""
-    num_envs: int = 512
+    num_envs: Count = 512
     """games side by side"""
 
-    eval_every: int = 100_000
+    eval_every: Count = 100_000
     """steps between evaluations"""
-    eval_deals: int = 1000
+    eval_deals: NumDeals = 1000
     """validation deals of an evaluation"""
-    checkpoint_every: int = 50_000
+    checkpoint_every: Count = 50_000
     """steps between checkpoints"""
-    test_deals: int = 1000
+    test_deals: NumDeals = 1000
     """benchmark deals of the final table"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules.num_players > 1:
+            raise ValueError(
+                "--num-players: this script trains the solitaire; several players: train.selfplay, train.rllib"
+            )
+        if self.policy == "quincunx" and not self.preview:
+            raise ValueError("--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp")
+        if self.num_envs * self.rollout % self.batch_size == 1:
+            raise ValueError(
+                f"--batch-size {self.batch_size} leaves a minibatch of a single step of the {self.num_envs} x "
+                f"{self.rollout} of a rollout, whose advantage cannot be normalized: choose another"
+            )
 
 
 MAY_CHANGE = ("resume", "total_steps", "eval_every", "eval_deals", "checkpoint_every", "test_deals", "progress")
@@ -74,11 +98,7 @@ EvaluationRecord = tuple[int, float, float, float, float]
 
 def main(arguments: Arguments) -> dict[str, Evaluation]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the evaluations of the final table."""
-    if arguments.rules.num_players > 1:
-        raise SystemExit(
-            "--num-players: this script trains the solitaire; several players: train.selfplay, train.rllib"
-        )
-    folder = Path("runs") / arguments.name
+    folder = arguments.folder
     content = checkpoint.load(folder / "checkpoint.pt") if arguments.resume else None
     if content is None:
         checkpoint.keep_earlier_run(folder)
@@ -99,7 +119,9 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
 
     if model.num_timesteps < arguments.total_steps:
         remaining = arguments.total_steps - model.num_timesteps
-        model.learn(remaining, callback=recorder, reset_num_timesteps=content is None)
+        total, done = arguments.total_steps, model.num_timesteps
+        with tqdm(total=total, initial=done, unit="step", disable=not arguments.progress) as recorder.bar:
+            model.learn(remaining, callback=recorder, reset_num_timesteps=content is None)
         recorder.save()
     return report(arguments, folder, recorder, model)
 
@@ -110,8 +132,6 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
 def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
     """Return MaskablePPO with the chosen network."""
     own = arguments.policy == "quincunx"
-    if own and not arguments.preview:
-        raise SystemExit("--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp")
     return MaskablePPO(
         QuincunxMaskablePolicy if own else "MlpPolicy",
         env,
@@ -153,18 +173,15 @@ class Recorder(BaseCallback):
         self.folder = folder
         self.agent = agent
         self.history: list[EvaluationRecord] = []
-        self.saved_at = 0
+        self.saved_at: int | None = None
         self.bar: Any = None
-
-    def _on_training_start(self) -> None:
-        disable = not self.arguments.progress
-        self.bar = tqdm(total=self.arguments.total_steps, initial=self.num_timesteps, unit="step", disable=disable)
 
     def _on_rollout_start(self) -> None:
         due = self.history[-1][0] + self.arguments.eval_every if self.history else 0
         if self.num_timesteps >= due:
             self.log_evaluation()
-        if self.num_timesteps >= self.saved_at + self.arguments.checkpoint_every:
+        # The first checkpoint is that of the initial weights: any interruption after it can be resumed.
+        if self.saved_at is None or self.num_timesteps >= self.saved_at + self.arguments.checkpoint_every:
             self.save()
 
     def _on_step(self) -> bool:
@@ -173,7 +190,6 @@ class Recorder(BaseCallback):
 
     def _on_training_end(self) -> None:
         self.log_evaluation()
-        self.bar.close()
 
     def log_evaluation(self) -> None:
         """Evaluate on validation deals and log the figures."""
@@ -257,5 +273,4 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
 
 
 if __name__ == "__main__":
-    with checkpoint.one_line_errors():
-        main(parse(Arguments, __doc__))
+    run_script(main, Arguments, "train.ppo", __doc__)

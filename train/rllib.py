@@ -26,7 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import ray
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("rllib"):
+    import ray
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -43,11 +47,26 @@ from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
 from quincunx_env.arena import table
+from quincunx_env.arena.cluster import require_cluster
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import strength, with_baselines, write_json
 from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
-from train.common.options import EmbeddedRules, PPOOptions, RunOptions, parse, rules_options
+from train.common.options import (
+    Count,
+    CountOrZero,
+    EmbeddedRules,
+    NumDeals,
+    PolicyName,
+    Positive,
+    PositiveOrZero,
+    PPOOptions,
+    RunName,
+    RunOptions,
+    Share,
+    rules_options,
+    run_script,
+)
 from train.common.remote_checkpoint import RemoteCheckpoints
 
 
@@ -55,53 +74,60 @@ from train.common.remote_checkpoint import RemoteCheckpoints
 class Arguments(PPOOptions, RunOptions):
     """Every option of a run."""
 
-    name: str = "rllib"
+    name: RunName = "rllib"
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
-    total_steps: int = 1_500_000
+    total_steps: Count = 1_500_000
     """environment steps of all games together"""
-    grad_clip: float = 0.5
+    grad_clip: Positive = 0.5
     """maximal global norm of the gradient"""
 
     rules: EmbeddedRules = field(default_factory=Rules)
 
     address: str = "local"
-    """of the Ray cluster to join, ``auto`` or host:port; ``local``: start Ray for this run alone"""
-    num_env_runners: int = 2
+    """of the Ray cluster to join, ``auto`` or host:port, which must answer within 10 seconds; ``local``: start Ray for
+    this run alone"""
+    num_env_runners: CountOrZero = 2
     """processes that collect experience, anywhere in the cluster; 0: this process does"""
-    num_envs_per_env_runner: int = 256
+    num_envs_per_env_runner: Count = 256
     """games side by side in each"""
     storage: str = "runs"
     """checkpoints are written to ``<storage>/<name>/checkpoints``: a folder that outlives this machine, or a URI that
     pyarrow supports, such as s3://bucket/path"""
-    checkpoint_every: int = 5
+    checkpoint_every: Count = 5
     """iterations between checkpoints"""
-    keep: int = 2
+    keep: Count = 2
     """checkpoints that are kept"""
 
-    places: int = 4
+    places: Count = 4
     """members of the league"""
-    self_share: float = 0.5
+    self_share: Share = 0.5
     """share of the games in which the learner has all seats"""
-    promote_every: int = 5
+    promote_every: Count = 5
     """iterations after which the learner may join the league"""
-    promote_at: float = 0.55
+    promote_at: PositiveOrZero = 0.55
     """win rate needed against every member, where 0.5 is even"""
-    promote_deals: int = 100
+    promote_deals: NumDeals = 100
     """validation deals against each"""
 
-    against: str = "heuristic-v0"
+    against: PolicyName = "heuristic-v0"
     """several players: opponent in evaluations, a name of the arena"""
-    eval_every: int = 10
+    eval_every: Count = 10
     """iterations between evaluations"""
-    eval_deals: int = 200
+    eval_deals: NumDeals = 200
     """validation deals of an evaluation"""
-    test_deals: int = 1000
+    test_deals: NumDeals = 1000
     """benchmark deals of the final figures"""
 
     @property
     def learner(self) -> str:
         """Id of the module that learns."""
         return DEFAULT_MODULE_ID if self.rules.num_players == 1 else LEARNER
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint from which ``--resume`` continues; assumed of another file system."""
+        complete = Path(self.storage, self.name, "checkpoints").glob("*/run.json")
+        return "://" in self.storage or any(complete)
 
 
 MAY_CHANGE = (
@@ -132,7 +158,9 @@ class State:
 
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
-    folder, several = Path("runs") / arguments.name, arguments.rules.num_players > 1
+    folder, several = arguments.folder, arguments.rules.num_players > 1
+    if not ray.is_initialized():
+        require_cluster(arguments.address)
     checkpoints = RemoteCheckpoints(arguments.storage, arguments.name, arguments.keep)
     state = last_state(arguments, checkpoints) if arguments.resume else State(members=["initial"] * arguments.places)
     if not arguments.resume:
@@ -150,30 +178,28 @@ def main(arguments: Arguments) -> dict[str, Any]:
         copy_learner(algorithm, range(arguments.places))
 
     writer = SummaryWriter(folder / "tensorboard", purge_step=state.steps)
-    bar = tqdm(
-        total=arguments.total_steps, initial=state.steps, unit="step", smoothing=0, disable=not arguments.progress
-    )
-    while state.steps < arguments.total_steps:
-        result = algorithm.train()
-        before, state.steps = state.steps, int(result[NUM_ENV_STEPS_SAMPLED_LIFETIME])
-        if state.steps == before:  # all env runners are lost, and none has been restarted yet
-            continue
-        state.iteration += 1
-        bar.update(state.steps - before)
-        last = state.steps >= arguments.total_steps
-        found = {"return": result["env_runners"].get("episode_return_mean", float("nan"))}
-        if several and state.iteration % arguments.promote_every == 0:
-            found |= promote(arguments, algorithm, state)
-        if last or state.iteration % arguments.eval_every == 0:
-            agent = PolicyNetworkAgent(trained(arguments, algorithm))
-            found |= strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
-            state.history.append({"iteration": state.iteration, "steps": state.steps, **found})
-            bar.set_postfix({name: f"{found[name]:.3g}" for name in ("mean", "win_rate") if name in found})
-        for name, value in found.items():
-            writer.add_scalar(name, value, state.steps)
-        if last or state.iteration % arguments.checkpoint_every == 0:
-            save_checkpoint(arguments, checkpoints, algorithm, state)
-    bar.close()
+    total, done = arguments.total_steps, state.steps
+    with tqdm(total=total, initial=done, unit="step", smoothing=0, disable=not arguments.progress) as bar:
+        while state.steps < arguments.total_steps:
+            result = algorithm.train()
+            before, state.steps = state.steps, int(result[NUM_ENV_STEPS_SAMPLED_LIFETIME])
+            if state.steps == before:  # all env runners are lost, and none has been restarted yet
+                continue
+            state.iteration += 1
+            bar.update(state.steps - before)
+            last = state.steps >= arguments.total_steps
+            found = {"return": result["env_runners"].get("episode_return_mean", float("nan"))}
+            if several and state.iteration % arguments.promote_every == 0:
+                found |= promote(arguments, algorithm, state)
+            if last or state.iteration % arguments.eval_every == 0:
+                agent = PolicyNetworkAgent(trained(arguments, algorithm))
+                found |= strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
+                state.history.append({"iteration": state.iteration, "steps": state.steps, **found})
+                bar.set_postfix({name: f"{found[name]:.3g}" for name in ("mean", "win_rate") if name in found})
+            for name, value in found.items():
+                writer.add_scalar(name, value, state.steps)
+            if last or state.iteration % arguments.checkpoint_every == 0:
+                save_checkpoint(arguments, checkpoints, algorithm, state)
     writer.close()
     network = trained(arguments, algorithm)
     algorithm.stop()
@@ -327,5 +353,4 @@ def report(arguments: Arguments, folder: Path, network: PolicyWeights, state: St
 
 
 if __name__ == "__main__":
-    with checkpoint.one_line_errors():
-        main(parse(Arguments, __doc__))
+    run_script(main, Arguments, "train.rllib", __doc__)

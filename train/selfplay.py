@@ -28,12 +28,10 @@ import platform
 import sys
 from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-import tyro
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
@@ -48,7 +46,17 @@ from quincunx_env.core.policy import Agent
 from train.common import checkpoint
 from train.common.evaluation import strength
 from train.common.opponents import Member, Pool, Sampling
-from train.common.options import RunOptions
+from train.common.options import (
+    Count,
+    NumDeals,
+    OptionError,
+    PolicyName,
+    PositiveOrZero,
+    RunName,
+    RunOptions,
+    Valid,
+    run_script,
+)
 from train.common.plots import Curve, draw_learning_curves
 from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, concatenate, play_games
 
@@ -57,49 +65,68 @@ from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueT
 class Arguments(RunOptions, RolloutOptions):
     """Every option of a run."""
 
-    name: str = "players-v0"
+    name: RunName = "players-v0"
     """the run's folder below ``runs``, and the name of the weights"""
+    seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
+    """of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
     """variants to learn, names of `quincunx_agents.networks.value.VARIANTS`, all of one game"""
     init_from: str | None = None
     """name of a shipped network whose weights are the initial ones; None: random initialisation"""
-    iterations: int = 700
+    iterations: Count = 700
     """each plays games and then takes gradient steps"""
-    games: int = 192
+    games: Count = 192
     """games in an iteration, of all variants together"""
 
     sampling: Sampling = "prioritised"
     """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
     baselines: tuple[str, ...] = ()
     """agents that are in the pool from the start, names of the arena"""
-    snapshot_every: int = 50
+    snapshot_every: Count = 50
     """iterations after which a snapshot of the learner joins the pool"""
 
-    replay: int = 8
+    replay: Count = 8
     """latest iterations whose afterstates are learned from"""
-    updates: int = 32
+    updates: Count = 32
     """gradient steps in an iteration"""
-    batch_size: int = 1024
+    batch_size: Count = 1024
     """afterstates in a minibatch"""
-    learning_rate: float = 3e-3
+    learning_rate: PositiveOrZero = 3e-3
     """of Adam at the start; it falls linearly to 0"""
-    set_width: int = 48
+    set_width: Count = 48
     """units of the layers that encode a cell or a card"""
-    width: int = 128
+    width: Count = 128
     """units of the first hidden layer of the trunk; the second has half as many"""
 
-    against: str = "heuristic-v0"
+    against: PolicyName = "heuristic-v0"
     """opponent in evaluations, a name of the arena"""
-    eval_every: int = 100
+    eval_every: Count = 100
     """iterations between evaluations"""
-    eval_deals: int = 100
+    eval_deals: NumDeals = 100
     """validation deals of an evaluation, for each variant; several players play each from every seat"""
-    test_deals: int = 500
+    test_deals: NumDeals = 500
     """benchmark deals of the card, for each variant"""
-    checkpoint_every: int = 50
+    checkpoint_every: Count = 50
     """iterations between checkpoints"""
     device: str = "cpu"
     """PyTorch's device for gradient steps; games are played on the CPU"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unknown = [variant for variant in self.variants if variant not in VARIANTS]
+        if unknown or not self.variants:
+            raise ValueError(f"--variants must be of {', '.join(VARIANTS)}, got {unknown or 'none'}")
+        if len({type(VARIANTS[variant]) for variant in self.variants}) != 1:
+            raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
+        if self.init_from is not None and self.init_from not in value.SHIPPED:
+            raise ValueError(f"--init-from must be one of {', '.join(value.SHIPPED)}, got {self.init_from!r}")
+        for name in self.baselines:
+            resolve(name)
+        try:
+            torch.empty(0, device=self.device)
+        except (AssertionError, RuntimeError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
 
 
 MAY_CHANGE = ("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_every", "progress", "device", "threads")
@@ -128,11 +155,6 @@ class Run:
     """Evaluations on validation deals."""
 
     @property
-    def folder(self) -> Path:
-        """The folder of the run's files."""
-        return Path("runs") / self.arguments.name
-
-    @property
     def seconds(self) -> dict[str, float]:
         """Processor time since the run began, by phase."""
         spent = self.timer.seconds.items()
@@ -141,40 +163,37 @@ class Run:
 
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the model card."""
-    if len({type(VARIANTS[variant]) for variant in arguments.variants}) != 1:
-        raise SystemExit("--variants: all must be of one game")
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
     run = begin(arguments)
-    writer = SummaryWriter(run.folder / "tensorboard", purge_step=run.iteration + 1)
-    bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
-    run.timer.skip()
-    while run.iteration < arguments.iterations:
-        run.iteration += 1
-        rng = np.random.default_rng([arguments.seed, run.iteration])
-        weights = run.network.weights()
-        games = -(-arguments.games // len(arguments.variants))
-        seed = SELFPLAY_DEALS_APART * (arguments.seed + 1) + run.iteration * games
-        targets = [
-            play_games(arguments, VARIANTS[variant], games, weights, run.pool, seed, rng, run.timer)
-            for variant in arguments.variants
-        ]
-        run.replay.append(concatenate(targets))
-        run.steps += len(run.replay[-1].seats)
-        for group in run.optimizer.param_groups:
-            group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
-        loss = learn(arguments, run.network, run.optimizer, concatenate(run.replay), rng)
-        run.timer.add("learning")
-        writer.add_scalar("loss/value", loss, run.iteration)
-        last = run.iteration == arguments.iterations
-        if run.iteration % arguments.snapshot_every == 0:
-            run.pool.add(f"iteration {run.iteration}", run.network.weights())
-        if last or run.iteration % arguments.eval_every == 0:
-            log_evaluation(run, writer, bar)
-        if last or run.iteration % arguments.checkpoint_every == 0:
-            save_checkpoint(run)
-        bar.update()
-    bar.close()
+    writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
+    with tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress) as bar:
+        run.timer.skip()
+        while run.iteration < arguments.iterations:
+            run.iteration += 1
+            rng = np.random.default_rng([arguments.seed, run.iteration])
+            weights = run.network.weights()
+            games = -(-arguments.games // len(arguments.variants))
+            seed = SELFPLAY_DEALS_APART * (arguments.seed + 1) + run.iteration * games
+            targets = [
+                play_games(arguments, VARIANTS[variant], games, weights, run.pool, seed, rng, run.timer)
+                for variant in arguments.variants
+            ]
+            run.replay.append(concatenate(targets))
+            run.steps += len(run.replay[-1].seats)
+            for group in run.optimizer.param_groups:
+                group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
+            loss = learn(arguments, run.network, run.optimizer, concatenate(run.replay), rng)
+            run.timer.add("learning")
+            writer.add_scalar("loss/value", loss, run.iteration)
+            last = run.iteration == arguments.iterations
+            if run.iteration % arguments.snapshot_every == 0:
+                run.pool.add(f"iteration {run.iteration}", run.network.weights())
+            if last or run.iteration % arguments.eval_every == 0:
+                log_evaluation(run, writer, bar)
+            if last or run.iteration % arguments.checkpoint_every == 0:
+                save_checkpoint(run)
+            bar.update()
     writer.close()
     return write_card(run)
 
@@ -189,11 +208,17 @@ def begin(arguments: Arguments) -> Run:
     run = Run(arguments, network, optimizer, Pool(arguments.sampling, baselines), deque(maxlen=arguments.replay))
     if arguments.init_from:
         initial = value.load(arguments.init_from).weights.tensors
-        network.load_state_dict({name: torch.from_numpy(array) for name, array in initial.items()})
+        try:
+            network.load_state_dict({name: torch.from_numpy(array) for name, array in initial.items()})
+        except RuntimeError:
+            raise OptionError(
+                f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
+            ) from None
     if arguments.resume:
         restore_checkpoint(run)
     else:
-        checkpoint.keep_earlier_run(run.folder)
+        checkpoint.keep_earlier_run(run.arguments.folder)
+        save_checkpoint(run)  # any interruption from now on can be resumed
     return run
 
 
@@ -263,7 +288,7 @@ def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:
         curves[variant] = Curve([entry["steps"] for entry in run.history], middle, low, high)
     what = "mean score" if solitaire else f"win rate against {run.arguments.against}, 1 is even"
     ylabel = f"{what} ({run.arguments.eval_deals} validation deals)"
-    xlabel, path = "environment steps learned from", run.folder / "learning_curve.png"
+    xlabel, path = "environment steps learned from", run.arguments.folder / "learning_curve.png"
     draw_learning_curves(path, curves, xlabel=xlabel, ylabel=ylabel, title=run.arguments.name)
 
 
@@ -292,13 +317,14 @@ def save_checkpoint(run: Run) -> None:
         "seconds": run.seconds,
         "history": json.dumps(run.history),
     }
-    checkpoint.save(run.folder / "checkpoint.pt", run.arguments, content)
-    save_weights(run.folder / f"{run.arguments.name}.safetensors", trained(run))
+    # The checkpoint comes last, so that a run killed between the two writes both again.
+    save_weights(run.arguments.folder / f"{run.arguments.name}.safetensors", trained(run))
+    checkpoint.save(run.arguments.folder / "checkpoint.pt", run.arguments, content)
 
 
 def restore_checkpoint(run: Run) -> None:
     """Restore the checkpoint that `save_checkpoint` wrote."""
-    content = checkpoint.load(run.folder / "checkpoint.pt")
+    content = checkpoint.load(run.arguments.folder / "checkpoint.pt")
     with checkpoint.restoring(run.arguments, content, MAY_CHANGE):
         run.network.load_state_dict(content["network"])
         run.optimizer.load_state_dict(content["optimizer"])
@@ -330,12 +356,11 @@ def write_card(run: Run) -> dict[str, Any]:
         "benchmark": evaluate_variants(run, run.arguments.test_deals, "benchmark"),
     }
     name, text = run.arguments.name, json.dumps(card, indent=1) + "\n"
-    write_atomically(run.folder / f"{name}.json", lambda path: path.write_text(text, encoding="utf-8"))
+    write_atomically(run.arguments.folder / f"{name}.json", lambda path: path.write_text(text, encoding="utf-8"))
     print(json.dumps(card["benchmark"], indent=1))
-    print(f"\nWritten to {run.folder}: {name}.safetensors, {name}.json, learning_curve.png, tensorboard/")
+    print(f"\nWritten to {run.arguments.folder}: {name}.safetensors, {name}.json, learning_curve.png, tensorboard/")
     return card
 
 
 if __name__ == "__main__":
-    with checkpoint.one_line_errors():
-        main(tyro.cli(Arguments, description=__doc__))
+    run_script(main, Arguments, "train.selfplay", __doc__)

@@ -22,6 +22,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.rewards import end_rewards
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Member, Pool
+from train.common.options import CheckedOptions, CountOrZero, Positive, Share
 
 Reward = Literal["margin", "outcome"]
 """As in `quincunx_env.envs.rewards.REWARDS`; the solitaire's ``margin`` is its points."""
@@ -55,18 +56,18 @@ class PhaseTimer:
 
 
 @dataclass
-class RolloutOptions:
+class RolloutOptions(CheckedOptions):
     """Options of the self-play games and of the targets computed from them."""
 
     reward: Reward = "margin"
     """see `Reward`"""
-    candidates: int = 12
+    candidates: CountOrZero = 12
     """actions of a state that are evaluated, the heuristic's best; 0: all"""
-    temperature: float = 1.0
+    temperature: Positive = 1.0
     """of the softmax over action values while exploring, in points"""
-    pool_share: float = 0.25
+    pool_share: Share = 0.25
     """share of the games in which a member of the pool has all seats but one"""
-    td_lambda: float = 0.9
+    td_lambda: Share = 0.9
     """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
 
 

@@ -19,7 +19,7 @@ from quincunx_env.core.batch import Floats, Ints
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
-from train.common.options import EmbeddedRules, parse
+from train.common.options import CheckedOptions, Count, EmbeddedRules, Positive, PositiveOrZero, Seed, run_script
 
 FIRST_RATE, SECOND_RATE = 0.1, 0.01
 """1 - beta_1 and 1 - beta_2 of Adam (Kingma & Ba 2015); beta_2 is lower than usual, the runs being short. Not tuned."""
@@ -32,19 +32,19 @@ TUNING_DEALS_APART = 10**9
 
 
 @dataclass
-class Arguments:
+class Arguments(CheckedOptions):
     """Every option of a run."""
 
     rules: EmbeddedRules = field(default_factory=Rules)
-    iterations: int = 120
+    iterations: Count = 120
     """gradient steps"""
-    games: int = 200
+    games: Count = 200
     """games for each gradient step"""
-    learning_rate: float = 0.15
+    learning_rate: PositiveOrZero = 0.15
     """of Adam at the start, in units of a feature's standard deviation; it falls linearly to 0"""
-    temperature: float = 8.0
+    temperature: Positive = 8.0
     """of the softmax policy at the start, in points"""
-    seed: int = 0
+    seed: Seed = 0
     """of the deals and of the exploration"""
 
 
@@ -137,4 +137,4 @@ def main(arguments: Arguments) -> None:
 
 
 if __name__ == "__main__":
-    main(parse(Arguments, __doc__))
+    run_script(main, Arguments, "train.tune_heuristic", __doc__)

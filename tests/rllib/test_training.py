@@ -95,7 +95,7 @@ def test_a_run_writes_weights_that_play_without_ray_and_can_be_resumed() -> None
     assert state["steps"] >= 700
     assert [entry["iteration"] for entry in state["history"]][:2] == [2, 4]
 
-    with pytest.raises(SystemExit, match="was started with gamma"):
+    with pytest.raises(checkpoint.CheckpointError, match="was started with gamma"):
         main(Arguments(**TINY | {"resume": True, "gamma": 0.9}))
     main(Arguments(**TINY | {"total_steps": 90}))
     assert Path("runs/tiny-1/tiny.safetensors").exists(), "the earlier run is kept"
@@ -124,7 +124,7 @@ def test_weights_and_steps_are_restored_from_complete_checkpoints_only() -> None
     assert again.train()["num_env_steps_sampled_lifetime"] >= 2 * 96, "the steps before count"
     again.stop()
 
-    with pytest.raises(SystemExit, match="holds checkpoints"):
+    with pytest.raises(checkpoint.CheckpointError, match="holds checkpoints"):
         checkpoints.refuse_existing()
     Path(checkpoints.folder, "00000001", "run.json").write_text("{")
     with pytest.raises(checkpoint.CheckpointError, match="damaged"):

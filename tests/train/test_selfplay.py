@@ -163,7 +163,7 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
     assert files[0].read_bytes() == files[1].read_bytes()
     assert resumed["benchmark"] == straight["benchmark"]
     assert resumed["pool"] == straight["pool"]
-    with pytest.raises(SystemExit, match="candidates=4"):
+    with pytest.raises(checkpoint.CheckpointError, match="candidates=4"):
         main(replace(stopped, resume=True, candidates=5))
 
 
@@ -182,7 +182,7 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match="one game"):
+    with pytest.raises(ValueError, match="one game"):
         main(replace(TINY, variants=("2-corners", "spiral")))
     with pytest.raises(checkpoint.CheckpointError, match="no checkpoint"):
         main(replace(TINY, resume=True))
@@ -217,5 +217,5 @@ def test_the_exported_network_agrees(tmp_path: Path) -> None:
     expected = np.where(mask[0], afterstates.points + seat_values @ margin_weights(3) + preferences, -np.inf)
     assert values[0] == pytest.approx(expected, rel=1e-2, abs=0.05), "up to half precision"
     assert expected[action[0]] == pytest.approx(expected.max(), abs=0.05), "mirrored cells have the same value"
-    with pytest.raises(SystemExit, match="--players"):
+    with pytest.raises(ValueError, match="--players"):
         export(Export("players-v0"))

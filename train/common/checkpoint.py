@@ -1,6 +1,7 @@
 """Checkpoints of training runs: written atomically, verified when read, loaded without executing code."""
 
 import dataclasses
+import io
 import itertools
 import zipfile
 from collections.abc import Collection, Iterator
@@ -10,7 +11,7 @@ from typing import Any
 
 import torch
 
-from quincunx_env.core.atomic_write import write_atomically as write_atomically
+from quincunx_env.core.atomic_write import remove_unfinished, write_atomically
 
 
 class CheckpointError(RuntimeError):
@@ -24,9 +25,14 @@ def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
         path: the file.
         arguments: of the run, a dataclass.
         content: tensors, numbers, strings, lists and dictionaries of them.
+
+    Raises:
+        OSError: if the file cannot be written.
     """
-    whole = {"arguments": dataclasses.asdict(arguments), **content}
-    write_atomically(path, lambda unfinished: torch.save(whole, unfinished))
+    # In memory first: where a disk is full, PyTorch raises a RuntimeError about positions in the file.
+    buffer = io.BytesIO()
+    torch.save({"arguments": dataclasses.asdict(arguments), **content}, buffer)
+    write_atomically(path, lambda unfinished: unfinished.write_bytes(buffer.getbuffer()))
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -49,7 +55,7 @@ def load(path: Path) -> dict[str, Any]:
         raise
     except Exception as error:
         raise CheckpointError(f"{path} is damaged or no checkpoint ({error}): {remedy}") from error
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or not isinstance(content.get("arguments"), dict):
         raise CheckpointError(f"{path} holds no checkpoint of this project: {remedy}")
     return content
 
@@ -64,14 +70,19 @@ def restoring(arguments: Any, content: dict[str, Any], may_change: Collection[st
         may_change: arguments that may differ.
 
     Raises:
-        SystemExit: if other arguments differ.
-        CheckpointError: if the block fails because the checkpoint is of another version.
+        CheckpointError: if other arguments differ, or if the block fails because the checkpoint is of another version.
     """
-    own, saved = _flat(dataclasses.asdict(arguments)), _flat(content.get("arguments", {}))
-    different = [name for name in own if name not in may_change and saved.get(name) != own[name]]
+    own, saved = _flat(dataclasses.asdict(arguments)), _flat(content["arguments"])
+    if own.keys() != saved.keys():
+        names = ", ".join(sorted(own.keys() ^ saved.keys()))
+        raise CheckpointError(
+            f"the checkpoint is of another script or version, which differs in the options {names}: "
+            "start again without --resume, or use another --name"
+        )
+    different = [name for name in own if name not in may_change and saved[name] != own[name]]
     if different:
-        flags = ", ".join(f"{name}={saved.get(name)!r} (now {own[name]!r})" for name in different)
-        raise SystemExit(f"the run was started with {flags}: resume it with the same")
+        flags = ", ".join(f"{name}={saved[name]!r} (now {own[name]!r})" for name in different)
+        raise CheckpointError(f"the run was started with {flags}: resume it with the same")
     try:
         yield
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -89,19 +100,9 @@ def keep_earlier_run(folder: Path) -> None:
     """Rename the folder of an earlier run of the same name to the first free ``<name>-<number>``."""
     if not folder.exists():
         return
+    remove_unfinished(folder)
     spare = next(
         path for number in itertools.count(1) if not (path := folder.with_name(f"{folder.name}-{number}")).exists()
     )
     folder.rename(spare)
     print(f"the earlier run {folder} is kept as {spare}")
-
-
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """End the program with one line for a checkpoint that cannot be used, and for an interrupt."""
-    try:
-        yield
-    except CheckpointError as error:
-        raise SystemExit(str(error)) from None
-    except KeyboardInterrupt:
-        raise SystemExit("\ninterrupted: --resume continues from the last checkpoint") from None

@@ -1,55 +1,123 @@
 """Options that several training scripts share. The ``Arguments`` of a script inherit from these classes."""
 
 import dataclasses
-from collections.abc import Sequence
+import math
+import threading
+import typing
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import tyro
 
+from quincunx_env.core import command_line
+from quincunx_env.policies import resolve
 from quincunx_env.quincunx.rules import Rules
-
-T = TypeVar("T")
+from train.common.checkpoint import CheckpointError
 
 EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
 """Type of a field ``rules`` whose options become flags of the script itself: ``--num-players``, ``--start`` ..."""
 
+# --- Values of options -----------------------------------------------------------------------------------------------
+
+
+class OptionError(ValueError):
+    """An option that cannot be used; the message names it and the valid ones."""
+
+
+@dataclass(frozen=True)
+class Valid:
+    """The values that an option may have, as the annotation of its field; `CheckedOptions` refuses others."""
+
+    meaning: str
+    """continues "must be" in the message"""
+    accepts: Callable[[Any], bool]
+
+
+Count = Annotated[int, Valid("at least 1", lambda value: value >= 1)]
+CountOrZero = Annotated[int, Valid("at least 0", lambda value: value >= 0)]
+NumDeals = Annotated[int, Valid("at least 2, for an interval", lambda value: value >= 2)]
+Seed = Annotated[int, Valid("from 0 to 2**32 - 1", lambda value: 0 <= value < 2**32)]
+Positive = Annotated[float, Valid("a positive number", lambda value: 0 < value < math.inf)]
+PositiveOrZero = Annotated[float, Valid("a number of at least 0", lambda value: 0 <= value < math.inf)]
+Finite = Annotated[float, Valid("a number", math.isfinite)]
+Share = Annotated[float, Valid("from 0 to 1", lambda value: 0 <= value <= 1)]
+PolicyName = Annotated[str, Valid("a policy", lambda value: resolve(value) is not None)]
+"""Name of a registered policy, or ``module:attribute``."""
+
+
+def _is_folder_name(name: str) -> bool:
+    return name == Path(name).name and name not in ("", ".", "..")
+
+
+RunName = Annotated[str, Valid("the name of a folder, without a path", _is_folder_name)]
+
 
 @dataclass
-class RunOptions:
+class CheckedOptions:
+    """Options whose values are checked.
+
+    Raises:
+        ValueError: if an option has a value that its annotation excludes, naming the flag.
+    """
+
+    def __post_init__(self) -> None:
+        for name, hint in typing.get_type_hints(type(self), include_extras=True).items():
+            value = getattr(self, name)
+            for valid in getattr(hint, "__metadata__", ()):
+                if isinstance(valid, Valid) and not valid.accepts(value):
+                    raise OptionError(f"--{name.replace('_', '-')} must be {valid.meaning}, got {value!r}")
+
+
+# --- Options ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class RunOptions(CheckedOptions):
     """A run and its process."""
 
-    name: str
+    name: RunName
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
     resume: bool = False
     """continue from the last checkpoint of the run"""
-    seed: int = 0
+    seed: Seed = 0
     """of the deals, the initial weights and the exploration"""
-    threads: int = 1
+    threads: Count = 1
     """of PyTorch; more than one helps little and slows down other programs. Runs are repeatable with the same number"""
     progress: bool = True
     """show a progress bar"""
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the run's files."""
+        return Path("runs") / self.name
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint from which ``--resume`` continues."""
+        return (self.folder / "checkpoint.pt").exists()
+
 
 @dataclass
-class PPOOptions:
+class PPOOptions(CheckedOptions):
     """Hyperparameters of PPO (Schulman et al. 2017) with GAE (Schulman et al. 2016)."""
 
-    rollout: int = 24
+    rollout: Count = 24
     """steps of each game between two updates"""
-    batch_size: int = 2048
+    batch_size: Annotated[int, Valid("at least 2, to normalize advantages", lambda value: value >= 2)] = 2048
     """steps in a minibatch"""
-    epochs: int = 4
+    epochs: Count = 4
     """passes over a rollout"""
-    learning_rate: float = 2e-3
+    learning_rate: PositiveOrZero = 2e-3
     """of Adam at the start; it falls linearly to 0"""
-    gamma: float = 1.0
+    gamma: Share = 1.0
     """discount factor; 1 because a round's score is an undiscounted sum"""
-    gae_lambda: float = 0.95
+    gae_lambda: Share = 0.95
     """lambda of GAE"""
-    clip_range: float = 0.2
+    clip_range: Positive = 0.2
     """of the clipped objective"""
-    entropy: float = 0.01
+    entropy: Finite = 0.01
     """weight of the entropy bonus"""
 
 
@@ -59,18 +127,38 @@ def rules_options(rules: Rules) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value != default[name]}
 
 
-def parse(arguments: type[T], description: str | None, args: Sequence[str] | None = None) -> T:
-    """Parse the command line.
+# --- Programs --------------------------------------------------------------------------------------------------------
+
+AnyArguments = TypeVar("AnyArguments")
+
+
+def run_script(
+    main: Callable[[AnyArguments], object],
+    arguments: type[AnyArguments],
+    module: str,
+    description: str | None,
+    *errors: type[Exception],
+) -> None:
+    """Run a script with the options of the command line.
+
+    Errors that the user can repair end it with one line; see `quincunx_env.core.command_line.one_line_errors`.
 
     Args:
-        arguments: the dataclass of the script.
+        main: the script.
+        arguments: its options.
+        module: its module, for ``python -m``.
         description: of the script.
-        args: in place of the command line.
-
-    Raises:
-        SystemExit: with one line if the flags contradict each other, as some options of rules do.
+        errors: kinds of errors, besides those of files, checkpoints and options, whose message explains them.
     """
-    try:
-        return tyro.cli(arguments, description=description, args=args)
-    except ValueError as error:
-        raise SystemExit(f"error: {error}") from None
+    options = command_line.parse(arguments, f"python -m {module}", description)
+
+    def remedy() -> str:
+        resumable = isinstance(options, RunOptions) and options.has_checkpoint
+        return "--resume continues from the last checkpoint" if resumable else ""
+
+    # TensorBoard writes in a thread and raises its errors again in this one.
+    threading.excepthook = lambda failed: (
+        None if issubclass(failed.exc_type, OSError) else threading.__excepthook__(failed)
+    )
+    with command_line.one_line_errors(CheckpointError, OptionError, *errors, remedy=remedy):
+        main(options)

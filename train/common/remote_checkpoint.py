@@ -18,11 +18,17 @@ class RemoteCheckpoints:
         storage: a folder, or a URI such as ``s3://bucket/path``.
         name: of the run.
         keep: number of complete checkpoints that are kept.
+
+    Raises:
+        CheckpointError: if there is no file system of this kind.
     """
 
     def __init__(self, storage: str, name: str, keep: int) -> None:
         uri = storage if "://" in storage else Path(storage).resolve().as_uri()
-        self.filesystem, root = pyarrow.fs.FileSystem.from_uri(uri)
+        try:
+            self.filesystem, root = pyarrow.fs.FileSystem.from_uri(uri)
+        except ValueError as error:
+            raise CheckpointError(f"--storage must be a folder or a URI that pyarrow supports: {error}") from error
         self.folder = f"{root}/{name}/checkpoints"
         self.keep = keep
 
@@ -41,10 +47,12 @@ class RemoteCheckpoints:
         """Ensure that a new run overwrites no checkpoint.
 
         Raises:
-            SystemExit: if there are complete checkpoints.
+            CheckpointError: if there are complete checkpoints.
         """
         if self.complete():
-            raise SystemExit(f"{self.folder} holds checkpoints: --resume continues from them, or use another --name")
+            raise CheckpointError(
+                f"{self.folder} holds checkpoints: --resume continues from them, or use another --name"
+            )
 
     def save(self, iteration: int, arguments: Any, state: Any, write: Callable[[str], None]) -> None:
         """Write a checkpoint, and delete the earliest ones beyond those to be kept.

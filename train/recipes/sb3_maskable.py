@@ -12,7 +12,6 @@ import copy
 from dataclasses import dataclass, field
 
 import torch
-import tyro
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
@@ -25,7 +24,15 @@ from quincunx_env.arena import Comparison, Evaluation, compare, resolve
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.quincunx.rules import Rules
 from train.common.opponents import Member, Pool, Sampling
-from train.common.options import EmbeddedRules, PPOOptions, rules_options
+from train.common.options import (
+    Count,
+    EmbeddedRules,
+    NumDeals,
+    PPOOptions,
+    Seed,
+    rules_options,
+    run_script,
+)
 from train.recipes.measure import measure
 
 
@@ -34,21 +41,21 @@ class Arguments(PPOOptions):
     """Every option of a run."""
 
     rules: EmbeddedRules = field(default_factory=Rules)
-    total_steps: int = 300_000
+    total_steps: Count = 300_000
     """environment steps of the learner, all games together"""
-    seed: int = 0
+    seed: Seed = 0
     """of the deals, the initial weights and the exploration"""
-    num_envs: int = 512
+    num_envs: Count = 512
     """games side by side"""
 
     baselines: tuple[str, ...] = ("greedy", "heuristic-v0")
     """agents that are in the pool from the start, at least one; names of the arena"""
     sampling: Sampling = "prioritised"
     """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
-    snapshot_every: int = 50_000
+    snapshot_every: Count = 50_000
     """steps after which a snapshot of the learner joins the pool"""
 
-    deals: int = 1000
+    deals: NumDeals = 1000
     """validation deals of the evaluation; several players play each from every seat"""
     against: tuple[str, ...] = ("greedy", "heuristic-v0")
     """several players: opponents in the evaluation, names of the arena"""
@@ -151,4 +158,4 @@ def snapshot(model: BaseAlgorithm) -> PolicyNetwork:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments, description=__doc__))
+    run_script(main, Arguments, "train.recipes.sb3_maskable", __doc__)

@@ -12,7 +12,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-import tyro
 from gymnasium import spaces
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
@@ -27,7 +26,7 @@ from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.common.options import PPOOptions
+from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
 from train.recipes.measure import measure
 
 
@@ -35,15 +34,15 @@ from train.recipes.measure import measure
 class Arguments(PPOOptions):
     """Every option of a run."""
 
-    total_steps: int = 200_000
+    total_steps: Count = 200_000
     """environment steps of all games together"""
-    seed: int = 0
+    seed: Seed = 0
     """of the deals, the initial weights and the exploration"""
-    num_envs: int = 128
+    num_envs: Count = 128
     """games side by side"""
-    rollout: int = 96
+    rollout: Count = 96
     """steps of each game between two updates"""
-    deals: int = 1000
+    deals: NumDeals = 1000
     """validation deals of the evaluation"""
     progress: bool = True
     """show a progress bar"""
@@ -143,4 +142,4 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments, description=__doc__))
+    run_script(main, Arguments, "train.recipes.tianshou_ppo", __doc__)

@@ -12,7 +12,6 @@ from typing import Any
 
 import gymnasium
 import torch
-import tyro
 from gymnasium.vector import AutoresetMode
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule
@@ -30,7 +29,7 @@ from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.common.options import PPOOptions
+from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
 from train.recipes.measure import measure
 
 
@@ -38,13 +37,13 @@ from train.recipes.measure import measure
 class Arguments(PPOOptions):
     """Every option of a run."""
 
-    total_steps: int = 300_000
+    total_steps: Count = 300_000
     """environment steps of all games together"""
-    seed: int = 0
+    seed: Seed = 0
     """of the deals, the initial weights and the exploration"""
-    num_envs: int = 512
+    num_envs: Count = 512
     """games side by side"""
-    deals: int = 1000
+    deals: NumDeals = 1000
     """validation deals of the evaluation"""
     progress: bool = True
     """show a progress bar"""
@@ -162,4 +161,4 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Arguments, description=__doc__))
+    run_script(main, Arguments, "train.recipes.torchrl_ppo", __doc__)

@@ -1,0 +1,202 @@
+"""Command lines of the training scripts: one line for what the user can repair."""
+
+import errno
+import resource
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+pytest.importorskip("safetensors")
+
+import torch
+
+from train import export, ppo, selfplay, tune_heuristic
+from train.common import checkpoint
+from train.common.options import run_script
+
+SCRIPTS: dict[str, Any] = {"ppo": ppo, "selfplay": selfplay, "export": export, "tune_heuristic": tune_heuristic}
+TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("threading.excepthook", sys.__excepthook__)  # run_script sets it
+
+
+def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a script that fails, and return the line that it prints."""
+    monkeypatch.setattr(sys, "argv", [script, *flags])
+    with pytest.raises(SystemExit) as end:
+        run_script(SCRIPTS[script].main, SCRIPTS[script].Arguments, f"train.{script}", None)
+    assert end.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return str(line)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("ppo --num-envs -3", "--num-envs must be at least 1, got -3"),
+        ("ppo --total-steps 0", "--total-steps must be at least 1, got 0"),
+        ("ppo --name=", "--name must be the name of a folder, without a path, got ''"),
+        ("ppo --name ..", "--name must be the name of a folder"),
+        ("ppo --name ../x", "--name must be the name of a folder"),
+        ("ppo --name a/b", "--name must be the name of a folder"),
+        ("ppo --learning-rate nan", "--learning-rate must be a number of at least 0, got nan"),
+        ("ppo --gamma 1.5", "--gamma must be from 0 to 1, got 1.5"),
+        ("ppo --seed -1", "--seed must be from 0 to 2**32 - 1, got -1"),
+        ("ppo --test-deals 1", "--test-deals must be at least 2, for an interval, got 1"),
+        ("ppo --num-envs 4 --rollout 4 --batch-size 5", "--batch-size 5 leaves a minibatch of a single step"),
+        ("ppo --num-players 2", "--num-players: this script trains the solitaire"),
+        ("ppo --start open", "start='open' needs 2 to 4 players"),
+        ("ppo --resume", "there is no checkpoint at runs/solitaire/checkpoint.pt: start again without --resume"),
+        ("selfplay --variants nope", "--variants must be of solitaire, contact, "),
+        ("selfplay --variants", "--variants must be of solitaire, contact, "),
+        ("selfplay --variants spiral 2-open", "--variants: all must be of one game"),
+        ("selfplay --name=", "--name must be the name of a folder"),
+        ("selfplay --iterations 0", "--iterations must be at least 1, got 0"),
+        ("selfplay --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
+        ("selfplay --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
+        ("selfplay --against no-such", "unknown policy 'no-such'"),
+        ("selfplay --baselines no-such", "unknown policy 'no-such'"),
+        ("selfplay --init-from nope", "--init-from must be one of solitaire-v0, "),
+        ("selfplay --init-from players-v0 --width 8", "--init-from players-v0 needs variants of its game"),
+        ("selfplay --device nope", "--device must be a device of PyTorch, got 'nope'"),
+        ("export nosuch", "there is no network 'nosuch': name a weights file or one of solitaire-v0, "),
+        ("export players-v0", "--players: the network has learned games of [2, 3, 4] players"),
+        ("export solitaire-v0 --players 0", "--players: the network has learned games of [1] players"),
+        ("tune_heuristic --games 0", "--games must be at least 1, got 0"),
+    ],
+)
+def test_a_wrong_option_is_named_in_one_line(
+    command: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing has changed: the folder of all runs and its contents stay as they are."""
+    earlier = Path("runs/earlier/model.zip")
+    earlier.parent.mkdir(parents=True)
+    earlier.touch()
+    script, *flags = command.split()
+    assert error(script, flags, monkeypatch, capsys).startswith(f"error: {message}")
+    assert [*Path().rglob("*")] == [Path("runs"), Path("runs/earlier"), earlier]
+
+
+# --- Files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("script", ["ppo", "selfplay"])
+@pytest.mark.parametrize(
+    ("foreign", "message"),
+    [
+        ({"policy": {}}, "holds no checkpoint of this project"),
+        ({"arguments": {"name": 1}}, "another script or version"),
+    ],
+)
+def test_a_foreign_checkpoint_is_refused(
+    script: str,
+    foreign: dict[str, Any],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = Path("runs/x/checkpoint.pt")
+    path.parent.mkdir(parents=True)
+    torch.save(foreign, path)
+    line = error(script, ["--name", "x", "--resume"], monkeypatch, capsys)
+    assert message in line
+    assert "start again without --resume" in line
+
+
+@pytest.mark.parametrize("script", ["ppo", "selfplay", "export"])
+def test_a_file_in_place_of_a_folder_is_named(
+    script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a folder that permits no writing, which the superuser may write to."""
+    Path("runs").touch()
+    flags = {
+        "ppo": TINY.split(),
+        "selfplay": ["--variants", "2-corners", "--no-progress"],
+        "export": ["solitaire-v0", "--output", "runs/network.onnx"],
+    }
+    assert "runs" in error(script, flags[script], monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("script", ["ppo", "selfplay"])
+def test_a_full_disk_is_named_and_the_last_checkpoint_stays(
+    script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save, saved = checkpoint.save, []
+
+    def save_until_full(path: Path, *content: Any) -> None:
+        saved.append(path.exists() and path.read_bytes())
+        with monkeypatch.context() as patch:
+            if len(saved) == 2:
+                patch.setattr(Path, "write_bytes", full)
+            save(path, *content)
+
+    def full(path: Path, content: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save", save_until_full)
+    flags = {
+        "ppo": f"{TINY} --checkpoint-every 32",
+        "selfplay": "--variants 2-corners --games 2 --updates 1 --iterations 2 --checkpoint-every 1 --no-progress "
+        "--set-width 8 --width 8 --candidates 2",
+    }
+    line = error(script, ["--name", "x", *flags[script].split()], monkeypatch, capsys)
+    path = Path("runs/x/checkpoint.pt")
+    expected = f"error: [Errno 28] No space left on device: '{path}'; --resume continues from the last checkpoint"
+    assert line == expected
+    assert saved == [False, path.read_bytes()]
+    assert not list(path.parent.glob(".*"))
+
+
+def test_a_checkpoint_that_cannot_be_written_is_an_error_of_its_file() -> None:
+    """PyTorch itself raises a RuntimeError about positions."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large: 'checkpoint\.pt'$"):
+            checkpoint.save(Path("checkpoint.pt"), ppo.Arguments(), {"weights": torch.zeros(10_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not [*Path().iterdir()]
+
+
+def test_temporary_files_of_a_killed_run_are_removed_by_the_next() -> None:
+    """Also from the folder of an earlier run, which is renamed."""
+    for name in ("other", "x"):
+        Path("runs", name).mkdir(parents=True)
+        Path("runs", name, ".checkpoint.unfinished-elsewhere-1.pt").touch()
+        Path("runs", name, f".checkpoint.unfinished-{__import__('platform').node()}-{2**22 + 1}.pt").touch()
+    checkpoint.keep_earlier_run(Path("runs/x"))
+    checkpoint.save(Path("runs/other/checkpoint.pt"), ppo.Arguments(), {})
+    left = [path for path in Path().rglob(".*") if "elsewhere" not in path.name]
+    assert not left
+
+
+# --- Help ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("train.ppo", "train.selfplay", "train.export", "train.tune_heuristic", "train.benchmark"),
+        *("train.recipes.cleanrl_style", "train.recipes.sb3_maskable"),
+        *("quincunx_env.play", "quincunx_env.oracle", "quincunx_env.arena"),
+    ],
+)
+def test_the_usage_names_the_command(
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["anything", "--help"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module(module, run_name="__main__", alter_sys=False)
+    assert not end.value.code
+    assert capsys.readouterr().out.startswith(f"usage: python -m {module} ")
