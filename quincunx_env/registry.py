@@ -44,6 +44,11 @@ def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False)
         rules: rules of the game.
         preview: add the points and draws of every legal play to the observation.
         padded: observations and actions have the same shape under all rules of the game.
+
+    Raises:
+        ValueError: if ``preview`` or ``padded`` is no bool.
     """
+    if not isinstance(padded, bool):
+        raise ValueError(f"padded must be True or False, got {padded!r}")
     spec = spec_of(rules)
     return (spec.PaddedObserver if padded and spec.PaddedObserver else spec.Observer)(rules, preview)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Domain, check_deals, check_seed, shuffle
 from quincunx_env.core.game import AnyGame, AnyRules, IllegalAction
-from quincunx_env.core.integers import check_integer
+from quincunx_env.core.integers import as_array, check_integer
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -322,7 +322,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self.over[row_numbers(rows, self.num_games)] = True
 
     def _as_actions(self, actions: npt.ArrayLike, count: int) -> Ints:
-        array = np.asarray(actions)
+        array = as_array(actions)
         if array.shape != (count,) or array.dtype.kind not in "iu":
             raise IllegalAction(f"{count} integer actions are needed, got {array.dtype} of shape {array.shape}")
         return array.astype(np.int64, copy=False)
@@ -409,7 +409,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         for name, (needed, what) in own.items():
             if name not in state:
                 raise ValueError(f"this is no state as get_state() returns it: it has no {name!r}")
-            given = np.asarray(state[name])
+            given = as_array(state[name])
             if given.dtype.kind not in "iuU" or given.shape or given.item() != needed:
                 raise ValueError(f"{what} {needed}, the snapshot is of {given!s:.200}")
         new = type(self)(self.rules, self.num_games, self.domain)
@@ -463,7 +463,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     def _assign(self, name: str, value: npt.ArrayLike) -> None:
         """Set a state array, or what one may set of it, to given integers."""
-        target, given = self._position(name), np.asarray(value)
+        target, given = self._position(name), as_array(value)
         if given.dtype.kind not in "iu" or given.shape not in (target.shape, target.shape[1:]):
             raise ValueError(
                 f"{name!r} must be integers of shape {target.shape} or {target.shape[1:]}, "
@@ -542,7 +542,7 @@ def state_entry(state: Mapping[str, Any], name: str, like: npt.NDArray[Any]) -> 
     Raises:
         ValueError: if it is missing, or has another shape or dtype.
     """
-    array = np.asarray(state.get(name))
+    array = as_array(state.get(name))
     if array.shape != like.shape or array.dtype != like.dtype:
         raise ValueError(f"state array {name!r} must be {like.dtype} of shape {like.shape}")
     return array
@@ -562,7 +562,7 @@ def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> I
     Raises:
         ValueError: for anything else.
     """
-    array = np.asarray(rows)
+    array = as_array(rows)
     if array.dtype == np.bool_:
         if array.shape != (num_games,):
             raise ValueError(f"a mask of rows has shape ({num_games},), got {array.shape}")
@@ -593,7 +593,7 @@ def in_range(name: str, values: npt.ArrayLike, count: int, end: int) -> Ints:
     Raises:
         ValueError: if the values are no integers from 0 to ``end - 1``, or not as many.
     """
-    array = np.asarray(values)
+    array = as_array(values)
     if array.shape != (count,) or array.dtype.kind not in "iu":
         raise ValueError(f"{count} integer {name} are needed, got {array.dtype} of shape {array.shape}")
     if count and not (array.min() >= 0 and array.max() < end):

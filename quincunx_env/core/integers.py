@@ -1,7 +1,10 @@
-"""Checks of integer arguments: seats, cards, cells, actions and seeds."""
+"""Checks of integer arguments: seats, cards, cells, actions, rows and seeds."""
 
 from operator import index
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 
 def as_integer(value: Any) -> int:
@@ -34,6 +37,14 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
     if not least <= number <= most:
         raise ValueError(f"{name} must be an integer from {least} to {_written(most)}, got {value!r}")
     return number
+
+
+def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return an array of what a caller gave, to be checked; of dtype object and shape () if it makes no array."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):  # rows of different lengths
+        return np.full((), None)
 
 
 def _written(number: int) -> str:

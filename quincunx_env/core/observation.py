@@ -59,6 +59,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         rules: options of the game.
         preview: add the piece ``preview``, the immediate reward table: points (and draws) of every legal play.
 
+    Raises:
+        ValueError: if ``preview`` is no bool.
+
     Attributes:
         pieces: the parts of an observation, in order.
         counts: meaning and range of each entry of the piece ``counts``, by name.
@@ -69,6 +72,8 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     """
 
     def __init__(self, rules: AnyRules, preview: bool = False) -> None:
+        if not isinstance(preview, bool):
+            raise ValueError(f"preview must be True or False, got {preview!r}")
         self.rules = rules
         self.preview = preview
         self.num_actions = rules.num_actions

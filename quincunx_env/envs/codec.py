@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.game import Game, IllegalAction
-from quincunx_env.core.integers import as_integer
+from quincunx_env.core.integers import as_array, as_integer
 from quincunx_env.core.observation import Flat, Mask, Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.common import Batch, check_option
@@ -142,10 +142,7 @@ class EnvCodec:
             IllegalAction: if the array has another shape or kind or, unless ``illegal`` is ``"lose"``, if the action of
                 a game in progress is out of range.
         """
-        try:
-            array = np.asarray(actions)
-        except ValueError:  # sequences of different lengths
-            array = np.array(None)
+        array = as_array(actions)
         shape = (len(live), 2) if self.factored else (len(live),)
         if array.shape != shape or array.dtype.kind not in "iu":
             raise IllegalAction(

@@ -1,6 +1,6 @@
 """Shared by the environments: checks of options, given deals, and sequences of seeded games."""
 
-import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,7 @@ def check_finite(name: str, value: Any) -> None:
     Raises:
         ValueError: naming the option.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise ValueError(f"{name} must be a finite number, got {value!r}")
 
 

@@ -15,6 +15,7 @@ from quincunx_env.core.batch import Bools, Ints, state_entry
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game
+from quincunx_env.core.integers import as_array
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import METADATA, Batch, Info, as_deals, check_option, reset_options, set_generator
@@ -123,7 +124,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             ResetNeeded: if the first reset leaves rows out.
         """
         chosen = reset_options(options, "deal", "reset_mask")
-        mask = np.asarray(chosen.get("reset_mask", np.ones(self.num_envs, np.bool_)))
+        mask = as_array(chosen.get("reset_mask", np.ones(self.num_envs, np.bool_)))
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
             raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},) with at least one True")
         if not self._has_reset and not mask.all():

@@ -122,6 +122,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     ([*AGENTS, *VS_OPPONENTS], {"illegal_reward": math.nan}, "illegal_reward must be a finite number, got nan"),
     ([*AGENTS, *VS_OPPONENTS], {"illegal_reward": "-1"}, "illegal_reward must be a finite number, got '-1'"),
     (SOLITAIRE, {"lost_value": math.inf}, "lost_value must be a finite number, got inf"),
+    (SOLITAIRE, {"lost_value": -(10**400)}, "lost_value must be a finite number, got -1000"),
     (SOLITAIRE, {"lost_value": True}, "lost_value must be a finite number, got True"),
     ([batched_games], {"autoreset": "no"}, "autoreset must be one of False, True, got 'no'"),
     (EVERY, {"rules": 3}, "rules must be a quincunx_env."),

@@ -171,6 +171,7 @@ NOT_ROWS: dict[str, tuple[Any, str]] = {
     "texts": (["3"], "rows are row numbers, or a bool mask of all 5"),
     "table": ([[1], [2]], "rows are row numbers, or a bool mask of all 5"),
     "objects": ([None], "rows are row numbers, or a bool mask of all 5"),
+    "lists of different lengths": ([[0], [1, 2]], "rows are row numbers, or a bool mask of all 5"),
     "short mask": ([True, False], "a mask of rows has shape \\(5,\\), got \\(2,\\)"),
     "long mask": ([True] * 6, "a mask of rows has shape \\(5,\\), got \\(6,\\)"),
     "truth value": (True, "a mask of rows has shape \\(5,\\), got \\(\\)"),
@@ -180,7 +181,7 @@ REPEATED: dict[str, tuple[Any, str]] = {"repeated": ([2, 0, 2], "row 2 is given 
 
 def uses_of_rows(batch: AnyBatch, rows: Any) -> dict[str, Callable[[], Any]]:
     """Everything that takes rows: the methods that change these games, and those that may take a row several times."""
-    actions = [0] * np.size(rows)
+    actions = [0] * np.size(np.array(rows, object))
     uses = {
         "reset": lambda: batch.reset(rows=rows),
         "reset with a seed": lambda: batch.reset(100, rows),
@@ -304,7 +305,7 @@ def test_nothing_changes_on_an_illegal_action(rules: BaseRules) -> None:
 
 
 @by_name(ONE_OF_EACH)
-@pytest.mark.parametrize("actions", [[0], [0, 0, 0], [0.0, 0.0], [[0], [0]], [True, False], ["a", "b"]])
+@pytest.mark.parametrize("actions", [[0], [0, 0, 0], [0.0, 0.0], [[0], [0]], [True, False], ["a", "b"], [[0], [0, 0]]])
 def test_what_are_no_actions_is_refused(rules: BaseRules, actions: Any) -> None:
     batch = in_the_middle(rules, num_games=2, steps=1)
     before = batch.get_state()
