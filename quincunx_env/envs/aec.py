@@ -217,8 +217,8 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot of everything that changes, for `set_state`."""
-        state = deepcopy({name: getattr(self, name) for name in _STATE_ATTRIBUTES})
-        return state | {"game": self.game.copy(), "deals": replace(self._deals)}
+        state = {"game": self.game.copy(), "deals": replace(self._deals)}
+        return state | deepcopy({name: getattr(self, name) for name in _STATE_ATTRIBUTES})
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a snapshot of this or another environment of the same rules; the snapshot stays usable.

@@ -75,7 +75,7 @@ class Rules:
     def __post_init__(self) -> None:
         if type(self.num_players) is not int or not 1 <= self.num_players <= 4:
             raise ValueError(f"num_players must be 1 (solitaire), 2, 3 or 4, got {self.num_players!r}")
-        if self.start not in ("corners", "open"):
+        if type(self.start) is not str or self.start not in ("corners", "open"):
             raise ValueError(f"start must be 'corners' or 'open', got {self.start!r}")
         for field in fields(self)[2:]:
             if not isinstance(getattr(self, field.name), bool):
@@ -175,7 +175,7 @@ def solitaire_rules(num_players: int = 1, **options: Any) -> Rules:
     Raises:
         ValueError: naming the option and its valid values.
     """
-    if num_players != 1:
+    if type(num_players) is not int or num_players != 1:
         raise ValueError(f"num_players must be 1 in an environment of the solitaire, got {num_players!r}")
     return Rules(num_players, **options)
 
@@ -186,6 +186,6 @@ def multiplayer_rules(num_players: int = 2, **options: Any) -> Rules:
     Raises:
         ValueError: naming the option and its valid values.
     """
-    if num_players not in (2, 3, 4):
+    if type(num_players) is not int or num_players not in (2, 3, 4):
         raise ValueError(f"num_players must be one of 2, 3, 4, got {num_players!r}")
     return Rules(num_players, **options)

@@ -58,7 +58,7 @@ class Rules:
     """A game is two deals or four; a single one is for training."""
 
     def __post_init__(self) -> None:
-        if self.scoring not in ("play", "end"):
+        if type(self.scoring) is not str or self.scoring not in ("play", "end"):
             raise ValueError(f"scoring must be 'play' or 'end', got {self.scoring!r}")
         if not isinstance(self.fifteens, bool):
             raise ValueError(f"fifteens must be True or False, got {self.fifteens!r}")
