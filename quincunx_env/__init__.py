@@ -9,6 +9,7 @@ Environments, by library:
 - PettingZoo: `quincunx_v0` for two to four players, `spiral_v0` for two.
 - Neither: `BatchedGames` steps thousands of games for several players and shows all seats.
 - ``quincunx_env.adapters.sb3`` and ``quincunx_env.adapters.rllib`` adapt them to stable-baselines3 and Ray RLlib.
+- `sample_action` samples a legal action from any of their action spaces; `sampling_mask` is the mask that it uses.
 
 >>> import gymnasium, quincunx_env
 >>> env = gymnasium.make("Quincunx/Solitaire-v0")
@@ -39,6 +40,7 @@ from quincunx_env.core.resample import resample
 from quincunx_env.core.spec import GameSpec
 from quincunx_env.envs.aec import CardGameAEC
 from quincunx_env.envs.batched import BatchedGames, Position, StepResult
+from quincunx_env.envs.codec import sample_action, sampling_mask
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.notation.record import Record
@@ -86,6 +88,8 @@ __all__ = [
     "registered_policies",
     "resample",
     "resolve",
+    "sample_action",
+    "sampling_mask",
     "spec_of",
     "spiral",
     "spiral_v0",

@@ -14,6 +14,7 @@ from quincunx_env.core.observation import Observer as AnyObserver
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
+from quincunx_env.testing import assert_resample_consistent, assert_same_information_set
 from tests.engines.core.test_observation import hide, left_over
 from tests.variants import (
     BASES,
@@ -46,33 +47,22 @@ def reach(rules: BaseRules, steps: int, seed: int = SEED) -> Any:
     return game
 
 
-PUBLIC = ("mover", "round", "first", "ply", "scores", "totals", "over")
-"""Attributes of any game that all seats know."""
-
-
 def assert_agrees(observer: AnyObserver, batch: Any, game: Any, seat: int) -> None:
     """The resampled games look to the seat as the game does, everything public is the same, and no card is lost."""
+    assert_same_information_set(game, seat, batch)
     rules, players = game.rules, range(game.rules.num_players)
     quincunx = isinstance(game, Game)
-    seen = observer.observe(game, seat)
-    rows = observer.observe_batch(batch, np.full(batch.num_games, seat))
     for row in range(batch.num_games):
-        same({piece: values[row] for piece, values in rows.items()}, seen)
         other = batch.to_game(row)
-        same(observer.observe(other, seat), seen)
-        for public in PUBLIC + (("drawn", "pending", "lost") if quincunx else ("dealer", "cell")):
+        for public in ("drawn", "pending", "lost") if quincunx else ("dealer", "cell"):
             assert getattr(other, public) == getattr(game, public), public
         if quincunx:
             assert batch.cell_mask()[row].nonzero()[0].tolist() == list(game.legal_cells()) == list(other.legal_cells())
         hands = [other.hand(each) for each in players]
-        assert list(map(len, hands)) == [len(game.hand(each)) for each in players]
-        assert hands[seat] == game.hand(seat)
         laid = [card for card in other.board if card != EMPTY]
         laid += [other.pending.card] if quincunx and other.pending else []
         assert sorted([*laid, *left_over(other), *(card for hand in hands for card in hand)]) == list(rules.deck)
         assert len(left_over(other)) == len(left_over(game))
-        for deal in other.deals:
-            assert len(deal.cards) == len({*deal.cards} & {*rules.deck}) == rules.num_dealt
 
 
 @every_game
@@ -405,3 +395,59 @@ def test_what_is_no_observation_is_refused() -> None:
     for wrong in others:
         with pytest.raises(ValueError, match="this is no observation of one game of"):
             resample(observer, wrong, rng_of())
+
+
+# --- The exported check ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", [Rules(3), spiral.Rules()], ids=["quincunx", "spiral"])
+def test_the_exported_check_accepts_resample(rules: BaseRules) -> None:
+    """It counts the games that it checked."""
+    checked = assert_resample_consistent(rules, n=2)
+    assert checked % (2 * rules.num_players) == 0
+    assert checked > 0
+
+
+def truth_of_another_seat(observer: AnyObserver, observation: Any, rng: np.random.Generator, n: int) -> Any:
+    """Games in which the seats have exchanged their hands."""
+    batch = resample(observer, observation, rng, n)
+    batch.hands[:] = batch.hands[:, ::-1]
+    return batch
+
+
+def a_card_twice(observer: AnyObserver, observation: Any, rng: np.random.Generator, n: int) -> Any:
+    """Games in which another seat holds a card of the observing one."""
+    batch = resample(observer, observation, rng, n)
+    counts = observer.named_counts(observation)
+    seat = -counts["first"] % 2
+    own, other = int(batch.hands[0, seat]), int(batch.hands[0, 1 - seat])
+    batch.hands[0, 1 - seat] = np.uint64(other & (other - 1) | own & -own)
+    return batch
+
+
+def another_score(observer: AnyObserver, observation: Any, rng: np.random.Generator, n: int) -> Any:
+    """Games with other points."""
+    batch = resample(observer, observation, rng, n)
+    batch.totals += 1
+    return batch
+
+
+def too_few(observer: AnyObserver, observation: Any, rng: np.random.Generator, n: int) -> Any:
+    """One game less."""
+    return resample(observer, observation, rng, n - 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        (truth_of_another_seat, "seat 0 after .*differs in the observation"),
+        (a_card_twice, "a card is in two places of sampled game 0"),
+        (another_score, "has totals"),
+        (too_few, "3 games are needed, got 2"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_the_exported_check_finds_mistakes(wrong: Any, match: str) -> None:
+    """It names the seat, the actions and the difference."""
+    with pytest.raises(AssertionError, match=match):
+        assert_resample_consistent(Rules(2), wrong)

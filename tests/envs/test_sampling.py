@@ -1,0 +1,100 @@
+"""`sample_action` and `sampling_mask`: masks in the form that Gymnasium's spaces take."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from quincunx_env import quincunx_v0, sample_action, sampling_mask
+
+SEED = 3
+IDS = {"Quincunx/Solitaire-v0": {}, "Quincunx/VsOpponents-v0": {"opponents": "uniform", "start": "open"}}
+
+every_environment = pytest.mark.parametrize(("name", "options"), IDS.items(), ids=IDS)
+both_actions = pytest.mark.parametrize("actions", ["joint", "factored"])
+
+
+@every_environment
+@both_actions
+def test_sampled_actions_are_legal(name: str, options: dict[str, Any], actions: str) -> None:
+    """In one game and in many; the masks may be int8 or bool, and the space's seed repeats the actions."""
+    env = gymnasium.make(name, actions=actions, **options)
+    played: list[list[Any]] = [[], []]
+    for run in played:
+        _, info = env.reset(seed=SEED)
+        env.action_space.seed(SEED)
+        over = False
+        while not over:
+            run.append(sample_action(env.action_space, info["action_mask"]).tolist())
+            _, _, over, _, info = env.step(run[-1])  # refuses an illegal action
+    assert played[0] == played[1]
+    envs = gymnasium.make_vec(name, num_envs=3, actions=actions, **options)
+    envs.reset(seed=SEED)
+    for step in range(30):
+        mask = envs.unwrapped.action_masks()  # type: ignore[attr-defined]
+        sampled = sample_action(envs.action_space, mask if step % 2 else mask.astype(np.int8))
+        assert envs.action_space.contains(sampled)
+        envs.step(sampled)
+
+
+def test_agents_sample_likewise() -> None:
+    """From a PettingZoo environment."""
+    env = quincunx_v0.env(mask_in="info")
+    env.reset(seed=SEED)
+    for agent in env.agent_iter():
+        _, _, over, _, info = env.last()
+        env.step(None if over else sample_action(env.action_space(agent), info["action_mask"]))
+
+
+def test_every_legal_action_is_sampled_equally_often() -> None:
+    """Every legal card fits every legal cell, so that independent choices of both are uniform."""
+    env = gymnasium.make("Quincunx/Solitaire-v0", actions="factored")
+    _, info = env.reset(seed=SEED)
+    env.action_space.seed(SEED)
+    cards, cells = sampling_mask(env.action_space, info["action_mask"])
+    legal = int(cards.sum() * cells.sum())
+    counts: dict[tuple[int, ...], int] = {}
+    for _ in range(50 * legal):
+        action = tuple(sample_action(env.action_space, info["action_mask"]).tolist())
+        counts[action] = counts.get(action, 0) + 1
+    assert len(counts) == legal
+    assert all(cards[card] and cells[cell] for card, cell in counts)
+    assert 20 < min(counts.values()) < max(counts.values()) < 90
+
+
+@both_actions
+def test_masks_have_the_form_of_the_space(actions: str) -> None:
+    """int8 arrays; tuples of them for factored actions, and for many games."""
+    env = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2, actions=actions)
+    _, info = env.reset(seed=SEED)
+    one: Any = sampling_mask(env.unwrapped.single_action_space, info["action_mask"][1])
+    many: Any = sampling_mask(env.action_space, info["action_mask"])
+    assert isinstance(many, tuple)
+    assert len(many) == 2
+    parts = one if actions == "factored" else (one,)
+    assert [part.shape for part in parts] == ([(36,), (16,)] if actions == "factored" else [(576,)])
+    assert {part.dtype for part in parts} == {np.dtype(np.int8)}
+    for part, other in zip(parts, many[1] if actions == "factored" else (many[1],), strict=True):
+        np.testing.assert_array_equal(part, other)
+    assert np.concatenate(parts).tolist() == info["action_mask"][1].tolist()
+
+
+@both_actions
+def test_other_masks_are_refused(actions: str) -> None:
+    """Of another length, another number of rows, or for another kind of space; Gymnasium would fail on an assertion."""
+    env = gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2, actions=actions)
+    mask = env.reset(seed=SEED)[1]["action_mask"]
+    single = env.unwrapped.single_action_space
+    for space, wrong in [
+        (single, mask),
+        (single, mask[0, 1:]),
+        (single, np.array(1)),
+        (env.action_space, mask[:1]),
+        (env.action_space, mask[:, 1:]),
+        (env.action_space, mask[0]),
+    ]:
+        with pytest.raises(ValueError, match="a mask of shape"):
+            sample_action(space, wrong)
+    with pytest.raises(ValueError, match="the action space of an environment"):
+        sampling_mask(env.observation_space, mask)
