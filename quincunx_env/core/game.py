@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import compress
 from math import isqrt
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import AnyDeal, Domain, check_deals
@@ -41,6 +41,19 @@ def explain_ids(rules: BaseRules, card: Any, cell: Any) -> str:
     )
 
 
+class FinishedRound(NamedTuple):
+    """The end of a round of a game of several, before the next one was dealt."""
+
+    round: int
+    """Its number, from 0."""
+    scores: tuple[int, ...]
+    """Points of each seat in this round, penalties included."""
+    hands: tuple[tuple[int, ...], ...]
+    """Cards left in each hand, ascending."""
+    penalties: tuple[int, ...]
+    """Points that each seat lost for these cards."""
+
+
 class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     """A game in progress: one round, or several.
 
@@ -60,9 +73,13 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         totals: points of each seat in the whole game so far, this round included.
         mover: the seat to move.
         over: whether the game has ended.
+        previous_round: the end of the round before this one; None in the first round, and where it is unknown: in a
+            game made from a batch. At the end of the game the attributes above are those of the last round.
     """
 
-    __slots__ = ("board", "deals", "hands", "mover", "over", "ply", "round", "rules", "scores", "totals")
+    __slots__ = (
+        *("board", "deals", "hands", "mover", "over", "ply", "previous_round", "round", "rules", "scores", "totals"),
+    )
 
     rules: AnyRules
     deals: tuple[AnyDeal, ...]
@@ -74,6 +91,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     totals: list[int]
     mover: int
     over: bool
+    previous_round: FinishedRound | None
 
     def __init__(self, rules: AnyRules, deals: AnyDeal | Sequence[AnyDeal]) -> None:
         self._begin(rules, check_deals(rules, deals))
@@ -95,13 +113,14 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         self.rules = rules
         self.deals = deals
         self.totals = [0] * rules.num_players
+        self.previous_round = None
         self._begin_round(0)
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _begin_round(self, round: int) -> None:
-        """Deal a round: set all attributes but `rules`, `deals` and `totals`."""
+        """Deal a round: set all attributes but `rules`, `deals`, `totals` and `previous_round`."""
 
     @abstractmethod
     def step(self, action: int) -> list[int]:
@@ -183,9 +202,16 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     def _end_round(self) -> None:
         # Without a deal for the next round, as in a record cut short, the game stops at the end of this one.
         if self.round + 1 < len(self.deals):
+            hands = tuple(map(self._held, range(self.rules.num_players)))
+            self.previous_round = FinishedRound(self.round, tuple(self.scores), hands, tuple(self.penalties))
             self._begin_round(self.round + 1)
         else:
             self.over = True
+
+    @property
+    def penalties(self) -> list[int]:
+        """Penalty points of the cards in each hand if the round ended now."""
+        return [0] * self.rules.num_players
 
     @property
     def decided(self) -> bool:
@@ -203,7 +229,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         """An independent game in the same state, with the same hidden cards."""
         copy = type(self).__new__(type(self))
         copy.rules, copy.deals, copy.round, copy.ply = self.rules, self.deals, self.round, self.ply
-        copy.mover, copy.over = self.mover, self.over
+        copy.mover, copy.over, copy.previous_round = self.mover, self.over, self.previous_round
         copy.board, copy.hands = self.board[:], [hand[:] for hand in self.hands]
         copy.scores, copy.totals = self.scores[:], self.totals[:]
         return copy

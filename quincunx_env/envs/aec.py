@@ -49,7 +49,8 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     ## Information
     ``action_mask``, if ``mask_in`` is ``"info"`` or ``"both"``. The last infos add ``score`` (the agent's total), and
-    ``seed`` and ``game``, which identify the deals (-1 if they were given).
+    ``seed`` and ``game``, which identify the deals (-1 if they were given). ``env.unwrapped.game.previous_round`` has
+    the scores, hands and penalties at the end of the round before this one.
 
     Args:
         name: entry of ``metadata``.

@@ -39,13 +39,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import zip_longest
-from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import BaseDeal, Deals, Domain
 from quincunx_env.core.game import Game, IllegalAction, as_action
+from quincunx_env.core.integers import as_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
@@ -83,7 +83,9 @@ class RecordedAction(NamedTuple):
     """Score of the play, by parts; with Simpleton it belongs to the announcement. None if it was not computed, and
     where plays do not score."""
     gains: list[int]
-    """Points gained or lost by each seat."""
+    """Points gained or lost by each seat, penalties at the end of a round included."""
+    penalties: list[int]
+    """Points that each seat lost for cards left in hand, if a round ended: part of ``gains``."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Record:
     def __post_init__(self) -> None:
         try:
             # Plain numbers, so that a record of NumPy's is equal to the one that is read again.
-            object.__setattr__(self, "actions", tuple(map(index, self.actions)))
+            object.__setattr__(self, "actions", tuple(map(as_integer, self.actions)))
             object.__setattr__(self, "seats", (self.seats,) if isinstance(self.seats, str) else tuple(self.seats))
         except TypeError:
             raise RecordError(
@@ -120,8 +122,8 @@ class Record:
                     f"space, got {name!r}"
                 )
         game = _start(self.rules, self.dealt)
-        plain = [_apply_action(game, number, action).action for number, action in enumerate(self.actions, 1)]
-        object.__setattr__(self, "actions", tuple(plain))
+        for number, action in enumerate(self.actions, 1):
+            _apply_action(game, number, action)
 
     # --- Replay ------------------------------------------------------------------------------------------------------
 
@@ -217,7 +219,12 @@ def apply_action(game: Game, number: int, action: int, explain: bool = False) ->
     gains = game.step(action)
     laid = (game.round, game.ply) != (before.round, before.ply)  # with Simpleton by the announcement
     scores = play_score(before, action) if explain and laid else None
-    return RecordedAction(number, round, seat, action, print_action(game, action), scores, gains)
+    penalties, ended = [0] * len(gains), game.previous_round
+    if ended is not None and ended is not before.previous_round:
+        penalties = [*ended.penalties]
+    elif game.over:
+        penalties = game.penalties
+    return RecordedAction(number, round, seat, action, print_action(game, action), scores, gains, penalties)
 
 
 def _apply_action(game: Game, number: int, action: int) -> RecordedAction:

@@ -104,6 +104,7 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
     | ``ply`` | cards played in this round |
     | ``mover`` | the seat to move, null when the game is over |
     | ``over``, ``winners`` | whether the game has ended; the seats that won it, none if a solitaire was lost |
+    | ``previous_round`` | ``round``, ``scores``, ``hands`` left and ``penalties`` at its end; null in the first round |
     | ``totals``, ``scores`` | points of each seat in the whole game so far, and in this round |
     | ``hand_sizes``, ``hands`` | for each seat: number and names of the cards held, null if hidden |
     | ``board`` | rows of cards |
@@ -139,6 +140,7 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
         "mover": None if game.over else game.mover,
         "over": game.over,
         "winners": [*game.winners] if game.over else None,
+        "previous_round": _previous_round(game, seat),
         "totals": [*game.totals],
         "scores": [*game.scores],
         "hand_sizes": [len(game.hand(player)) for player in seats],
@@ -183,6 +185,15 @@ def _play_score(play: ScoredPlay) -> PlayScore | None:
     for part in play.parts:
         parts[part.name] = parts.get(part.name, 0) + part.points
     return PlayScore(play.points, play.draws, {name: points for name, points in parts.items() if points})
+
+
+def _previous_round(game: Game, seat: int | None) -> Json | None:
+    ended = game.previous_round
+    if ended is None:
+        return None
+    names = spec_of(game.rules).notation.card_names
+    hands = [names(hand) if seat in (None, player) else None for player, hand in enumerate(ended.hands)]
+    return {"round": ended.round, "scores": [*ended.scores], "hands": hands, "penalties": [*ended.penalties]}
 
 
 def _action(game: Game, action: int, scores: PlayScore | None) -> Json:

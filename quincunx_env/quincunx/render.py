@@ -112,6 +112,10 @@ def _notes(game: Game) -> tuple[str, ...]:
     rules, notes = game.rules, []
     if rules.match:
         notes.append(f"round {game.round + 1} of {rules.num_rounds}")
+    if game.previous_round and game.ply < rules.num_players:  # until each seat has played once
+        scores, left = game.previous_round.scores, (-cost for cost in game.previous_round.penalties)
+        ended = f"round {game.previous_round.round + 1}: {' '.join(map(str, scores))} points"
+        notes.append(f"{ended}, left in hand: {' '.join(map(str, left))}")
     if game.over and game.ply == rules.num_plays:
         costs = (f"seat {seat} {-cost}" for seat, cost in enumerate(game.penalties))
         notes.append(f"left in hand: {', '.join(costs)}")

@@ -101,6 +101,9 @@ def _notes(game: Game) -> tuple[str, ...]:
     notes = []
     if game.rules.deals > 1:
         notes.append(f"deal {game.round + 1} of {game.rules.deals}")
+    if game.previous_round and game.ply < 2:  # until each seat has played once
+        scores = " ".join(map(str, game.previous_round.scores))
+        notes.append(f"deal {game.previous_round.round + 1}: {scores} points")
     if game.decided:
         notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
     return tuple(notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from collections.abc import Callable
 from typing import Any
@@ -102,7 +103,7 @@ def test_other_actions_are_illegal(rules: BaseRules, value: Any) -> None:
             game.step(value)
         assert state_of(game) == before
         game.step(random_action(game, random.Random(0)))
-    with pytest.raises(RecordError, match=r"play 1, .* breaks the rules: an action is an integer"):
+    with pytest.raises(RecordError, match="a record has integers as actions"):
         Record(rules, Seeded(3), (value,))
 
 
@@ -128,6 +129,60 @@ def test_the_error_of_a_play_by_name_and_place_says_how_to_convert_them() -> Non
     message = str(error.value)
     assert message.startswith("a card and a cell are integers, got '2MK' and (0, 1): parse_card returns the id")
     assert message.endswith("the cell at (row, column) is row * 5 + column")
+
+
+# --- The end of a round ----------------------------------------------------------------------------------------------
+
+MATCHES: dict[str, BaseRules] = {
+    "match": Rules(num_players=2, match=True),
+    "simpleton": Rules(num_players=3, excuse=True, pawns=True, simpleton=True, match=True),
+    "spiral": spiral.Rules(deals=4),
+}
+
+
+@by_name(MATCHES)
+def test_the_end_of_an_inner_round_stays_visible(rules: BaseRules) -> None:
+    """Scores, cards left and penalties of the round before; gains and penalties of each action apart."""
+    match, single, rng = new_game(rules, 3), None, random.Random(3)
+    earned, number, ends = [0] * rules.num_players, 0, 0
+    while not match.over:
+        if single is None:  # the same round alone, whose end the engine shows
+            single = match.copy()
+            single.deals = single.deals[: match.round + 1]
+            before = match.previous_round
+        round, number, action = match.round, number + 1, random_action(match, rng)
+        recorded = apply_action(match, number, action)
+        single.step(action)
+        earned = [had + gain + cost for had, gain, cost in zip(earned, recorded.gains, recorded.penalties, strict=True)]
+        assert match.copy().previous_round == match.previous_round
+        if not single.over:
+            assert match.previous_round is before
+            assert not any(recorded.penalties)
+            continue
+        hands = [single.hand(seat) for seat in range(rules.num_players)]
+        assert recorded.penalties == single.penalties
+        assert [had - cost for had, cost in zip(earned, single.penalties, strict=True)] == single.scores
+        if not match.over:
+            ended = match.previous_round
+            assert ended == (round, tuple(single.scores), tuple(hands), tuple(single.penalties))
+            shown = to_json(match, seat=1)["previous_round"]
+            assert (shown["scores"], shown["penalties"]) == (single.scores, single.penalties)
+            assert [hand is None for hand in shown["hands"]] == [seat != 1 for seat in range(rules.num_players)]
+            assert f" {round + 1}: {' '.join(map(str, single.scores))} points" in to_text(match)
+            ends += 1
+        single, earned = None, [0] * rules.num_players
+    assert ends == rules.num_rounds - 1
+    assert pickle.loads(pickle.dumps(match)).previous_round == match.previous_round
+    assert match.previous_round.round == rules.num_rounds - 2
+
+
+def test_the_first_round_has_none_before_it() -> None:
+    game = new_game(Rules(num_players=2), 3)
+    while not game.over:
+        assert game.previous_round is None
+        assert to_json(game)["previous_round"] is None
+        game.step(random_action(game, random.Random(0)))
+    assert game.previous_round is None
 
 
 # --- Seats, cards and cells ------------------------------------------------------------------------------------------
