@@ -124,15 +124,20 @@ class GamesVecEnv(VecEnv):
         return self.env_method("render") if self.render_mode == "rgb_array" else [None] * self.num_envs
 
     def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> Any:
-        """Call a batched method of this environment once, and return the rows of its result in ``indices``.
+        """Call a batched method once, and return the rows of its result in ``indices``.
 
+        The method is one of this environment, or of the vector environment inside, such as ``set_pool``.
         ``env_method("render")`` returns the text or the picture of each game.
         """
         if method_name == "render":  # `VecEnv.render` calls it
             shown = self.envs.render() or [None] * self.num_envs
             return [shown[row] for row in self._get_indices(indices)]
-        result = getattr(self, method_name)(*args, **kwargs)
+        result = self._attribute(method_name)(*args, **kwargs)
         return result if indices is None else result[self._get_indices(indices)]
+
+    def _attribute(self, name: str) -> Any:
+        """Return an attribute of this environment, or of the vector environment inside."""
+        return getattr(self if hasattr(self, name) else self.envs, name)
 
     def has_attr(self, attr_name: str) -> bool:
         """Return whether this environment, or the vector environment inside, has an attribute."""
@@ -140,7 +145,7 @@ class GamesVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """Return the attribute, which all games share, once for each of ``indices``."""
-        value = getattr(self if hasattr(self, attr_name) else self.envs, attr_name)
+        value = self._attribute(attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
@@ -189,7 +194,7 @@ class SolitaireVecEnv(GamesVecEnv):
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
-        super().__init__(SolitaireVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))
+        super().__init__(SolitaireVectorEnv(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
 
 
 class VsOpponentsVecEnv(GamesVecEnv):
@@ -205,4 +210,4 @@ class VsOpponentsVecEnv(GamesVecEnv):
     envs: VsOpponentsVectorEnv
 
     def __init__(self, num_envs: int, **options: Any) -> None:
-        super().__init__(VsOpponentsVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=True, **options))
+        super().__init__(VsOpponentsVectorEnv(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))

@@ -93,6 +93,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
+        max_episode_steps: must be None, since games end by themselves.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
     """
 
@@ -118,9 +119,12 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         illegal_reward: float = -1.0,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
+        max_episode_steps: None = None,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
+        if max_episode_steps is not None:
+            raise ValueError("max_episode_steps must be None: a game ends by itself")
         check_option("reward", reward, *REWARDS)
         check_finite("illegal_reward", illegal_reward)
         chosen = make_rules(game, rules, **options)

@@ -97,7 +97,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VECTOR, {"num_envs": 0}, "at least 1, got 0"),
     ([batched_games], {"num_games": 0}, "at least 1, got 0"),
     (VECTOR, {"autoreset_mode": "Sometimes"}, "'Sometimes' is not a valid AutoresetMode"),
-    ([SolitaireVectorEnv], {"max_episode_steps": 5}, "max_episode_steps must be None"),
+    (VECTOR, {"max_episode_steps": 5}, "max_episode_steps must be None"),
     (VS_OPPONENTS, {"opponents": None}, "either opponents or pool must be given"),
     (VS_OPPONENTS, {"pool": ["greedy"]}, "either opponents or pool must be given, and not both"),
     (VS_OPPONENTS, {"opponents": None, "pool": []}, "pool must be a sequence of at least one policy, got []"),
@@ -274,9 +274,11 @@ def test_given_rules_are_not_changed() -> None:
 
 
 def test_gymnasium_sets_no_limit_of_steps() -> None:
-    """A game ends by itself."""
-    with pytest.raises(ValueError, match="max_episode_steps must be None"):
-        gymnasium.make_vec("Quincunx/Solitaire-v0", num_envs=2, max_episode_steps=5)
+    """A game ends by itself; vector environments, which Gymnasium cannot wrap, refuse a limit."""
+    others: dict[str, Options] = {"Quincunx/Solitaire-v0": {}, "Quincunx/VsOpponents-v0": {"opponents": "greedy"}}
+    for name, options in others.items():
+        with pytest.raises(ValueError, match="max_episode_steps must be None"):
+            gymnasium.make_vec(name, num_envs=2, max_episode_steps=5, **options)
 
 
 @every_environment(lambda case: issubclass(case[0], Agents | Single) or case[0] is Vector)

@@ -391,3 +391,30 @@ def test_other_reset_modes_and_reused_arrays_are_refused(options: Options) -> No
     """stable-baselines3 would learn from steps that only reset, and from observations of a later step."""
     with pytest.raises(ValueError, match="autoreset_mode=SAME_STEP and copy=True, got"):
         GamesVecEnv(SolitaireVectorEnv(2, **options))
+    for make in (SolitaireVecEnv, partial(VsOpponentsVecEnv, opponents="greedy")):
+        with pytest.raises(ValueError, match="autoreset_mode=SAME_STEP and copy=True, got"):
+            make(2, **options)
+
+
+def test_masks_can_be_part_of_observations() -> None:
+    """As an input of the policy; the mask of a last observation is all 0."""
+    env = SolitaireVecEnv(2, observation="flat", mask_in="obs")
+    env.seed(SEED)
+    observation: Any = env.reset()
+    finals = []
+    for _ in range(30):
+        same(observation["action_mask"].astype(np.bool_), env.action_masks())
+        observation, _, _, infos = env.step(env.action_masks().argmax(axis=1))
+        finals += [info["terminal_observation"] for info in infos if info]
+    assert finals
+    assert all(env.observation_space.contains(final) and not final["action_mask"].any() for final in finals)
+
+
+def test_methods_of_the_vector_environment_can_be_called() -> None:
+    """What `has_attr` answers, `env_method` calls, through wrappers, too."""
+    env = VsOpponentsVecEnv(2, pool=["greedy"])
+    assert with_monitor(env).has_attr("set_pool")
+    with_monitor(env).env_method("set_pool", ["greedy", "uniform"])
+    assert len(env.envs.policies) == 2
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        env.env_method("no_such_thing")

@@ -134,6 +134,16 @@ def test_other_options_that_rllib_cannot_use_are_refused() -> None:
         SolitaireRLlibVectorEnv({"observation": "pieces"})
     with pytest.raises(ValueError, match="actions must be"):
         SolitaireRLlibVectorEnv({"actions": "factored"})
+    for make in (SolitaireRLlibVectorEnv, CardGameMultiAgentEnv):
+        with pytest.raises(ValueError, match="mask_in must be one of 'obs', got 'info'"):
+            make({"mask_in": "info"})
+
+
+def test_seeds_may_be_numbers_of_numpy() -> None:
+    """They are spread over the rows like others."""
+    env = SolitaireRLlibVectorEnv({"num_envs": 2})
+    env.reset(seed=np.int64(SEED))
+    assert env.batch.seed.tolist() == [SEED, SEED + SEED_STRIDE]
 
 
 def test_no_two_runners_or_rows_share_a_deal() -> None:
