@@ -40,7 +40,6 @@ from train.common.options import (
     PPOOptions,
     RunName,
     RunOptions,
-    rules_options,
     run_script,
 )
 from train.common.plots import Curve, draw_learning_curves
@@ -109,7 +108,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
         observation="flat",
         preview=arguments.preview,
         lost_value=arguments.lost_value,
-        **rules_options(arguments.rules),
+        rules=arguments.rules,
     )
     model = make_model(arguments, env)
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
@@ -209,12 +208,16 @@ class Recorder(BaseCallback):
         env = model.get_env()
         assert isinstance(env, SolitaireVecEnv)
         name, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002  stable-baselines3 shuffles with it
+        # PyTorch has no tensors of text, which the rules are.
+        environment = {
+            name: torch.from_numpy(array) if array.ndim else array.item() for name, array in env.get_state().items()
+        }
         content = {
             "steps": model.num_timesteps,
             "updates": model._n_updates,
             "policy": model.policy.state_dict(),
             "optimizer": model.policy.optimizer.state_dict(),
-            "environment": {name: torch.from_numpy(array) for name, array in env.get_state().items()},
+            "environment": environment,
             "torch": torch.get_rng_state(),
             "numpy": [name, torch.from_numpy(np.asarray(keys)), position, has_gauss, gauss],
             "history": [list(record) for record in self.history],
@@ -229,7 +232,7 @@ def restore(
     with checkpoint.restoring(arguments, content, MAY_CHANGE):
         model.policy.load_state_dict(content["policy"])
         model.policy.optimizer.load_state_dict(content["optimizer"])
-        observation = env.set_state({name: tensor.numpy() for name, tensor in content["environment"].items()})
+        observation = env.set_state({name: np.asarray(value) for name, value in content["environment"].items()})
         name, keys, *rest = content["numpy"]
         model.num_timesteps = recorder.saved_at = content["steps"]
         model._n_updates = content["updates"]

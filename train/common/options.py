@@ -1,6 +1,5 @@
 """Options that several training scripts share. The ``Arguments`` of a script inherit from these classes."""
 
-import dataclasses
 import math
 import threading
 import typing
@@ -119,12 +118,6 @@ class PPOOptions(CheckedOptions):
     """of the clipped objective"""
     entropy: Finite = 0.01
     """weight of the entropy bonus"""
-
-
-def rules_options(rules: Rules) -> dict[str, Any]:
-    """Return the options of ``rules`` that differ from the defaults, as the environments take them."""
-    given, default = dataclasses.asdict(rules), dataclasses.asdict(Rules())
-    return {name: value for name, value in given.items() if value != default[name]}
 
 
 # --- Programs --------------------------------------------------------------------------------------------------------

@@ -30,7 +30,6 @@ from train.common.options import (
     NumDeals,
     PPOOptions,
     Seed,
-    rules_options,
     run_script,
 )
 from train.recipes.measure import measure
@@ -68,7 +67,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Co
     torch.set_num_threads(1)
     rules = arguments.rules
     if rules.num_players == 1:
-        solitaire = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True, **rules_options(rules))
+        solitaire = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=True, rules=rules)
         network = learn(arguments, solitaire)
         return network, measure(GreedyPolicy(network.forward_actor, solitaire.envs.observer), arguments.deals, rules)
     pool = Pool(arguments.sampling, [Member(name, policy_for(resolve(name), rules)) for name in arguments.baselines])
@@ -77,7 +76,7 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Co
         pool=[member.opponent for member in pool.members],
         observation="flat",
         preview=True,
-        **rules_options(rules),
+        rules=rules,
     )
     network = learn(arguments, env, SelfPlay(env, pool, arguments.snapshot_every))
     learned = GreedyPolicy(network.forward_actor, env.envs.observer)
