@@ -99,7 +99,8 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     seed: Ints = state_array(fill=-1)
     """int64 [B]: seed of the deal, -1 where the deal was handed in."""
     game: Ints = state_array(fill=-1)
-    """int64 [B]: number of the game among those of its seed, -1 where the deal was handed in."""
+    """int64 [B]: number of the game among those of its seed, -1 where the deal was handed in; of a deal from a list
+    that a vector environment plays, its index."""
     _row_seed: Ints = state_array(fill=-1)
     _row_resets: Ints = state_array(fill=-1)
 
@@ -182,7 +183,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         self,
         seed: int | Sequence[int] | Ints | None = None,
         rows: npt.ArrayLike | None = None,
-        deals: Sequence[BaseDeal | Sequence[BaseDeal]] | None = None,
+        deals: Sequence[BaseDeal | Sequence[BaseDeal]] | npt.NDArray[np.int8] | None = None,
     ) -> None:
         """Deal new games.
 
@@ -190,7 +191,8 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
             seed: row i is seeded ``seed + i`` and starts with its game number 0; a sequence gives each of ``rows`` its
                 own. Without a seed each row deals its next game, from a random seed if it has none.
             rows: row numbers, each once, or a mask bool [B]; all rows by default.
-            deals: for each of ``rows`` the deal of each round (a single round also takes a bare deal).
+            deals: for each of ``rows`` the deal of each round (a single round also takes a bare deal), or their cards
+                as in `decks`, int8 [len(rows), R, cards dealt].
 
         Raises:
             ValueError: for invalid rows, an invalid seed or deal; the batch is unchanged.
@@ -202,7 +204,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
             decks = self._shuffle(seeds, games)
             self.seed[rows], self.game[rows] = seeds, games
         else:
-            decks = self._check_deals(deals, len(rows))
+            decks = self._decks_of(deals, len(rows))
             self.seed[rows] = self.game[rows] = -1
         self._row_seed[rows], self._row_resets[rows] = seeds, games
         self.decks[rows] = decks
@@ -234,11 +236,19 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         decks = [shuffle(rules.deck, *words, round, self.domain)[:, : rules.num_dealt] for round in rounds]
         return np.stack(decks, axis=1)
 
-    def _check_deals(self, deals: Sequence[BaseDeal | Sequence[BaseDeal]], count: int) -> npt.NDArray[np.int8]:
+    def _decks_of(
+        self, deals: Sequence[BaseDeal | Sequence[BaseDeal]] | npt.NDArray[np.int8], count: int
+    ) -> npt.NDArray[np.int8]:
+        """The cards of ``count`` deals as in `decks`, checked."""
+        if isinstance(deals, np.ndarray) and deals.shape == (count, *self.decks.shape[1:]):
+            if deals.dtype != np.int8 or not self._are_decks(deals).all():
+                raise ValueError("the given decks do not hold the cards of the rules once each, as int8")
+            return deals
         if not isinstance(deals, Sequence) or len(deals) != count:
             raise ValueError(f"{count} games are reset and need a deal each, got {_shortened(deals)}")
         rounds = [check_deals(self.rules, deal) for deal in deals]
-        return np.array([[deal.cards for deal in game] for game in rounds], np.int8)
+        cards = [[deal.cards for deal in game] for game in rounds]
+        return np.array(cards, np.int8).reshape(count, *self.decks.shape[1:])
 
     def _dealt_row(self, row: int) -> int:
         """Check the number of a row that has been dealt."""
@@ -246,6 +256,13 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         if self.decks[row, 0, 0] == EMPTY:
             raise ValueError(f"row {row} has no deal yet: call reset() first")
         return row
+
+    def _are_decks(self, decks: npt.NDArray[np.int8]) -> Bools:
+        """Whether decks, int8 [n, R, cards dealt], hold cards of these rules, none twice: bool [n]."""
+        ordered = np.sort(decks, axis=2)
+        known: Bools = np.isin(ordered, self.rules.deck).all(axis=(1, 2))
+        once: Bools = (np.diff(ordered, axis=2) > 0).all(axis=(1, 2))
+        return known & once
 
     @property
     def first(self) -> Ints:
@@ -503,9 +520,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     def _common_faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
         """The faults that do not depend on the game; see `_faults`."""
         rules, cells = self.rules, self.board
-        ordered = np.sort(self.decks, axis=2)
-        decks = np.isin(ordered, rules.deck).all(axis=(1, 2)) & (np.diff(ordered, axis=2) > 0).all(axis=(1, 2))
-        yield "a deck does not hold the cards of the rules once each", dealt & ~decks
+        yield "a deck does not hold the cards of the rules once each", dealt & ~self._are_decks(self.decks)
         yield "the board holds a card that is not in the deck", ~np.isin(cells, (EMPTY, *rules.deck)).all(axis=1)
         cells = np.sort(cells, axis=1)
         yield "a card lies on the board twice", ((np.diff(cells, axis=1) == 0) & (cells[:, 1:] != EMPTY)).any(axis=1)

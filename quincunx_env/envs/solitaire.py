@@ -25,7 +25,7 @@ from quincunx_env.envs.common import (
     set_generator,
 )
 from quincunx_env.envs.options import options_of, takes_options
-from quincunx_env.envs.vector import GamesVectorEnv
+from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.game import Game
@@ -259,7 +259,8 @@ class SolitaireVectorEnv(GamesVectorEnv):
     ## Information
     ``action_mask`` in every info, unless ``mask_in="obs"``. For rounds that end, the entries of the last info of
     `SolitaireEnv`: ``score``, ``value``, ``lost``, ``rating``, ``penalty``, ``seed`` and ``game``, as arrays [num_envs]
-    with a bool array ``_<name>`` beside each that marks the rows it applies to.
+    with a bool array ``_<name>`` beside each that marks the rows it applies to. With ``given_deals`` ``game`` is the
+    index of the deal in the list, and ``seed`` -1.
 
     ## Version History
     v0: first release.
@@ -270,6 +271,8 @@ class SolitaireVectorEnv(GamesVectorEnv):
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: must be None, since rounds end by themselves.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
+        given_deals: deals to play instead of seeded ones, each a deal or its text; Starting State says which row plays
+            which.
         options: as in `SolitaireEnv`, which documents all other options, too.
     """
 
@@ -290,6 +293,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         illegal: Literal["raise", "lose"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
+        given_deals: GivenDeals | None = None,
         **options: Any,
     ) -> None:
         if max_episode_steps is not None:
@@ -297,7 +301,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         check_finite("lost_value", lost_value)
         batch = Batch(choose_rules(Rules, solitaire_rules, rules, options), num_envs)
         codec = EnvCodec(batch.rules, observation, preview, actions, illegal, padded, mask_in)
-        super().__init__(batch, codec, autoreset_mode, copy, render_mode)
+        super().__init__(batch, codec, autoreset_mode, copy, render_mode, given_deals)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
 

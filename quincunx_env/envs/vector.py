@@ -22,6 +22,9 @@ from quincunx_env.envs.common import METADATA, Batch, Info, as_deals, check_opti
 from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer
 
+GivenDeals = Sequence[BaseDeal | str | Sequence[BaseDeal | str]]
+"""Deals of several games: each a deal or its text, or a list of one for each round."""
+
 
 class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Games of a batch, one seat of each of which is played through the environment.
@@ -44,6 +47,11 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
       ``info["final_info"]``.
     - ``DISABLED``: the row waits for ``reset(options={"reset_mask": ...})``; its mask is all 0.
 
+    With ``given_deals``, a list of N deals, the games of row i are those of the deals i, i + num_envs, i + 2 num_envs
+    and so on, modulo N, whatever the lengths of the games: the first ``ceil(N / num_envs)`` games of every row play
+    each deal at least once. A reset with a seed starts again, ``options={"deal": [...]}`` replaces single games, and a
+    snapshot continues in an environment with the same list.
+
     ## Information
     ``action_mask`` in every info, unless ``mask_in="obs"``. The entries of the last info of a game are arrays
     [num_envs, ...] with a bool array ``_<name>`` beside each that marks the rows it applies to, as in Gymnasium's own
@@ -55,12 +63,19 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         autoreset_mode: when the next game is dealt: a ``gymnasium.vector.AutoresetMode`` or its value.
         copy: False returns arrays that the next step overwrites, which saves copying them.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
+        given_deals: deals to play instead of seeded ones, each a deal or its text, or a list of one for each round.
     """
 
     metadata: dict[str, Any] = METADATA | {"render_modes": ["ansi", "rgb_array"]}
 
     def __init__(
-        self, batch: Batch, codec: EnvCodec, autoreset_mode: AutoresetMode | str, copy: bool, render_mode: str | None
+        self,
+        batch: Batch,
+        codec: EnvCodec,
+        autoreset_mode: AutoresetMode | str,
+        copy: bool,
+        render_mode: str | None,
+        given_deals: GivenDeals | None = None,
     ) -> None:
         check_option("render_mode", render_mode, None, *self.metadata["render_modes"])
         self.batch = batch
@@ -79,6 +94,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._copy = copy
         self._mask_buffer: Bools | None = None
         self._has_reset = False
+        self._decks = None if given_deals is None else self._decks_of("given_deals", given_deals)
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
 
@@ -130,6 +146,10 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if not self._has_reset and not mask.all():
             raise ResetNeeded("no games have been dealt yet: the first reset() needs all rows")
         rows = np.flatnonzero(mask)
+        given = chosen.get("deal")
+        decks = None if given is None else self._decks_of("options['deal']", given)
+        if decks is not None and len(decks) != len(rows):
+            raise ValueError(f"{len(rows)} games are reset and need a deal each, got {len(decks)}")
         first = None
         if isinstance(seed, Sequence | np.ndarray):
             if len(seed) != self.num_envs:
@@ -141,11 +161,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             first = seed + int(rows[0])
         elif not self._has_reset:
             seed = self.np_random.integers(MAX_SEED, size=self.num_envs).tolist()
-        given = chosen.get("deal")
-        if isinstance(given, BaseDeal | str) or not isinstance(given, Sequence | None):
-            raise ValueError(f"a deal for each of {len(rows)} rows is needed, got {given!r}")
-        deals = None if given is None else [as_deals(spec_of(self.rules).Deal, each) for each in given]
-        self.batch.reset(seed, rows, deals)
+        self._deal(rows, seed, decks)
         super().reset(seed=first)
         self._has_reset = True
         self._on_deal(rows)
@@ -188,11 +204,31 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         else:
             to_deal = ended_before
         if to_deal.any():
-            batch.reset(rows=to_deal)
-            self._on_deal(np.flatnonzero(to_deal))
+            rows = np.flatnonzero(to_deal)
+            self._deal(rows)
+            self._on_deal(rows)
         truncated = np.zeros(self.num_envs, np.bool_)
         observation, info = self._show(info)
         return observation, rewards, terminated, truncated, info
+
+    def _decks_of(self, name: str, deals: GivenDeals) -> npt.NDArray[np.int8]:
+        """Return given deals as decks, int8 [deals, rounds, cards dealt]; ``name`` is theirs in error messages."""
+        if isinstance(deals, BaseDeal | str) or not isinstance(deals, Sequence) or not deals:
+            raise ValueError(f"{name} must be a sequence of deals, one for each game, got {deals!r:.60}")
+        parsed = [as_deals(spec_of(self.rules).Deal, each) for each in deals]
+        return self.batch._decks_of(parsed, len(parsed))
+
+    def _deal(
+        self, rows: Ints, seed: int | Sequence[int] | None = None, decks: npt.NDArray[np.int8] | None = None
+    ) -> None:
+        """Deal the next games of these rows: the given decks, the next ones of the list, or seeded ones."""
+        if decks is not None or self._decks is None:
+            self.batch.reset(seed, rows, decks)
+            return
+        games = 0 if seed is not None else self.batch.resets[rows] + 1
+        numbers = (rows + games * self.num_envs) % len(self._decks)
+        self.batch.reset(seed, rows, self._decks[numbers])
+        self.batch.game[rows] = numbers
 
     def _final_info(self, ended: Bools) -> Info:
         """Return the last infos of the rows that ended, 0 elsewhere."""

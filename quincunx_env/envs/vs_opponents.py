@@ -18,7 +18,7 @@ from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import METADATA, Batch, Info, check_finite, check_option, reset_options
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
-from quincunx_env.envs.vector import GamesVectorEnv
+from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import resolve
 from quincunx_env.registry import make_observer, make_rules, spec_of
 from quincunx_env.render import Frame, Renderer
@@ -95,6 +95,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         copy: False returns arrays that the next step overwrites, which saves copying them.
         max_episode_steps: must be None, since games end by themselves.
         render_mode: ``"ansi"`` (text), ``"rgb_array"`` (pictures) or None: result of `render` for each game.
+        given_deals: deals to play instead of seeded ones, each a deal or its text, or a list of one for each round;
+            `GamesVectorEnv` says which row plays which. In the last info ``game`` is the index of the deal in the list.
     """
 
     STATE_ARRAYS = ("value", "seat", "policy_index", "pending_reward")
@@ -121,6 +123,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         copy: bool = True,
         max_episode_steps: None = None,
         render_mode: str | None = None,
+        given_deals: GivenDeals | None = None,
         **options: Any,
     ) -> None:
         if max_episode_steps is not None:
@@ -146,7 +149,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         self.policies = [policy_for(resolve(agent), chosen) for agent in agents]
         self._pooled = pool is not None
         codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in)
-        super().__init__(spec_of(chosen).Batch(chosen, num_envs), codec, autoreset_mode, copy, render_mode)
+        super().__init__(spec_of(chosen).Batch(chosen, num_envs), codec, autoreset_mode, copy, render_mode, given_deals)
         self._probabilities: npt.NDArray[np.float64] | None = None
         self.reward = reward
         self.illegal_reward = illegal_reward

@@ -1,5 +1,6 @@
 """The solitaire as a Gymnasium environment of many games: rows, resets, wrappers, seeds and deals by row."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import DictInfoToList
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as VectorRecordEpisodeStatistics
 
-from quincunx_env import Deal, Game
+from quincunx_env import Deal, Game, Rules
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from tests.envs.solitaire import (
     FINAL,
@@ -352,3 +353,74 @@ def test_bad_reset_masks_are_refused(mode: AutoresetMode, mask: Any) -> None:
     env = make_vector({"autoreset_mode": mode}, 3, plays=2)
     with refused(env, ValueError, r"reset_mask must be a bool array of shape \(3,\)"):
         env.reset(seed=3, options={"reset_mask": mask})
+
+
+# --- A list of deals -------------------------------------------------------------------------------------------------
+
+DEALS = [Deal.from_seed(Rules(), 1000 + number) for number in range(7)]
+
+
+def played(many: SolitaireVectorEnv, row: int) -> int:
+    """Index of the deal that a row plays in `DEALS`."""
+    return DEALS.index(many.to_game(row).deals[0])
+
+
+@every_mode
+@pytest.mark.parametrize("text", [False, True])
+def test_rows_play_a_list_of_deals_in_turn(mode: AutoresetMode, text: bool) -> None:
+    """Row i those of index i, i + 3, ..., whenever its games end; the last info has the index; seeds start again."""
+    many = gymnasium.make_vec(ID, 3, given_deals=[str(deal) if text else deal for deal in DEALS], autoreset_mode=mode)
+    assert isinstance(many, SolitaireVectorEnv)
+    rng, games = np.random.default_rng(SEED), [0, 0, 0]
+    many.reset(seed=5)
+    while min(games) < 5:
+        assert [played(many, row) for row in range(3)] == [(row + 3 * games[row]) % 7 for row in range(3)]
+        over = many.batch.over.copy()
+        if mode == AutoresetMode.DISABLED and over.any():
+            many.reset(options={"reset_mask": over})
+            games = [count + int(row) for count, row in zip(games, over, strict=True)]
+            continue
+        actions = [rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in many.action_masks()]
+        _, _, ended, _, info = many.step(np.array(actions))
+        final = info.get("final_info", info)
+        for row in np.flatnonzero(ended):
+            assert (final["seed"][row], final["game"][row]) == (-1, (row + 3 * games[row]) % 7)
+        dealt = {AutoresetMode.SAME_STEP: ended, AutoresetMode.NEXT_STEP: over}.get(mode, np.zeros(3, np.bool_))
+        games = [count + int(row) for count, row in zip(games, dealt, strict=True)]
+    many.batch.check()
+    many.reset(seed=8)
+    assert [played(many, row) for row in range(3)] == [0, 1, 2]
+    many.reset()
+    assert [played(many, row) for row in range(3)] == [3, 4, 5]
+
+
+def test_a_list_of_deals_continues_after_copies_and_single_deals() -> None:
+    """Snapshots, pickles and games with a deal of their own count as the others do."""
+    many, other = SolitaireVectorEnv(3, given_deals=DEALS), SolitaireVectorEnv(3, given_deals=DEALS)
+    many.reset(seed=0)
+    many.reset(options={"deal": DEALS[:1], "reset_mask": np.array([False, True, False])})
+    assert many.batch.game.tolist() == [0, -1, 2]
+    other.set_state(many.get_state())
+    for env in (many, other, pickle.loads(pickle.dumps(many))):
+        env.reset()
+        assert env.batch.game.tolist() == [3, 0, 5]
+        assert [played(env, row) for row in range(3)] == [3, 0, 5]
+
+
+@pytest.mark.parametrize(
+    ("deals", "message"),
+    [
+        ([], "given_deals must be a sequence of deals"),
+        (DEALS[0], "given_deals must be a sequence of deals"),
+        (str(DEALS[0]), "given_deals must be a sequence of deals"),
+        (3, "given_deals must be a sequence of deals, one for each game, got 3"),
+        ([3], "a deal is a Deal or its text, got 3"),
+        (["AM"], "a deal is written"),
+        ([[DEALS[0], DEALS[1]]], "these rules play 1 rounds"),
+        ([Deal.from_seed(Rules(excuse=True), 0)], "this deal does not fit the rules"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_is_no_list_of_deals_is_refused(deals: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SolitaireVectorEnv(2, given_deals=deals)

@@ -15,8 +15,10 @@ from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
+from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
 from tests.variants import same
 
 Actions = npt.NDArray[np.int64]
@@ -325,3 +327,22 @@ def test_a_few_minutes_of_training_beat_the_baselines(preview: bool) -> None:
     print(f"of 1,000 rounds each, won against uniform {against_uniform:.1%}, against greedy {against_greedy:.1%}")
     assert against_uniform >= (0.98 if preview else 0.6)
     assert against_greedy >= (0.5 if preview else 0.0)
+
+
+def test_one_environment_and_many_play_a_list_of_deals() -> None:
+    """Matches: a list of one deal for each round; the index of the deals stands in the last info."""
+    rules = Rules(num_players=2, match=True)
+    matches = [[Deal.from_seed(rules, number, 0, round) for round in range(2)] for number in (7, 8, 9)]
+    options: dict[str, Any] = {"opponents": "uniform", "rules": rules, "given_deals": matches}
+    env, many = VsOpponentsEnv(**options), VsOpponentsVectorEnv(2, **options)
+    for game in range(4):
+        env.reset()
+        many.reset()
+        assert list(env.game.deals) == matches[game % 3]
+        assert [list(many.to_game(row).deals) for row in range(2)] == [
+            matches[(row + 2 * game) % 3] for row in range(2)
+        ]
+    over = False
+    while not over:
+        _, _, over, _, info = env.step(env.action_masks().argmax())
+    assert (info["seed"], info["game"]) == (-1, 0)
