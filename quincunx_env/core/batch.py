@@ -260,9 +260,9 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     def _are_decks(self, decks: npt.NDArray[np.int8]) -> Bools:
         """Whether decks, int8 [n, R, cards dealt], hold cards of these rules, none twice: bool [n]."""
         ordered = np.sort(decks, axis=2)
-        known: Bools = np.isin(ordered, self.rules.deck).all(axis=(1, 2))
-        once: Bools = (np.diff(ordered, axis=2) > 0).all(axis=(1, 2))
-        return known & once
+        known = np.isin(ordered, self.rules.deck)
+        known[:, :, 1:] &= np.diff(ordered, axis=2) > 0
+        return np.asarray(known.all(axis=(1, 2)))
 
     @property
     def first(self) -> Ints:
@@ -557,7 +557,7 @@ def state_entry(state: Mapping[str, Any], name: str, like: npt.NDArray[Any]) -> 
     Raises:
         ValueError: if it is missing, or has another shape or dtype.
     """
-    array = as_array(state.get(name))
+    array = as_array(state.get(name, ()))
     if array.shape != like.shape or array.dtype != like.dtype:
         raise ValueError(f"state array {name!r} must be {like.dtype} of shape {like.shape}")
     return array
