@@ -7,7 +7,7 @@ class Part(NamedTuple):
     """A part of the score of a play, and the cells that it comes from."""
 
     name: str
-    """Its name in the rules, in the singular; `Score.parts` of each game and texts use the same names."""
+    """Its name in the rules, in the singular; ``Score.parts`` of each game and texts use the same names."""
     points: int
     cells: tuple[int, ...]
     """Cells of the cards that score together with the card played."""
