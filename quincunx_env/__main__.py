@@ -1,8 +1,10 @@
 """Print the environments, agents, extras and commands of this installation: ``python -m quincunx_env``."""
 
+import argparse
 import platform
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import groupby
 from textwrap import fill
@@ -37,8 +39,9 @@ Commands
 """
 
 
-def main() -> None:
-    """Print the overview."""
+def main(arguments: Sequence[str] = ()) -> None:
+    """Print the overview; ``arguments`` of the command line may only ask for help."""
+    argparse.ArgumentParser(prog="python -m quincunx_env", description=__doc__).parse_args(arguments)
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "gymnasium", "pettingzoo"))
     print(
         OVERVIEW.format(
@@ -93,4 +96,4 @@ def _installed(library: str) -> bool:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -50,6 +50,13 @@ def test_agents_of_other_packages_are_listed_without_being_imported(
     assert "  quincunx_agents: " in text
 
 
+def test_the_overview_takes_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        overview.main(["nonsense"])
+    assert end.value.code == 2
+    assert "python -m quincunx_env: error: unrecognized arguments: nonsense" in capsys.readouterr().err
+
+
 def test_the_overview_without_an_installation(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,10 +70,13 @@ def test_the_overview_without_an_installation(
     assert "the package is not installed: pip install ." in text
 
 
-@pytest.mark.parametrize("program", ["play", "arena"])
-def test_programs_without_their_libraries_say_how_to_get_them(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("program", ["play", "arena", "oracle"])
+def test_programs_without_their_libraries_say_how_to_get_them(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setitem(sys.modules, "tyro", None)
     monkeypatch.delitem(sys.modules, f"quincunx_env.{program}.__main__", raising=False)
     with pytest.raises(SystemExit) as error:
         runpy.run_module(f"quincunx_env.{program}.__main__")
-    assert f'needs tyro: pip install "quincunx_env[{program}]"' in str(error.value)
+    extra = "play" if program == "play" else "arena"
+    assert f'needs tyro: pip install "quincunx_env[{extra}]"' in f"{error.value}{capsys.readouterr().err}"

@@ -3,7 +3,7 @@
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -20,6 +20,27 @@ class Terminated(KeyboardInterrupt):
 def fail(message: object) -> NoReturn:
     """End the program with one line on stderr and the exit status `ERROR`."""
     _end(f"error: {message}", ERROR)
+
+
+def refuse_other_game(game: str, args: Sequence[str], options: Collection[str]) -> None:
+    """Refuse options of one game where the other is chosen, which would be ignored.
+
+    Args:
+        game: the chosen game; options of the spiral game begin with ``--spiral.``.
+        args: the command line.
+        options: names of the options of Quincunx.
+
+    Raises:
+        ValueError: naming the option.
+    """
+    for arg in args:
+        flag = arg.partition("=")[0].replace("_", "-")
+        if game != "spiral" and flag.startswith("--spiral."):
+            raise ValueError(f"{flag} is an option of the spiral game: add --game spiral")
+        if game == "spiral" and flag.startswith("--"):
+            name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
+            if name in options:
+                raise ValueError(f"{flag} is an option of Quincunx: leave out --game spiral, or the option")
 
 
 def _end(message: str, status: int) -> NoReturn:

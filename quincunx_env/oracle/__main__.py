@@ -4,7 +4,6 @@ python -m quincunx_env.oracle                    # resumes where it was interrup
 python -m quincunx_env.oracle --width 200000     # wider beams; an oracle score never falls
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -13,13 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from quincunx_env.core.command_line import one_line_errors, parse, requires_extra
 from quincunx_env.oracle.store import BENCHMARK_FILE, COMMAND, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
 
-try:
-    import tyro
+with requires_extra("arena"):
+    import tyro  # noqa: F401  for `parse`
     from tqdm.auto import tqdm
-except ModuleNotFoundError as error:
-    sys.exit(f'error: computing oracle scores needs {error.name}: pip install "quincunx_env[arena]"')
 
 _WRITE_EVERY = 20
 """Deals searched between two writes of the file, as an interruption may lose them. Not tuned."""
@@ -38,19 +36,29 @@ class Arguments:
     path: Path = BENCHMARK_FILE
     """file of oracle scores; it is updated as the search goes on, and only better scores replace those in it"""
 
+    def __post_init__(self) -> None:
+        for name in ("deals", "width", "processes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--{name} must be at least 1, got {getattr(self, name)}")
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, or ``arguments`` in place of it: search, write and print a summary."""
-    options = tyro.cli(Arguments, prog=COMMAND, description=__doc__, args=arguments)
-    try:
+    options = parse(Arguments, COMMAND, __doc__, arguments)
+    with one_line_errors(ValueError):
         entries = read(options.path)
-    except ValueError as error:
-        sys.exit(f"error: {error}")
+    with one_line_errors(remedy=lambda: "the same command continues"):
+        _search(options, entries)
+
+
+def _search(options: Arguments, entries: dict[int, OracleEntry]) -> None:
     due = [
         (number, options.width, entries.get(number))
         for number in range(options.deals)
         if number not in entries or entries[number].width < options.width
     ]
+    if due:
+        write(options.path, entries.values())  # fails before the search, not after it
     progress = tqdm(_improved(due, options.processes), total=len(due), unit="deal")
     try:
         for done, entry in enumerate(progress):
@@ -59,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if done % _WRITE_EVERY == _WRITE_EVERY - 1:
                 write(options.path, entries.values())
     finally:
-        write(options.path, entries.values())
+        if due:
+            write(options.path, entries.values())
     searched = [entries[number] for number in range(options.deals)]
     scores = np.array([entry.score for entry in searched])
     print(

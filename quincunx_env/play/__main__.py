@@ -13,20 +13,19 @@ Every play is saved at once; an interrupted game is resumed from its file.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-try:
-    import tyro
-except ModuleNotFoundError as error:
-    sys.exit(f'error: playing needs {error.name}: pip install "quincunx_env[play]"')
-
+from quincunx_env.core.command_line import fail, one_line_errors, parse, refuse_other_game, requires_extra
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.play.session import Session, adviser_name, default_agent, new_path, recorded_players, seat_players
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
+
+with requires_extra("play"):
+    import tyro
 
 PROGRAM = "python -m quincunx_env.play"
 
@@ -81,11 +80,12 @@ class Arguments:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, or ``arguments`` in place of it."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    try:
-        chosen = tyro.cli(Arguments, prog=PROGRAM, description=__doc__, args=arguments)
+    chosen = parse(Arguments, PROGRAM, __doc__, arguments)
+    with one_line_errors(ValueError):
+        refuse_other_game(chosen.game, arguments, [option.name for option in fields(Rules)])
         begin = chosen.begin() if arguments else None
-    except (ValueError, OSError) as error:
-        sys.exit(f"error: {error}")
+        if not chosen.replay:
+            chosen.out.mkdir(parents=True, exist_ok=True)  # where every play is saved
     path = _in_window(begin, chosen) if chosen.window else _in_terminal(begin, chosen)
     if path and path.exists():
         print(f"Continue or replay this game:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}")
@@ -96,9 +96,9 @@ def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | No
     try:
         from quincunx_env.play.terminal import Terminal
     except ModuleNotFoundError as error:
-        sys.exit(f'error: playing in the terminal needs {error.name}: pip install "quincunx_env[play]"')
+        fail(f'playing in the terminal needs {error.name}: pip install "quincunx_env[play]"')
     if not sys.stdin.isatty() or not sys.stdout.isatty():
-        sys.exit("error: playing needs a terminal")
+        fail("playing needs a terminal")
     terminal = Terminal(begin, chosen.out, chosen.resume)
     terminal.run()
     return terminal.path
@@ -109,7 +109,7 @@ def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path | None
     try:
         from quincunx_env.play.window import PlayWindow, ReplayWindow
     except ModuleNotFoundError as error:
-        sys.exit(f'error: playing in a window needs {error.name}: pip install "quincunx_env[play,render]"')
+        fail(f'playing in a window needs {error.name}: pip install "quincunx_env[play,render]"')
     assert begin is not None  # --window is an argument, and with arguments no start screen is needed
     try:
         if isinstance(begin, Record):
@@ -117,7 +117,7 @@ def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path | None
             return None
         window = PlayWindow(begin, chosen.resume or new_path(chosen.out), lambda: new_path(chosen.out))
     except RuntimeError as error:
-        sys.exit(f"error: {error}")
+        fail(error)
     window.run()
     return window.path
 

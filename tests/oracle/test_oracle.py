@@ -294,6 +294,38 @@ def test_the_command_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
     assert all(one.score >= first[number].score for number, one in wider.items())
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--deals", "-3"], "--deals must be at least 1, got -3"),
+        (["--width", "0"], "--width must be at least 1, got 0"),
+        (["--processes", "0"], "--processes must be at least 1, got 0"),
+        (["--path", "."], "[Errno 21] Is a directory: '.'"),
+        (
+            ["--path", "file/below.csv", "--deals", "1", "--width", "10"],
+            "[Errno 17] File exists: 'file'; the same command",
+        ),
+    ],
+)
+def test_a_wrong_option_is_named_in_one_line(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("tyro")
+    from quincunx_env.oracle.__main__ import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    with pytest.raises(SystemExit) as end:
+        main(["--path", "new.csv", *options])
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert [*Path().iterdir()] == [Path("file")]
+
+
 def test_a_worse_line_never_replaces_a_better_one(tmp_path: Path) -> None:
     known = OracleEntry(0, 10_000, 5, ((1, 2),))
     assert improve(0, 50, known) == known._replace(width=50)

@@ -410,24 +410,39 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         (["--num-players", "3", "--opponents", "a", "b", "c"], "name one opponent for all other seats or 2, got 3"),
         (["--simpleton"], "simpleton=True needs 2 to 4 players"),
         (["--seat", "1"], "these rules have the seats 0 to 0, got 1"),
+        (["--num-players", "7"], "num_players must be 1 (solitaire), 2, 3 or 4, got 7"),
+        (["--spiral.deals", "2"], "--spiral.deals is an option of the spiral game: add --game spiral"),
+        (["--game", "spiral", "--flush"], "--flush is an option of Quincunx: leave out --game spiral, or the option"),
+        (["--out", "README.md"], "File exists: 'README.md'"),
+        (["--out", "README.md/games"], "Not a directory: 'README.md/games'"),
         (["--seed", "0"], "playing needs a terminal"),
     ],
 )
-def test_errors_on_the_command_line(arguments: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_on_the_command_line(
+    arguments: list[str],
+    complaint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(ROOT)
     with pytest.raises(SystemExit) as error:
-        main(arguments)
-    assert complaint in str(error.value)
+        main([*arguments, *(() if "--out" in arguments else ("--out", str(tmp_path)))])
+    assert error.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert complaint in line
 
 
 def test_a_missing_default_agent_is_named_in_a_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(DEFAULT_AGENTS, "quincunx", ("no-such", "greedy"))
     for arguments, warned in (([], True), (["--opponents", "uniform", "--adviser", "uniform"], False)):
-        with pytest.raises(SystemExit, match="playing needs a terminal"):
+        with pytest.raises(SystemExit):
             main(["--num-players", "2", "--seed", "0", *arguments])
-        line = capsys.readouterr().err
+        line = capsys.readouterr().err.removesuffix("error: playing needs a terminal\n")
         assert line.startswith("warning: no-such is not available: unknown policy 'no-such'") == warned
         assert line.endswith("; greedy takes its place\n") == warned
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from quincunx_env.core.command_line import fail, one_line_errors, parse, requires_extra
+from quincunx_env.core.command_line import fail, one_line_errors, parse, refuse_other_game, requires_extra
 
 
 def refuse() -> None:
@@ -44,6 +44,22 @@ def test_a_missing_library_is_named_with_its_extra(capsys: pytest.CaptureFixture
     assert end.value.code == 2
     expected = 'error: this program needs no_such_library: pip install "quincunx_env[train]"\n'
     assert capsys.readouterr().err == expected
+
+
+@pytest.mark.parametrize(
+    ("game", "arg"),
+    [
+        ("quincunx", "--spiral.deals"),
+        ("quincunx", "--spiral.no-fifteens"),
+        ("spiral", "--no-flush"),
+        ("spiral", "--a_b=2"),
+    ],
+)
+def test_options_of_the_other_game_are_refused(game: str, arg: str) -> None:
+    options = ("flush", "a_b")
+    with pytest.raises(ValueError, match="game spiral"):
+        refuse_other_game(game, ["--out", "x", arg, "2"], options)
+    refuse_other_game({"quincunx": "spiral", "spiral": "quincunx"}[game], ["--out", "x", arg, "2"], options)
 
 
 @dataclass
