@@ -7,7 +7,7 @@ keys. The function will not change; golden tests check it.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -156,7 +156,7 @@ def check_deals(rules: BaseRules, deals: AnyDeal | Sequence[AnyDeal]) -> tuple[A
         ValueError: if the number of deals is wrong, or one of them does not fit the rules or is no deal.
     """
     given: Any = deals
-    rounds = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    rounds = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
     for deal in rounds:
         if not isinstance(deal, BaseDeal):
             raise ValueError(f"a Deal is needed (Deal.parse reads one from text), got {deal!r}")

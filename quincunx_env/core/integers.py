@@ -39,7 +39,7 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
     return number
 
 
-def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:
+def as_array(values: Any) -> npt.NDArray[Any]:
     """Return an array of what a caller gave, to be checked; of dtype object and shape () if it makes no array."""
     try:
         return np.asarray(values)

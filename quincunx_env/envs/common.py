@@ -1,7 +1,7 @@
 """Shared by the environments: checks of options, given deals, and sequences of seeded games."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,7 @@ def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str
     Raises:
         ValueError: if one is of another type, or its text cannot be parsed.
     """
-    several = [deal] if isinstance(deal, BaseDeal | str) or not isinstance(deal, Iterable) else list(deal)
+    several = [deal] if isinstance(deal, BaseDeal | str) or not isinstance(deal, Sequence) else list(deal)
     for each in several:
         if not isinstance(each, cls | str):
             raise ValueError(f"a deal is a Deal or its text, got {each!r}")

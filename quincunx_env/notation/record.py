@@ -121,7 +121,12 @@ class Record:
                     "the name of a seat is text that can be written as UTF-8, without comma, #, line break or outer "
                     f"space, got {name!r}"
                 )
-        game = _start(self.rules, self.dealt)
+        game, dealt = _start(self.rules, self.dealt), self.dealt
+        if isinstance(dealt, Seeded):
+            plain: Seeded | Deals = Seeded(as_integer(dealt.seed), as_integer(dealt.game), dealt.domain)
+        else:
+            plain = game.deals
+        object.__setattr__(self, "dealt", plain)
         for number, action in enumerate(self.actions, 1):
             _apply_action(game, number, action)
 

@@ -191,6 +191,29 @@ def test_actions_of_numpy_become_integers(actions: Any, tmp_path: Path) -> None:
     assert Record.read(tmp_path / "record.txt") == record
 
 
+def test_seeds_and_deals_are_kept_in_one_form() -> None:
+    class Index:
+        def __index__(self) -> int:
+            return 3
+
+    seeded = Record(Rules(), Seeded(Index(), np.uint8(2)))  # type: ignore[arg-type]
+    assert str(seeded) == str(Record(Rules(), Seeded(3, 2)))
+    assert Record.parse(str(seeded)) == seeded
+    for deals in (seeded.deals[0], list(seeded.deals)):
+        dealt = Record(Rules(), deals)  # type: ignore[arg-type]
+        assert Record.parse(str(dealt)) == dealt == Record(Rules(), seeded.deals)
+
+
+@pytest.mark.parametrize(
+    "dealt",
+    [None, 5, len, "deal", (), (5,), np.array(None), (3, 0, ["play"]), (3, "x", "play"), (0.5, 0, "play")],
+    ids=repr,
+)
+def test_other_seeds_and_deals_are_refused(dealt: Any) -> None:
+    with pytest.raises(RecordError):
+        Record(Rules(), Seeded(*dealt) if isinstance(dealt, tuple) and len(dealt) == 3 else dealt)
+
+
 @pytest.mark.parametrize("name", ["\U0001f408", "a\0b", "\ufeff", "é (2)"], ids=ascii)
 def test_any_other_name_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     record = Record(Rules(), Seeded(0), seats=(name,))
