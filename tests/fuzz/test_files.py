@@ -1,0 +1,152 @@
+"""Files: weights, records and oracle scores are read as they were written, or refused."""
+
+import json
+import struct
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import quincunx_agents
+from quincunx_agents.networks import policy, value
+from quincunx_agents.networks.weights_io import WeightsError
+from quincunx_env.notation.record import Record, RecordError, Seeded
+from quincunx_env.oracle import store
+from quincunx_env.quincunx import Batch, Rules
+from quincunx_env.registry import make_observer
+from tests.fuzz.games import Played, by_position
+from tests.fuzz.harness import Fuzz
+from tests.fuzz.inputs import arrays, contents, junk, numbers, snapshots, texts
+from tests.variants import same
+
+# --- Weights ---------------------------------------------------------------------------------------------------------
+
+
+def value_file(folder: Path) -> Path:
+    """The shipped network of the solitaire."""
+    path = folder / "value.safetensors"
+    path.write_bytes((value.WEIGHTS / "solitaire-v0.safetensors").read_bytes())
+    return path
+
+
+def policy_file(folder: Path) -> Path:
+    """An untrained policy network, small."""
+    path, rules = folder / "policy.safetensors", Rules()
+    width, depth, features = 4, 2, policy.card_features(rules.num_cards).shape[1]
+    inputs = rules.num_cells * depth + rules.num_cards + len(make_observer(rules, preview=True).counts)
+    sizes: dict[str, tuple[int, ...]] = {"card_embedding": (depth, features), "trunk.0": (width, inputs)}
+    sizes |= {
+        "trunk.2": (width, width),
+        "cell_queries": (rules.num_cells * depth, width),
+        "card_keys": (depth, features),
+    }
+    sizes |= {"preview_gain": (2, width), "value": (1, width)}
+    tensors: dict[str, Any] = {f"{name}.weight": np.full(shape, 0.1, np.float32) for name, shape in sizes.items()}
+    tensors |= {f"{name}.bias": np.zeros(shape[0], np.float32) for name, shape in sizes.items()}
+    policy.save_weights(path, policy.PolicyWeights(tensors, rules))
+    return path
+
+
+def play(agent: Any) -> None:
+    """A legal action in every game of a batch."""
+    batch = Batch(Rules(), 3)
+    batch.reset(seed=1)
+    observation = make_observer(Rules(), preview=True).observe_batch(batch)
+    batch.step(agent.for_rules(Rules())(observation, batch.mask(), np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("make", [value_file, policy_file])
+def test_damaged_weights(make: Any, fuzz: Fuzz, tmp_path: Path) -> None:
+    path = make(tmp_path)
+    whole, valid = path.read_bytes(), cast(Any, quincunx_agents.load(path)).weights
+
+    def check(data: st.DataObject) -> None:
+        path.write_bytes(data.draw(contents(whole)))
+        agent, error = fuzz.attempt(lambda: quincunx_agents.load(path), WeightsError)
+        assert error is None or type(error) is WeightsError
+        if not error:
+            same(dict(agent.weights.tensors), dict(valid.tensors))
+            play(agent)
+
+    fuzz(check, 20)
+
+
+@pytest.mark.parametrize("make", [value_file, policy_file])
+def test_strange_metadata(make: Any, fuzz: Fuzz, tmp_path: Path) -> None:
+    path = make(tmp_path)
+    whole = path.read_bytes()
+    size = struct.unpack("<Q", whole[:8])[0]
+    header = json.loads(whole[8 : 8 + size])
+    metadata = json.loads(header["__metadata__"]["metadata"])
+
+    def check(data: st.DataObject) -> None:
+        strange = data.draw(snapshots(metadata))
+        try:
+            text = json.dumps(strange)
+        except (TypeError, ValueError):
+            text = repr(strange)
+        text = data.draw(st.just(text) | texts(text).filter(lambda each: isinstance(each, str)))
+        new = json.dumps(header | {"__metadata__": {"metadata": text}}).encode()
+        path.write_bytes(struct.pack("<Q", len(new)) + new + whole[8 + size :])
+        agent, error = fuzz.attempt(lambda: quincunx_agents.load(path), WeightsError)
+        assert error is None or type(error) is WeightsError
+        if not error:
+            play(agent)
+
+    fuzz(check, 20)
+
+
+# --- Records ---------------------------------------------------------------------------------------------------------
+
+
+@by_position
+def test_record_files(played: Played, fuzz: Fuzz, tmp_path: Path) -> None:
+    record, path = Record(played.game.rules, Seeded(played.seed), played.actions), tmp_path / "record.txt"
+    record.write(path)
+    whole = path.read_bytes()
+
+    def check(data: st.DataObject) -> None:
+        path.write_bytes(data.draw(contents(whole)))
+        read, error = fuzz.attempt(lambda: Record.read(path))
+        assert read == record or type(error) is RecordError
+
+    fuzz(check, 6)
+
+
+@by_position
+def test_new_records(played: Played, fuzz: Fuzz, tmp_path: Path) -> None:
+    rules, path = played.game.rules, tmp_path / "record.txt"
+    valid = tuple(f"player {seat}" for seat in range(rules.num_players))
+
+    def check(data: st.DataObject) -> None:
+        seed, game = data.draw(numbers([3])), data.draw(numbers([0, 5]) | st.just(0))
+        dealt = data.draw(st.sampled_from([Seeded(seed, game), Seeded(seed), Seeded(3, 0), played.game.deals]) | junk())
+        seats = data.draw(st.just(valid) | st.tuples(*(texts(name) for name in valid)) | junk())
+        actions = data.draw(st.just(played.actions) | arrays(played.actions))
+        record, error = fuzz.attempt(lambda: Record(rules, dealt, actions, seats))
+        assert error is None or type(error) is RecordError
+        if not error:
+            record.write(path)
+            assert Record.read(path) == record
+
+    fuzz(check, 12)
+
+
+# --- Oracle scores ---------------------------------------------------------------------------------------------------
+
+
+def test_oracle_files(fuzz: Fuzz, tmp_path: Path) -> None:
+    path, entries = tmp_path / "oracle.csv", store.read()
+    store.write(path, [entries[number] for number in (3, 161)])
+    whole = path.read_bytes()
+
+    def check(data: st.DataObject) -> None:
+        path.write_bytes(data.draw(contents(whole)))
+        read, error = fuzz.attempt(lambda: store.read(path))
+        if not error:
+            store.write(path, read.values())
+            assert store.read(path) == read
+
+    fuzz(check, 30)
