@@ -216,7 +216,7 @@ def made(name: str, kind: str = "gymnasium.make") -> Make:
 
     def make(**options: Any) -> Any:
         if "VsOpponents" in name:
-            options["opponents"] = "greedy"
+            options = {"opponents": "greedy"} | options
         if kind == "sb3":
             return getattr(pytest.importorskip("quincunx_env.adapters.sb3"), name)(2, **options).envs
         if kind == "pettingzoo":
@@ -261,7 +261,8 @@ def test_rules_are_given_together(make: Make, rules: Any, options: Options) -> N
     every: list[Options] = [{"rules": rules}, {"rules": json.loads(json.dumps(asdict(rules)))}, {"rules": some}, some]
     for given in every:
         env = make(**options, **given)
-        assert getattr(env, "unwrapped", env).rules == rules
+        inner: Any = getattr(env, "unwrapped", env)
+        assert inner.rules == rules
 
 
 def test_given_rules_are_not_changed() -> None:
@@ -343,7 +344,7 @@ def test_environments_are_made_again_from_json(make: Make, name: str, options: O
 def test_functions_are_not_written_as_json() -> None:
     """Gymnasium raises; the environment is not lost silently."""
     with pytest.raises(TypeError, match="not JSON serializable"):
-        gymnasium.make("Quincunx/VsOpponents-v0", opponents=greedy).spec.to_json()
+        made("Quincunx/VsOpponents-v0")(opponents=greedy).spec.to_json()
 
 
 # --- Calls out of order ----------------------------------------------------------------------------------------------
