@@ -1,12 +1,14 @@
 """Tables of figures in the hand-written pages, from the files that hold the figures.
 
-Sources are the model cards beside the weights of the networks, and the oracle scores. A page marks the place of a table
-by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
+Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv``, and
+the oracle scores. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
 """
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
 
 HERE = Path(__file__).parent
+MAKE_TRAIN = HERE / "make_train.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 NETWORKS = ("solitaire-v0", "players-v0", "spiral-v0")
 
@@ -101,7 +104,7 @@ def solitaire() -> str:
         f"{result['mean_low']:.1f} to {result['mean_high']:.1f}",
         percent(result["lost"], 2),
         percent(result["at_least_150"]),
-        f"`python -m quincunx_env.arena evaluate value --deals {result['deals']}`",
+        f"`{result['command']}`",
     )
     return markdown(("agent", "deals", "mean score", "95 % interval", "lost", "150 and more", "command"), [row])
 
@@ -131,6 +134,37 @@ def multiplayer() -> str:
     return markdown((*header, "win rate", "95 % interval", "even", "margin", "95 % interval"), rows)
 
 
+def make_train(
+    shares: Iterable[str] = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more"), every_seed: bool = True
+) -> str:
+    """Benchmark results of ``make train``: the baselines, the networks of every seed, and the mean over seeds.
+
+    Args:
+        shares: columns of ``make_train.csv``, shares of all rounds.
+        every_seed: list each seed.
+    """
+    with MAKE_TRAIN.open(encoding="utf-8", newline="") as file:
+        runs = [*csv.DictReader(file)]
+    trained = [run for run in runs if run["seed"]]
+    means = np.array([float(run["mean"]) for run in trained])
+    listed = [
+        (
+            f"{run['agent']}, seed {run['seed']}" if run["seed"] else run["agent"],
+            Estimate(*(float(run[figure]) for figure in ("mean", "low", "high"))),
+            [float(run[share]) for share in shares],
+        )
+        for run in runs
+        if every_seed or not run["seed"]
+    ]
+    over_seeds = f"trained, mean of {len(trained)} seeds (standard deviation {means.std(ddof=1):.1f})"
+    averages = [float(np.mean([float(run[share]) for run in trained])) for share in shares]
+    rows = (
+        (name, f"{mean.value:.1f}", f"{mean.low:.1f} to {mean.high:.1f}", *map(percent, values))
+        for name, mean, values in (*listed, (over_seeds, Estimate.of_mean(means), averages))
+    )
+    return markdown(("agent", "mean score", "95 % interval", *shares), rows)
+
+
 def oracle() -> str:
     """Oracle scores of the benchmark deals."""
     scores = np.array([entry.score or 0 for entry in read().values()], np.float64)
@@ -150,11 +184,13 @@ FIGURES: dict[str, Callable[[], str]] = {
     "cost": cost,
     "solitaire": solitaire,
     "multiplayer": multiplayer,
+    "make-train": make_train,
+    "results": partial(make_train, ("lost", "150 and more"), every_seed=False),
     "oracle": oracle,
 }
 """Tables by name."""
 
-PAGES = tuple(HERE / name for name in ("agents.md", "oracle.md", "training.md"))
+PAGES = (HERE.parent / "README.md", *(HERE / name for name in ("agents.md", "oracle.md", "training.md")))
 
 
 def pages_with_figures() -> dict[Path, str]:

@@ -37,6 +37,35 @@ def test_tables_of_figures_are_up_to_date() -> None:
     assert sorted(found) == sorted(FIGURES), "a table has no place on a page, or more than one"
 
 
+def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
+    from docs.figures import NETWORKS, model_card
+
+    for network in NETWORKS:
+        for variant, result in model_card(network)["benchmark"].items():
+            assert result["deals"] >= 2000, f"{network}, {variant}"
+            assert f"--deals {result['deals']}" in result["command"], f"{network}, {variant}"
+
+
+def test_pages_state_the_same_sample_of_a_network() -> None:
+    from docs.figures import model_card
+
+    leaderboard = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    solitaire = model_card("solitaire-v0")["benchmark"]["solitaire"]
+    assert f"| value | {solitaire['deals']} | {solitaire['mean']:.1f} | {solitaire['mean_low']:.1f} to " in leaderboard
+    two_players = model_card("players-v0")["benchmark"]["2-corners"]
+    section = leaderboard.partition("## 2 players")[2].partition("## ")[0]
+    assert f"--deals {two_players['deals']}" in section
+    assert re.search(rf"\| value \|.*\| - \| {two_players['win_rate']:.1%} \|", section)
+
+
+def test_make_train_is_reported_for_several_seeds() -> None:
+    from docs.figures import make_train
+
+    means = [line.split(" | ")[1] for line in make_train().splitlines() if "trained, seed" in line]
+    assert len(means) >= 3
+    assert len({*means}) >= 2, "the same run under several seeds"
+
+
 def test_pages_recommend_the_faster_search_for_the_solitaire() -> None:
     agents = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     assert "not shown to be stronger than [`pimc-beam`]" in agents
