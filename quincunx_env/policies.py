@@ -96,13 +96,15 @@ def by_display_name(policies: Mapping[str, Agent | str] | Iterable[Agent | str])
     """Policies by their names in tables; a string ``"name=module:attribute"`` sets the name.
 
     Raises:
-        ValueError: if two have the same name.
+        ValueError: if two have the same name, or one an empty name.
     """
     if isinstance(policies, Mapping):
         return dict(policies)
     result: dict[str, Agent | str] = {}
     for policy in policies:
         name, found, path = policy.partition("=") if isinstance(policy, str) else (display_name(policy), "", "")
+        if not name:
+            raise ValueError(f"a policy needs a name before the '=', got {policy!r}")
         if name in result:
             raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
         result[name] = path if found else policy

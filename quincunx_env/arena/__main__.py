@@ -14,25 +14,27 @@ import dataclasses
 import json
 import os
 import shlex
+import signal
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 try:
     import tyro
     from tqdm.auto import tqdm
 except ModuleNotFoundError as error:
-    sys.exit(f'error: the arena needs {error.name}: pip install "quincunx_env[arena]"')
+    print(f'error: the arena needs {error.name}: pip install "quincunx_env[arena]"', file=sys.stderr)
+    sys.exit(2)
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -85,8 +87,16 @@ class _MultiplayerOptions(_Options):
 
     @property
     def chosen_rules(self) -> BaseRules:
-        """The rules of the chosen game."""
-        return self.rules if self.game == "quincunx" else self.spiral
+        """The rules of the chosen game.
+
+        Raises:
+            ValueError: for options of Quincunx in the spiral game.
+        """
+        if self.game == "quincunx":
+            return self.rules
+        if changed := _changed(self.rules, Rules(num_players=2)):
+            raise ValueError(f"{changed[0]} is an option of Quincunx: leave it out, or leave out --game spiral")
+        return self.spiral
 
 
 def _cores() -> int:
@@ -210,17 +220,51 @@ def _write_text(path: Path, text: str) -> None:
 def _heading(rules: BaseRules) -> str:
     """The game, and options that differ from their defaults."""
     changed = [
-        f"{option.name} {getattr(rules, option.name)}".removesuffix(" True")
-        for option in dataclasses.fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
-        if option.name != "num_players" and getattr(rules, option.name) != option.default
+        f"{option} {getattr(rules, option)}".removesuffix(" True")
+        for option in _changed(rules, type(rules)())
+        if option != "num_players"
     ]
     game = "Solitaire" if rules.num_players == 1 else f"{rules.num_players} players"
     return ", ".join([game if isinstance(rules, Rules) else "Spiral game", *changed])
 
 
+def _changed(rules: BaseRules, default: BaseRules) -> list[str]:
+    """Names of the options that differ from those of ``default``."""
+    options = dataclasses.fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
+    return [option.name for option in options if getattr(rules, option.name) != getattr(default, option.name)]
+
+
+def _require_writable(folder: Path) -> None:
+    """Check that results can be written, before games are played; creates nothing.
+
+    Raises:
+        ValueError: if the folder is a file.
+        OSError: if nothing can be written there.
+    """
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise ValueError(f"{existing} is a file: choose another folder for the results with --out")
+    try:
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(b"0")
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with --out") from error
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, which batch systems, containers and ``timeout`` send to end a process; handled as Ctrl-C is."""
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # once is enough
+    raise _Terminated
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, or ``arguments`` in place of it."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    line, stored = f"{PROGRAM} {shlex.join(arguments)}", ""
     try:
         command: Any = tyro.extras.subcommand_cli_from_dict(
             {each.__name__.lower(): each for each in (Evaluate, Compare, Tournament, Leaderboard)},
@@ -228,12 +272,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
             description=__doc__,
             args=arguments,
         )
-        command.run(f"{PROGRAM} {shlex.join(arguments)}")
-    except (ValueError, IllegalAction, ConnectionError, ImportError) as error:
-        sys.exit(f"error: {error}")
+        if getattr(command, "game", "") == "quincunx" and any(flag.startswith("--spiral.") for flag in arguments):
+            raise ValueError("options that begin with --spiral. need --game spiral")
+        if isinstance(command, _Options):
+            _require_writable(command.out)
+        if isinstance(command, Evaluate | Tournament):
+            stored = f"; finished games are stored, this resumes: {line}"
+        command.run(line)
+    except OSError as error:
+        _exit(2, f"error: {error}{stored}")
+    except (ValueError, ImportError) as error:
+        _exit(2, f"error: {error}")
+    except _Terminated:
+        _exit(128 + signal.SIGTERM, f"terminated{stored}")
     except KeyboardInterrupt:
-        sys.exit("interrupted; the same command resumes an evaluation or a tournament")
+        _exit(128 + signal.SIGINT, f"interrupted{stored}")
+
+
+def _exit(status: int, message: str) -> NoReturn:
+    print(message, file=sys.stderr)
+    sys.exit(status)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _terminate)
     main()

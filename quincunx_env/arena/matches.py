@@ -28,7 +28,7 @@ class MatchConfig:
     """The game and the deals of matches; together with the policies they determine the results.
 
     Raises:
-        ValueError: if there are too few deals for an interval, or none in a chunk.
+        ValueError: if there are too few deals for an interval, none in a chunk, or for negative or fractional numbers.
     """
 
     rules: BaseRules
@@ -43,10 +43,13 @@ class MatchConfig:
     """Number of deals played side by side."""
 
     def __post_init__(self) -> None:
-        if self.deals < 2:
-            raise ValueError(f"an interval needs at least 2 deals, got {self.deals}")
-        if self.chunk < 1:
-            raise ValueError(f"a chunk needs at least 1 deal, got {self.chunk}")
+        for name, least in (("first", 0), ("deals", 2), ("seed", 0), ("chunk", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+            object.__setattr__(self, name, int(value))  # a NumPy integer is no JSON value
+        if self.first + self.deals > 2**63:
+            raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
 
     @property
     def chunks(self) -> range:

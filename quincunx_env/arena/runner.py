@@ -5,10 +5,15 @@ deals in a file.
 import hashlib
 import json
 import multiprocessing
+import os
+import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +29,7 @@ from quincunx_env.arena.matches import (
     seatings,
 )
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.batch import Ints
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import resolve
 
@@ -45,11 +51,15 @@ class Chunk:
     number: int
     path: Path
 
+    @property
+    def seatings(self) -> Ints:
+        """int64 [S, P], index of the policy that plays each seat."""
+        return seatings(one_against_others(len(self.policies), self.config.rules.num_players))
+
     def play(self) -> MatchResults:
         """Play the games."""
         policies = [resolve(policy) for policy in self.policies]
-        seats = seatings(one_against_others(len(policies), self.config.rules.num_players))
-        return play_matches(policies, seats, self.config, self.number)
+        return play_matches(policies, self.seatings, self.config, self.number)
 
     def save(self, results: MatchResults) -> None:
         """Write results to `path`."""
@@ -63,13 +73,18 @@ class Chunk:
         """Read results from `path`.
 
         Raises:
-            ValueError: if the file is damaged.
+            ValueError: if the file is damaged or holds other games.
         """
+        players = self.config.rules.num_players
+        games = len(self.config.deal_numbers(self.number)), len(self.seatings)
         try:
             with self.path.open("rb") as file, np.load(file) as arrays:
-                return MatchResults(arrays["totals"], arrays["lost"])
+                totals, lost = arrays["totals"], arrays["lost"]
+            if (totals.shape, totals.dtype, lost.shape, lost.dtype) != ((*games, players), np.int64, games, np.bool_):
+                raise ValueError(f"the totals have shape {totals.shape}, expected {(*games, players)}")
         except Exception as error:  # NumPy and zipfile raise various exceptions for a damaged file
             raise ValueError(f"{self.path} cannot be read: delete it, and its games are played again") from error
+        return MatchResults(totals, lost)
 
 
 def run_lineups(
@@ -97,11 +112,15 @@ def run_lineups(
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead.
 
     Raises:
-        ValueError: for no or an unknown policy, if ``out`` holds games of another policy of the same name, or if Ray is
-            required and not installed.
+        ValueError: for no or an unknown policy, fewer workers than 1, if ``out`` holds games of another policy of the
+            same name or files of something else, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
+        ChildProcessError: if a process is killed.
+        OSError: if ``out`` cannot be written.
         IllegalAction: if a policy chooses an illegal action.
     """
+    if not isinstance(workers, int) or workers < 1:
+        raise ValueError(f"workers must be an integer of at least 1, got {workers!r}")
     if out is None:
         with tempfile.TemporaryDirectory() as temporary:
             return run_lineups(policies, lineups, config, Path(temporary), workers, progress, ray)
@@ -136,13 +155,32 @@ def _run_in_processes(chunks: list[Chunk], workers: int, progress: Callable[[Ite
             chunk.run()
         return
     # Spawned processes share nothing with this one, so that all operating systems behave alike.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    reader, writer = context.Pipe(duplex=False)
+    with reader, writer, ProcessPoolExecutor(workers, context, _end_with_parent, (reader,)) as pool:
         try:
             for _ in zip(progress(chunks), pool.map(Chunk.run, chunks), strict=True):
                 pass
-        except BaseException:
+        except BaseException as error:
+            writer.close()
             pool.shutdown(cancel_futures=True)
+            if isinstance(error, BrokenProcessPool):
+                raise ChildProcessError(
+                    "a worker process was killed, as happens when memory runs out: fewer workers need less"
+                ) from error
             raise
+
+
+def _end_with_parent(reader: Connection) -> None:
+    """Start a worker process, which ends as soon as its parent closes the other end of a pipe or ends in any way."""
+
+    def wait() -> None:
+        reader.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+    # A terminal interrupts all processes of a command; the parent alone decides what happens.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
@@ -183,12 +221,12 @@ def _prepare_folder(out: Path, config: MatchConfig, policies: dict[str, str]) ->
     The number of deals is left out of its name, since results serve a run over more deals as well.
 
     Raises:
-        ValueError: if it holds games of a policy of the same name that is defined elsewhere.
+        ValueError: if it holds games of a policy of the same name that is defined elsewhere, or other settings.
     """
     shared = {name: value for name, value in config.to_json().items() if name != "deals"}
     folder = out / "games" / hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
     path = folder / "settings.json"
-    known = json.loads(path.read_text(encoding="utf-8"))["policies"] if path.exists() else {}
+    known = _read_settings(path, shared) if path.exists() else {}
     for name, definition in policies.items():
         if known.get(name, definition) != definition:
             raise ValueError(
@@ -198,6 +236,22 @@ def _prepare_folder(out: Path, config: MatchConfig, policies: dict[str, str]) ->
     text = json.dumps({**shared, "policies": known | policies}, indent=2) + "\n"
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
     return folder
+
+
+def _read_settings(path: Path, shared: dict[str, Any]) -> dict[str, str]:
+    """The policies of stored games: their definitions by name.
+
+    Raises:
+        ValueError: if the file is damaged or of another configuration.
+    """
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        known: dict[str, str] = dict(settings.pop("policies"))
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: choose another directory, or delete {path.parent}") from error
+    if settings != shared:
+        raise ValueError(f"{path} is of other games: choose another directory, or delete {path.parent}")
+    return known
 
 
 def _definition(policy: Agent) -> str:

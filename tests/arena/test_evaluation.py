@@ -109,7 +109,7 @@ def test_illegal_actions_and_wrong_rules_are_refused() -> None:
         evaluate(illegal, 5)
     with pytest.raises(ValueError, match="2 players"):
         evaluate(uniform, 5, rules=Rules(num_players=2))
-    with pytest.raises(ValueError, match="at least 2 deals"):
+    with pytest.raises(ValueError, match="deals must be an integer of at least 2, got 1"):
         evaluate(uniform, 1)
 
 

@@ -1,11 +1,16 @@
 """``python -m quincunx_env.arena``."""
 
+import errno
 import json
+import os
 import runpy
 import shlex
 import sys
+import tempfile
 from pathlib import Path
+from typing import NoReturn
 
+import numpy as np
 import pytest
 
 from quincunx_agents.greedy import greedy
@@ -47,17 +52,116 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "`python -m quincunx_env.arena tournament greedy uniform --deals 20 --workers 1 --flush`" in page
 
 
-def test_errors_on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+ERRORS = {
+    "evaluate no-such": "unknown policy 'no-such'",
+    "evaluate json:nothing": "policy 'json:nothing' cannot be imported",
+    "evaluate =greedy": "a policy needs a name before the '=', got '=greedy'",
+    "evaluate greedy greedy": "two policies are called 'greedy'",
+    "evaluate": "there is nothing to play",
+    "evaluate greedy --num-players 2": "evaluate needs the solitaire",
+    "evaluate greedy --start open": "start='open' needs 2 to 4 players",
+    "evaluate greedy --simpleton": "simpleton=True needs 2 to 4 players",
+    "evaluate greedy --workers -1": "workers must be an integer of at least 1, got -1",
+    "evaluate greedy --workers 0": "workers must be an integer of at least 1, got 0",
+    "evaluate greedy --deals 1": "deals must be an integer of at least 2, got 1",
+    "evaluate greedy --chunk 0": "chunk must be an integer of at least 1, got 0",
+    "evaluate greedy --seed -1": "seed must be an integer of at least 0, got -1",
+    "evaluate greedy --first -1": "first must be an integer of at least 0, got -1",
+    f"evaluate greedy --first {2**63}": "the number of a deal is at most 2**63 - 1",
+    "evaluate greedy --out file": "file is a file: choose another folder for the results with --out",
+    "compare greedy uniform --out file/new": "file is a file: choose another folder for the results with --out",
+    "compare greedy": "compare takes 2 policies or one for each of the 2 seats, got 1",
+    "tournament greedy": "a tournament needs at least two policies, got 1",
+    "tournament greedy uniform --num-players 7": "num_players must be 1 (solitaire), 2, 3 or 4, got 7",
+    "tournament greedy uniform --spiral.deals 2": "options that begin with --spiral. need --game spiral",
+    "compare greedy uniform --game spiral --simpleton": "simpleton is an option of Quincunx",
+    "leaderboard nowhere": "there are no results in nowhere",
+    "leaderboard file": "there are no results in file",
+}
+"""Commands, and how the line of the error begins after ``error:``."""
+
+
+@pytest.mark.parametrize("arguments", ERRORS)
+def test_errors_on_the_command_line(
+    arguments: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    for arguments, message in (
-        ("evaluate no-such", "error: unknown policy 'no-such'"),
-        ("evaluate", "error: there is nothing to play"),
-        ("evaluate greedy --num-players 2", "error: evaluate needs the solitaire"),
-        ("evaluate greedy --start open", "error: start='open' needs 2 to 4 players"),
-        ("leaderboard nowhere", "error: there are no results in nowhere"),
-    ):
-        with pytest.raises(SystemExit) as caught:
-            run(monkeypatch, arguments)
-        assert str(caught.value.code).startswith(message)
-    assert not list(tmp_path.rglob("*.md"))
+    Path("file").touch()
+    assert failure(monkeypatch, capsys, arguments).removeprefix(f"{Path.cwd()}/").startswith(ERRORS[arguments])
+    assert [path.name for path in tmp_path.iterdir()] == ["file"], "nothing is written"
+
+
+def failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: str) -> str:
+    """The line of an error after ``error:``."""
+    with pytest.raises(SystemExit) as caught:
+        run(monkeypatch, arguments)
+    assert caught.value.code == 2
+    line, rest = capsys.readouterr().err.split("\n", 1)
+    assert not rest
+    assert line.startswith("error: ")
+    return line.removeprefix("error: ")
+
+
+def test_results_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that permits no files is refused before the first game; a full disk ends the run, which can resume."""
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(**_: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "name")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tempfile, "TemporaryFile", refuse)
+        for command in ("compare greedy uniform", "evaluate greedy", "tournament greedy uniform"):
+            message = failure(patched, capsys, f"{command} --out sub/runs --deals 4")
+            assert message == "nothing can be written to sub/runs (Permission denied): choose another folder with --out"
+    assert not list(tmp_path.iterdir())
+
+    def fill(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    command = "tournament greedy uniform --deals 4 --workers 1"
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "savez_compressed", fill)
+        message = failure(patched, capsys, command)
+    assert message == (
+        "[Errno 28] No space left on device; finished games are stored, "
+        f"this resumes: python -m quincunx_env.arena {command}"
+    )
+    run(monkeypatch, command)
+    assert not list(tmp_path.rglob(".*"))
+
+
+@pytest.mark.parametrize("content", ["[]", "{", "{}", '{"policies": []}', '{"policies": 3}', "[" * 100_000, "\udcff"])
+def test_settings_of_something_else(
+    content: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    run(monkeypatch, "evaluate greedy --deals 4 --workers 1")
+    (path,) = tmp_path.rglob("settings.json")
+    path.write_text(content, encoding="utf-8", errors="surrogateescape")
+    message = failure(monkeypatch, capsys, "evaluate greedy --deals 4 --workers 1")
+    path = path.relative_to(tmp_path)
+    assert message.startswith((f"{path} is damaged: choose another", f"{path} is of other games: choose another"))
+
+
+def test_games_of_another_tournament(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files that were copied from the results of other games."""
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    run(monkeypatch, "tournament greedy uniform --deals 4 --workers 1 --out two")
+    run(monkeypatch, "tournament greedy uniform --deals 4 --workers 1 --out three --num-players 3")
+    capsys.readouterr()
+    for name, message in (("greedy+uniform.0-3.npz", "cannot be read: delete it"), ("settings.json", "of other games")):
+        (source,), (target,) = Path("two").rglob(name), Path("three").rglob(name)
+        before = target.read_bytes()
+        target.write_bytes(source.read_bytes())
+        arguments = "tournament greedy uniform --deals 4 --workers 1 --out three --num-players 3"
+        assert message in failure(monkeypatch, capsys, arguments)
+        target.write_bytes(before)

@@ -168,8 +168,12 @@ def test_tournaments_that_cannot_be_played_are_refused() -> None:
         tournament(["greedy"])
     with pytest.raises(ValueError, match="unknown policy 'no-such'"):
         tournament(["greedy", "no-such"])
-    with pytest.raises(ValueError, match="at least 2 deals"):
+    with pytest.raises(ValueError, match="deals must be an integer of at least 2, got 1"):
         tournament(["greedy", "uniform"], deals=1)
+    for name, value in (("deals", 2.5), ("first", "1"), ("seed", -1), ("chunk", 0.5), ("workers", 0), ("workers", 1.5)):
+        numbers: dict[str, Any] = {name: value}
+        with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
+            tournament(["greedy", "uniform"], **numbers)
 
 
 def test_the_plot(tmp_path: Path) -> None:

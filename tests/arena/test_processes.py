@@ -1,0 +1,152 @@
+"""Tournaments in several processes that are terminated or killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quincunx_env.arena import tournament
+
+pytest.importorskip("choix")
+pytest.importorskip("tyro")
+arena = pytest.importorskip("quincunx_env.arena.__main__")
+
+PROCESSES = Path("/proc")
+ARGUMENTS = ["tournament", "greedy", "uniform", "other=quincunx_agents.uniform:uniform"]
+ENDLESS, SLOW = ["--deals", "5000", "--chunk", "10"], ["--deals", "40", "--chunk", "2"]
+
+pytestmark = pytest.mark.skipif(not (PROCESSES / "self" / "stat").exists(), reason="lists processes by /proc")
+
+
+def start(folder: Path, deals: list[str]) -> subprocess.Popen[str]:
+    """Start a tournament in a process group of its own, which its workers share."""
+    folder.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "quincunx_env.arena", *ARGUMENTS, *deals, "--workers", "2"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def group(leader: int) -> list[tuple[int, str]]:
+    """The running processes of a group with their command lines."""
+    found = []
+    for path in PROCESSES.glob("[0-9]*"):
+        try:
+            state, _, members = (path / "stat").read_text().rpartition(")")[2].split()[:3]
+            line = (path / "cmdline").read_text()
+        except OSError:
+            continue  # ended meanwhile
+        if int(members) == leader and state not in "ZX":
+            found.append((int(path.name), line))
+    return found
+
+
+def workers(leader: int) -> list[int]:
+    return [process for process, line in group(leader) if "spawn_main" in line]
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 60  # in case that the machine is busy
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def stored(folder: Path) -> int:
+    return len(list(folder.glob("runs/tournament/games/*/[!.]*.npz")))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def stop(
+    folder: Path, deals: list[str], ready: Callable[[int], object], send: Callable[[int], object]
+) -> tuple[int, str]:
+    """Start a tournament and end it when it is ready; its exit status and error output. No process is left."""
+    process = start(folder, deals)
+    try:
+        wait_until(lambda: ready(process.pid) or process.poll() is not None)
+        send(process.pid)
+        wait_until(lambda: not group(process.pid))
+    finally:
+        if left := group(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+    errors = process.communicate()[1]
+    assert not left, errors
+    return process.returncode, errors
+
+
+def finish(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Run the tournament to its end, in this process; its files."""
+    folder.mkdir(exist_ok=True)
+    monkeypatch.chdir(folder)
+    arena.main([*ARGUMENTS, *SLOW, "--workers", "1"])
+    return contents(folder)
+
+
+def unfinished(folder: Path) -> list[Path]:
+    return list(folder.rglob(".*"))
+
+
+def test_a_terminated_tournament_ends_its_workers_and_resumes(tmp_path: Path) -> None:
+    status, errors = stop(tmp_path, ENDLESS, lambda _: stored(tmp_path), lambda leader: os.kill(leader, signal.SIGTERM))
+    assert status == 128 + signal.SIGTERM
+    line = " ".join(["python -m quincunx_env.arena", *ARGUMENTS, *ENDLESS, "--workers 2"])
+    assert errors == f"terminated; finished games are stored, this resumes: {line}\n"
+    before = contents(tmp_path)
+    assert stored(tmp_path)
+    policies = {"greedy": "greedy", "uniform": "uniform", "other": "quincunx_agents.uniform:uniform"}
+    few: dict[str, Any] = {"deals": 20, "chunk": 10}
+    resumed = tournament(policies, out=tmp_path / "runs" / "tournament", **few)
+    assert resumed.to_json() == tournament(policies, **few).to_json()
+    assert before.items() <= contents(tmp_path).items()
+
+
+SENT: dict[str, tuple[Callable[[int], object], int, str]] = {
+    "terminated": (lambda leader: os.kill(leader, signal.SIGTERM), 128 + signal.SIGTERM, "terminated; finished games"),
+    "group terminated": (
+        lambda leader: os.killpg(leader, signal.SIGTERM), 128 + signal.SIGTERM, "terminated; finished games"
+    ),
+    "interrupted": (
+        lambda leader: os.killpg(leader, signal.SIGINT), 128 + signal.SIGINT, "interrupted; finished games"
+    ),
+    "killed": (lambda leader: os.kill(leader, signal.SIGKILL), -signal.SIGKILL, ""),
+    "worker killed": (
+        lambda leader: os.kill(workers(leader)[-1], signal.SIGKILL), 2, "error: a worker process was killed"
+    ),
+}  # fmt: skip
+"""Signals with the exit status, and part of the error output."""
+
+
+MOMENTS: dict[str, Callable[[Path, int], object]] = {
+    "first worker": lambda _, leader: len(workers(leader)) >= 1,
+    "all workers": lambda _, leader: len(workers(leader)) == 2,
+    **{f"{number} chunks": partial(lambda least, folder, _: stored(folder) >= least, number) for number in (1, 10, 30)},
+    **{f"write {number}": lambda folder, _: unfinished(folder) for number in range(3)},
+}
+"""When signals are sent: conditions of the folder and the process."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SENT)
+def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process is left, and the next run ends with the same files as one without interruption."""
+    send, status, message = SENT[case]
+    whole = finish(tmp_path / "whole", monkeypatch)
+    ended, left, noisy = 0, 0, 0
+    for moment, ready in MOMENTS.items():
+        folder = tmp_path / moment
+        result, errors = stop(folder, SLOW, partial(ready, folder), send)
+        assert result == status, (moment, errors)
+        assert message in errors, (moment, errors)
+        ended, left, noisy = ended + 1, left + bool(unfinished(folder)), noisy + (errors.count("\n") > 1)
+        assert finish(folder, monkeypatch) == whole, moment
+    print(f"{case}: {ended} runs, {left} with a temporary file, {noisy} with more than one line of errors")
