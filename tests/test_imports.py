@@ -20,7 +20,7 @@ LAYERS = {
         *("testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "play", "__init__", "__main__"),
     ),
     "quincunx_agents": (
-        *("afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "__init__"),
+        *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "__init__"),
     ),
 }
 """Modules and subpackages of each package: each imports from those before it, and a subpackage from itself."""

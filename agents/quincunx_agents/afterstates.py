@@ -141,5 +141,7 @@ class FeatureModule(Protocol):
         ...
 
     def shortlist(self, rules: Any, observation: Pieces, mask: Bools, count: int) -> Bools:
-        """The ``count`` legal actions of each position that the heuristic prefers, bool [n, A]; 0 means all."""
+        """The ``count`` legal actions of each position that the heuristic prefers, and those equal to the last of them,
+        bool [n, A]; 0 means all.
+        """
         ...

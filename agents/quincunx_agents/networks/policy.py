@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError
@@ -110,9 +111,8 @@ class GreedyLogitsPolicy:
         self.weights = weights
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; ties go to the lowest."""
-        best: Ints = np.where(mask, logits(self.weights, observation), -np.inf).argmax(axis=1)
-        return best
+        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
+        return ties.best(np.where(mask, logits(self.weights, observation), -np.inf))
 
 
 # --- Weights files ---------------------------------------------------------------------------------------------------

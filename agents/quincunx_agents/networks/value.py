@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import SEATS, AfterstateFeatures, Afterstates, Bools, FeatureModule, Floats, Ints
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
@@ -138,12 +139,8 @@ class OnePlyPolicy:
         self.rules = rules
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n].
-
-        Actions that are mirror images of each other have the same value up to rounding, which then decides.
-        """
-        best: Ints = action_values(self.weights, self.rules, observation, mask).argmax(axis=1)
-        return best
+        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
+        return ties.best(action_values(self.weights, self.rules, observation, mask))
 
 
 def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
@@ -159,13 +156,6 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
     table[afterstates.rows, afterstates.actions] = totals
     return table
-
-
-def best_afterstates(afterstates: Afterstates, values: Floats) -> Ints:
-    """Index of the highest value [m] of each position, the first of equal ones, int64 [n]."""
-    order = np.lexsort((np.arange(len(values)), -values, afterstates.rows))
-    first: Ints = order[np.searchsorted(afterstates.rows[order], np.unique(afterstates.rows))]
-    return first
 
 
 def variant_of(rules: BaseRules) -> str:

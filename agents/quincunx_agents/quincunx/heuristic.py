@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_env.core.batch import unpack
 from quincunx_env.core.cards import EMPTY
@@ -403,9 +404,11 @@ class HeuristicPolicy:
     rules: Rules
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; ties go to the lowest. With Simpleton it announces the true points."""
+        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
+        announces the true points.
+        """
         table = action_values(self.rules, observation, mask)
-        best: Ints = table.argmax(axis=1)
+        best = ties.best(table)
         if self.rules.simpleton:
             announcing = observation["pending"][:, 0] >= 0
             # While a seat announces, the preview holds the pending play alone.

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints, observer_for
 from quincunx_agents.greedy import greedy
 from quincunx_agents.quincunx import rollout_policy as quincunx_rollout_policy
@@ -122,14 +123,14 @@ class DeterminizedSearch:
         config = self.config
         prior = self.prior(observation, mask)[0]
         legal = int(np.isfinite(prior).sum())
-        actions = np.argsort(-prior, kind="stable")[: min(config.shortlist, legal)]
+        actions = ties.ranking(prior)[: min(config.shortlist, legal)]
         values, samples = np.zeros(len(actions)), config.samples
         position = {name: piece[0] for name, piece in observation.items()}
         for _ in range(config.rounds):
             if len(actions) == 1:
                 break
             values += self._sample(position, actions, samples, rng) + samples * config.prior_weight * prior[actions]
-            best = np.argsort(-values, kind="stable")[: (len(actions) + 1) // 2]
+            best = ties.ranking(values)[: (len(actions) + 1) // 2]
             actions, values, samples = actions[best], values[best], 2 * samples
         return int(actions[0])
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, observer_for
 from quincunx_agents.networks import value
 from quincunx_agents.search.beam import beam_search
@@ -82,7 +83,7 @@ class NetworkSearch(SearchConfig):
                 afterstates = features.afterstates_of(rules, observer.observe_batch(games), candidates)
                 values, preferences = value.evaluate_afterstates(weights.tensors, afterstates)
                 totals = afterstates.points + values @ margin_weights + preferences
-                best = value.best_afterstates(afterstates, totals)
+                best = ties.best_of_rows(totals, afterstates.rows)
                 if number + 1 == depth < left:
                     mover = int(games.mover[0])
                     final = games.totals.astype(np.float64)

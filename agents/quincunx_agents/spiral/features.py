@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import (
     SEATS,
     AfterstateFeatures,
@@ -347,11 +348,7 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     """The ``count`` cards that the heuristic prefers; implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
-    table = action_values(rules, observation, mask)
-    count = min(count, table.shape[1])
-    best = np.zeros(mask.shape, np.bool_)
-    np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
-    return best & mask
+    return ties.highest(action_values(rules, observation, mask), count) & mask
 
 
 def _features(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -> AfterstateFeatures:

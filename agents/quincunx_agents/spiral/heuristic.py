@@ -11,6 +11,7 @@ from math import comb
 
 import numpy as np
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
@@ -106,9 +107,8 @@ class SpiralHeuristicPolicy:
     rules: Rules
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal cards, int64 [n]; ties go to the lowest."""
-        best: Ints = action_values(self.rules, observation, mask).argmax(axis=1)
-        return best
+        """Choose legal cards, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
+        return ties.best(action_values(self.rules, observation, mask))
 
 
 @dataclass(frozen=True)

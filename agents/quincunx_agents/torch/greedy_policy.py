@@ -7,6 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from quincunx_agents import ties
 from quincunx_env.core.observation import Observer, Pieces
 
 
@@ -30,5 +31,4 @@ class GreedyPolicy:
         flat = torch.from_numpy(self.observer.flatten(observation)).float()
         with torch.no_grad():
             logits = self.logits(flat).numpy()
-        actions: npt.NDArray[np.int64] = np.where(mask, logits, -np.inf).argmax(axis=1)
-        return actions
+        return ties.best(np.where(mask, logits, -np.inf))

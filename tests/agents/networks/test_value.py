@@ -63,10 +63,7 @@ def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
         actions = policy(observation, mask, RNG)
         one = {name: piece[-1:] for name, piece in observation.items()}
         assert policy(observation, mask, RNG).tolist() == actions.tolist()
-        # The other positions make no difference, but for the rounding that decides between mirrored cells.
-        every = shipped_for(rules)._replace(candidates=0)
-        [again], [values] = policy(one, mask[-1:], RNG), action_values(every, rules, one, mask[-1:])
-        assert values[again] == pytest.approx(values[actions[-1]], abs=0.01)
+        assert policy(one, mask[-1:], RNG) == actions[-1], "the other positions make no difference"
         batch.step(actions, rows)
 
 
