@@ -4,6 +4,7 @@
     python -m quincunx_env.arena evaluate uniform greedy --deals 1000
     python -m quincunx_env.arena compare greedy uniform --num-players 3 --start open
     python -m quincunx_env.arena tournament uniform greedy mine=my.module:policy --out runs/tournament
+    python -m quincunx_env.arena times heuristic-v0 value pimc-beam --deals 10
     python -m quincunx_env.arena leaderboard runs/evaluate runs/tournament --page docs/leaderboard.md
 
 A directory of results holds figures (``result.json``), tables (``result.md``), a plot (``result.png``) and, for
@@ -32,6 +33,7 @@ except ModuleNotFoundError as error:
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
+from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
@@ -94,7 +96,8 @@ class _MultiplayerOptions(_Options):
         """
         if self.game == "quincunx":
             return self.rules
-        if changed := _changed(self.rules, Rules(num_players=2)):
+        fields: Any = type(self).__dataclass_fields__
+        if changed := _changed(self.rules, fields["rules"].default_factory()):
             raise ValueError(f"{changed[0]} is an option of Quincunx: leave it out, or leave out --game spiral")
         return self.spiral
 
@@ -172,6 +175,31 @@ class Tournament(_MultiplayerOptions):
             f"seat, against the policy in the column in {others}"
         )
         _write(self, command, result.table(), note, result.to_json(), result.plot)
+
+
+@dataclass(kw_only=True)
+class Times(_MultiplayerOptions):
+    """Measure the processor time of policies per action, as a ratio to that of the first policy."""
+
+    rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=Rules)
+    deals: int = 20
+    """number of deals"""
+    domain: Domain = "validation"
+    """domain of the numbered deals"""
+    chunk: int = 20
+    """number of deals played side by side, which a policy for many positions needs less time for"""
+    out: Path = Path("runs/times")
+    """directory of the results"""
+
+    def run(self, command: str) -> None:
+        """Play the games, print the table, write the results."""
+        keywords = {name: value for name, value in self.keywords.items() if name != "progress"}
+        seconds = seconds_per_action(self.policies, **keywords)
+        reference = next(iter(seconds))
+        lines = [f"| policy | time per action, {reference} = 1 | ms per action here |", "|---|---|---|"]
+        lines += [f"| {name} | {each / seconds[reference]:.3g} | {1000 * each:.3g} |" for name, each in seconds.items()]
+        note = f"{self.chunk} deals side by side, each policy in every seat; processor time"
+        _write(self, command, "\n".join(lines), note, {"seconds_per_action": seconds})
 
 
 @dataclass
@@ -267,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     line, stored = f"{PROGRAM} {shlex.join(arguments)}", ""
     try:
         command: Any = tyro.extras.subcommand_cli_from_dict(
-            {each.__name__.lower(): each for each in (Evaluate, Compare, Tournament, Leaderboard)},
+            {each.__name__.lower(): each for each in (Evaluate, Compare, Tournament, Times, Leaderboard)},
             prog=PROGRAM,
             description=__doc__,
             args=arguments,

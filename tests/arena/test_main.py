@@ -52,6 +52,20 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "`python -m quincunx_env.arena tournament greedy uniform --deals 20 --workers 1 --flush`" in page
 
 
+def test_times_are_ratios_to_the_first_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    run(monkeypatch, "times heuristic-v0 greedy --deals 4 --num-players 2")
+    seconds = json.loads(Path("runs/times/result.json").read_text())["seconds_per_action"]
+    assert list(seconds) == ["heuristic-v0", "greedy"]
+    ratio = seconds["greedy"] / seconds["heuristic-v0"]
+    assert 0 < ratio < 1
+    lines = Path("runs/times/result.md").read_text().splitlines()
+    assert lines[2] == "| policy | time per action, heuristic-v0 = 1 | ms per action here |"
+    assert lines[4].startswith("| heuristic-v0 | 1 | ")
+    assert lines[5].startswith(f"| greedy | {ratio:.3g} | ")
+
+
 ERRORS = {
     "evaluate no-such": "unknown policy 'no-such'",
     "evaluate json:nothing": "policy 'json:nothing' cannot be imported",

@@ -1,0 +1,71 @@
+"""Processor time of policies per action, which is comparable between machines as a ratio only."""
+
+import time
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.arena.matches import MatchConfig, play_matches
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import by_display_name, resolve
+from quincunx_env.quincunx.rules import Rules
+
+
+class _Timed:
+    """A policy whose processor time and actions are counted."""
+
+    def __init__(self, agent: Agent, rules: BaseRules) -> None:
+        self.policy = policy_for(agent, rules)
+        self.seconds, self.actions = 0.0, 0
+
+    def __call__(
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        started = time.process_time()
+        chosen = self.policy(observation, mask, rng)
+        self.seconds += time.process_time() - started
+        self.actions += len(mask)
+        return chosen
+
+
+def seconds_per_action(
+    policies: Mapping[str, Agent | str] | Iterable[Agent | str],
+    deals: int = 20,
+    *,
+    rules: BaseRules | None = None,
+    domain: Domain = "validation",
+    first: int = 0,
+    seed: int = 0,
+    chunk: int = 20,
+) -> dict[str, float]:
+    """Measure the processor time of each policy, in every seat of the same deals.
+
+    Args:
+        policies: by name, or a sequence; as in `quincunx_env.arena.tournament`.
+        deals: number of deals, at least 2.
+        rules: of the game; the default solitaire if None.
+        domain: domain of the numbered deals.
+        first: number of the first deal.
+        seed: seed of the policies' generators.
+        chunk: number of deals played side by side, which a policy for many positions needs less time for.
+
+    Returns:
+        Seconds per action, by name in the order of the policies.
+
+    Raises:
+        ValueError: for no or an unknown policy, or two of the same name.
+        IllegalAction: if a policy chooses an illegal action.
+    """
+    rules, named = rules or Rules(), by_display_name(policies)
+    if not named:
+        raise ValueError("there is nothing to measure: name a policy")
+    timed = {name: _Timed(resolve(policy), rules) for name, policy in named.items()}
+    config, seats = MatchConfig(rules, domain, first, deals, seed, chunk), np.zeros((1, rules.num_players), np.int64)
+    for number in config.chunks:
+        for policy in timed.values():  # in turn, so that a change of the machine's speed concerns all
+            play_matches([policy], seats, config, number)
+    return {name: policy.seconds / policy.actions for name, policy in timed.items()}
