@@ -220,7 +220,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
             if unseeded.any():
                 seeds[unseeded] = np.random.default_rng().integers(MAX_SEED, size=unseeded.sum())
             return seeds
-        if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:
+        if not isinstance(seed, Sequence | np.ndarray) or as_array(seed).ndim == 0:
             first = check_seed(seed)  # type: ignore[arg-type]
             check_seed(first + self.num_games - 1)
             return first + rows

@@ -15,7 +15,10 @@ def as_integer(value: Any) -> int:
     """
     if isinstance(value, bool):
         raise TypeError("a bool is not an integer here")
-    return index(value)
+    try:
+        return index(value)
+    except np.ma.MaskError as error:
+        raise TypeError(str(error)) from None
 
 
 def check_integer(name: str, value: Any, least: int, most: int) -> int:

@@ -78,6 +78,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         given_deals: GivenDeals | None = None,
     ) -> None:
         check_option("render_mode", render_mode, None, *self.metadata["render_modes"])
+        check_option("copy", copy, False, True)
         self.batch = batch
         self.codec = codec
         self.rules = batch.rules

@@ -97,6 +97,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VECTOR, {"num_envs": 0}, "must be an integer from 1 to 2**63 - 1, got 0"),
     ([batched_games], {"num_games": 0}, "must be an integer from 1 to 2**63 - 1, got 0"),
     (VECTOR, {"autoreset_mode": "Sometimes"}, "'Sometimes' is not a valid AutoresetMode"),
+    (VECTOR, {"copy": None}, "copy must be one of False, True, got None"),
     (VECTOR, {"max_episode_steps": 5}, "max_episode_steps must be None"),
     (VS_OPPONENTS, {"opponents": None}, "either opponents or pool must be given"),
     (VS_OPPONENTS, {"pool": ["greedy"]}, "either opponents or pool must be given, and not both"),

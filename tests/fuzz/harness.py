@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quincunx_env import IllegalAction
 from quincunx_env.notation.record import RecordError
 
-LONG = 30
+LONG = 10
 """Inputs of the long run for each one of the short run."""
 
 DOCUMENTED = (ValueError, IllegalAction, RecordError, ResetNeeded)

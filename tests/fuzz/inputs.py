@@ -209,5 +209,5 @@ def as_integer(value: Any) -> int | None:
     """The integer that a value of any integer type stands for, None for everything else."""
     try:
         return index(value)
-    except TypeError:
+    except (TypeError, np.ma.MaskError):
         return None

@@ -195,7 +195,8 @@ def test_batch_state(rules: BaseRules, fuzz: Fuzz) -> None:
         if error:
             same(batch.get_state(), before)
             return
-        same(batch.get_state(), {name: np.asarray(state[name]) for name in before})
+        after = batch.get_state()
+        same(after, {name: np.asarray(state[name], array.dtype) for name, array in after.items()})
         rng = np.random.default_rng(0)
         for _ in range(60):
             batch.step(legal_actions(batch, rng))

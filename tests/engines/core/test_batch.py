@@ -379,6 +379,7 @@ def test_given_deals_are_played(rules: BaseRules) -> None:
         ({"seed": 1.5}, "seed must be an integer from 0 to .* got 1.5"),
         ({"seed": [1, 2, -3]}, "seed must be an integer from 0 to .* got -3"),
         ({"seed": [1, 2]}, "3 games are reset, got 2 seeds"),
+        ({"seed": [[1], [2, 3], 4]}, "seed must be an integer from 0 to .* got"),
         ({"seed": [1, 2, 3], "rows": [0]}, "1 games are reset, got 3 seeds"),
         ({"deals": []}, "3 games are reset and need a deal each"),
         ({"deals": [Deal.from_seed(Rules(), 0)] * 2}, "3 games are reset and need a deal each"),

@@ -35,7 +35,20 @@ KINDS: dict[str, Callable[[int], Any]] = {
 }
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
-NO_INTEGERS = [966.5, 3.0, float("nan"), "3", None, True, np.True_, np.float64(3), np.array([3]), np.array(3.0), (0, 1)]
+NO_INTEGERS = [
+    np.ma.masked,
+    966.5,
+    3.0,
+    float("nan"),
+    "3",
+    None,
+    True,
+    np.True_,
+    np.float64(3),
+    np.array([3]),
+    np.array(3.0),
+    (0, 1),
+]
 no_integer = pytest.mark.parametrize("value", NO_INTEGERS, ids=repr)
 
 
