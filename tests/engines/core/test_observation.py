@@ -327,5 +327,6 @@ def test_table_lists_exactly_the_slices(rules: BaseRules, preview: bool) -> None
 @pytest.mark.parametrize("option", ["preview", "padded"])
 def test_switches_are_true_or_false(rules: BaseRules, option: str) -> None:
     for wrong in (1, None, "yes", np.True_):
+        options: dict[str, Any] = {option: wrong}
         with pytest.raises(ValueError, match=f"{option} must be True or False, got"):
-            make_observer(rules, **{option: wrong})
+            make_observer(rules, **options)
