@@ -437,9 +437,10 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         new._finish()
         return new
 
-    def _finish(self) -> None:
+    def _finish(self, check: bool = True) -> None:
         """Check the arrays that are not derived, then set the others."""
-        self._check()
+        if check:
+            self._check()
         for name, array in self._derived().items():
             getattr(self, name)[...] = array
 
@@ -447,7 +448,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         for name in state_arrays(type(self)):
             getattr(self, name)[...] = getattr(other, name)
 
-    def set_position(self, **state: npt.ArrayLike) -> None:
+    def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
         """Set all games to given positions.
 
         With ``decks`` these are games in progress, whose deals count as handed in; later games of each row are those
@@ -455,6 +456,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         `reset`, but ``value`` answers.
 
         Args:
+            check: False skips the check that the position does not contradict the rules.
             state: public state arrays by name, [B, ...] or without the axis of games if equal for all: every array
                 whose value differs from that in a new batch, apart from ``over``, ``seed`` and ``game``. The rest of a
                 pile is the end of its deck; of the other cards of a deck only the face-up ones need be in their place.
@@ -475,7 +477,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
             new._assign(name, value)
         new._row_seed[:], new._row_resets[:] = self._row_seed, self._row_resets
         new.over[:] = "decks" not in state
-        new._finish()
+        new._finish(check)
         self._copy_from(new)
 
     def _assign(self, name: str, value: npt.ArrayLike) -> None:

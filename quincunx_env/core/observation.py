@@ -6,6 +6,7 @@ else. Seats are counted from the observing one: 0 is the observer, 1 the next se
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -175,6 +176,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         )
         return spaces.Box(low.astype(np.int16), high.astype(np.int16), dtype=np.int16)
 
+    @cached_property
+    def _spaces(self) -> tuple[spaces.Dict, spaces.Box]:
+        """Both spaces, for checks. Callers of `dict_space` get one of their own, which they may seed."""
+        return self.dict_space(), self.flat_space()
+
     def _limits(self, piece: Piece) -> tuple[Any, Any]:
         """Lowest and highest values of a piece; arrays for the counts, which differ in range."""
         if piece.name != "counts":
@@ -248,10 +254,10 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         """
         if isinstance(observation, Mapping):
             observation = {name: np.asarray(piece) for name, piece in observation.items()}
-            fits = self.dict_space().contains(observation)
+            fits = self._spaces[0].contains(observation)
         else:
             observation = np.asarray(observation)
-            fits = self.flat_space().contains(observation)
+            fits = self._spaces[1].contains(observation)
         if not fits:
             raise ValueError(f"this is no observation of one game of {self.rules} as the observer makes them")
         return self, observation if isinstance(observation, dict) else self.unflatten(observation)

@@ -71,6 +71,7 @@ def resample(
     batch: Any = unpadded.make_batch(n)
     batch.reset(rng.integers(MAX_SEED, size=n))  # the games after this one are hidden, too
     batch.set_position(
+        check=False,
         decks=decks,
         hands=np.stack([as_bits(hand) for hand in hands], axis=1),
         scores=scores,
@@ -79,4 +80,6 @@ def resample(
         round=round,
         **unpadded.public_state(pieces),
     )
+    # The games differ only in which card is where unseen: one of them shows whether the observation is possible.
+    batch.fork([0])._check()
     return batch  # type: ignore[no-any-return]

@@ -352,7 +352,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- State -------------------------------------------------------------------------------------------------------
 
-    def set_position(self, **state: npt.ArrayLike) -> None:
+    def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
         """Set all games to given positions; see `BaseBatch.set_position`.
 
         ``board`` and ``order`` are [B, C] or [C]; ``ply`` may be left out.
@@ -368,7 +368,7 @@ class Batch(BaseBatch[Rules, Game]):
         """
         if "order" in state and "ply" not in state:
             state["ply"] = np.maximum(np.max(state["order"], axis=-1), 0)
-        super().set_position(**state)
+        super().set_position(check=check, **state)
 
     def _position(self, name: str) -> npt.NDArray[Any]:
         array = super()._position(name)

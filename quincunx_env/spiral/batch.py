@@ -176,7 +176,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- State -------------------------------------------------------------------------------------------------------
 
-    def set_position(self, **state: npt.ArrayLike) -> None:
+    def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
         """Set all games to given positions; see `BaseBatch.set_position`.
 
         Without decks the cards may lie anywhere: ``ply`` says which cell is next.
@@ -188,7 +188,7 @@ class Batch(BaseBatch[Rules, Game]):
         >>> batch.value([parse_card("AD")]).tolist()
         [[6, 0]]
         """
-        super().set_position(**state)
+        super().set_position(check=check, **state)
 
     def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
         rules, ply = self.rules, self.ply
