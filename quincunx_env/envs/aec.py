@@ -198,7 +198,14 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         return margin(gains) if self.reward == "margin" else [float(gain) for gain in gains]
 
     def observe(self, agent: str) -> Any:
-        """Return the current observation of an agent, whether or not it is to move (new arrays)."""
+        """Return the current observation of an agent, whether or not it is to move (new arrays).
+
+        Raises:
+            ValueError: if there is no such agent.
+            ResetNeeded: before the first reset.
+        """
+        if not isinstance(agent, str) or agent not in self._seats:
+            raise ValueError(f"agent must be one of {', '.join(self.possible_agents)}, got {agent!r}")
         flat = self.observer.observe_flat(self.game, self._seats[agent])
         return self.codec.with_mask(flat, self._mask(agent)) if self.codec.mask_in_obs else flat
 

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import check_seed
 from quincunx_env.core.game import Game
+from quincunx_env.core.integers import as_array
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import RulesLike
@@ -180,9 +181,10 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
             raise ValueError("this environment was made with opponents=: make it with pool= to change the opponents")
         if len(check_pool(policies)) < len(self.policies):
             raise ValueError(f"games in progress may need all {len(self.policies)} policies, got {len(policies)}")
-        given = None if probabilities is None else np.asarray(probabilities, np.float64)
+        given = None if probabilities is None else as_array(probabilities)
         if given is not None:
-            if given.shape != (len(policies),) or not (given >= 0).all() or not np.isclose(given.sum(), 1):
+            numbers = given.shape == (len(policies),) and given.dtype.kind in "iuf"
+            if not numbers or not (given >= 0).all() or not np.isclose(given.sum(), 1):
                 raise ValueError(
                     f"probabilities must be {len(policies)} numbers from 0 on that add up to 1, got {probabilities!r}"
                 )

@@ -293,3 +293,11 @@ def test_snapshots_keep_what_was_handed_in_and_lost() -> None:
     env.reset()
     other.reset()
     same(view(other), view(env))
+
+
+@pytest.mark.parametrize("agent", ["player_2", "", 0, None, ["player_0"]], ids=repr)
+def test_agents_that_do_not_exist_are_refused(agent: Any) -> None:
+    env = make({})
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="agent must be one of player_0, player_1, got"):
+        env.observe(agent)
