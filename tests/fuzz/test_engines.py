@@ -222,3 +222,30 @@ def test_new_batches(rules: BaseRules, fuzz: Fuzz) -> None:
             same(batch.get_state(), plain.get_state())
 
     fuzz(check, 10)
+
+
+@by_rules
+def test_positions(rules: BaseRules, fuzz: Fuzz) -> None:
+    """Given positions: of a game, with entries lost or changed."""
+    batch = spec_of(rules).Batch(rules, 4)
+    batch.reset(seed=3)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        batch.step(legal_actions(batch, rng))
+    names = ("decks", "board", "hands", "ply", "scores", "totals", "mover", "round")
+    valid = {name: array for name, array in batch.get_state().items() if name in names}
+
+    def check(data: st.DataObject) -> None:
+        other, before = batch.fork(range(4)), batch.get_state()
+        state = data.draw(st.just(valid) | snapshots(valid).filter(lambda each: isinstance(each, dict)))
+        if not all(isinstance(name, str) for name in state):
+            return
+        _, error = fuzz.attempt(lambda: other.set_position(**state), *([] if set(state) <= set(names) else [TypeError]))
+        if error:
+            same(other.get_state(), before)
+            return
+        for _ in range(30):
+            other.step(legal_actions(other, rng))
+        other.reset(rows=range(4))
+
+    fuzz(check, 10)
