@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.deal import DOMAINS, MAX_SEED, BaseDeal, Domain, check_deals, check_seed, shuffle
+from quincunx_env.core.deal import MAX_SEED, BaseDeal, Domain, check_deals, check_domain, check_seed, shuffle
 from quincunx_env.core.game import AnyGame, AnyRules, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
 
@@ -106,10 +106,8 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
 
     def __init__(self, rules: AnyRules, num_games: int, domain: Domain = "play") -> None:
         num_games = check_integer("num_games", num_games, 1, MAX_SEED - 1)
-        if domain not in DOMAINS:
-            raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}")
         self.rules = rules
-        self.domain = domain
+        self.domain = check_domain(domain)
         for name, (dtype, fill, shape, _) in state_arrays(type(self)).items():
             setattr(self, name, np.full((num_games, *shape(rules)), fill, dtype))
         self._complete()
@@ -589,7 +587,7 @@ def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> I
         raise ValueError(f"rows are row numbers, or a bool mask of all {num_games}, got {_shortened(rows)}")
     if len(array) and not (array.min() >= 0 and array.max() < num_games):
         raise ValueError(f"row numbers run from 0 to {num_games - 1}, got {_shortened(rows)}")
-    numbers: Ints = array.astype(np.int64, copy=False)
+    numbers: Ints = array.astype(np.int64, copy=False) if len(array) else np.zeros(0, np.int64)
     if not repeats:
         named = np.zeros(num_games, np.bool_)
         named[numbers] = True

@@ -246,12 +246,15 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     def _check_agents(self, state: dict[str, Any]) -> None:
         game, agents, seats = state["game"], state["agents"], self.possible_agents
-        left = [agent for agent in seats if isinstance(agents, list) and agent in agents]
+        names = agents if isinstance(agents, list) else [agents]
+        left = [agent for agent in seats if agent in [name for name in names if isinstance(name, str)]]
         to_move = (left or seats) if game.over else [seats[game.mover]]
+        chosen, skipped = state["agent_selection"], state["_skip_agent_selection"]
         if (
-            agents != (left if game.over else seats)
-            or state["agent_selection"] not in to_move
-            or state["_skip_agent_selection"] not in (None, *seats)
+            not all(isinstance(name, str) for name in (*names, chosen, skipped) if name is not None)
+            or agents != (left if game.over else seats)
+            or chosen not in to_move
+            or skipped not in (None, *seats)
         ):
             raise ValueError("the agents of the snapshot are not those of its game")
         for name in ("rewards", "_cumulative_rewards"):

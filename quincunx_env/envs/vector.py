@@ -152,13 +152,13 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if decks is not None and len(decks) != len(rows):
             raise ValueError(f"{len(rows)} games are reset and need a deal each, got {len(decks)}")
         first = None
-        if isinstance(seed, Sequence | np.ndarray):
+        if isinstance(seed, Sequence | np.ndarray) and as_array(seed).ndim:
             if len(seed) != self.num_envs:
                 raise ValueError(f"{self.num_envs} seeds are needed, got {len(seed)}")
             seed = [check_seed(seed[int(row)]) for row in rows]
             first = seed[0]
         elif seed is not None:
-            seed = check_seed(seed)
+            seed = check_seed(seed)  # type: ignore[arg-type]
             first = seed + int(rows[0])
         elif not self._has_reset:
             seed = self.np_random.integers(MAX_SEED, size=self.num_envs).tolist()

@@ -40,7 +40,7 @@ EDGES = [-1, -2, 0, 1, 2, 5, 36, 41, 52, 130, 255, 256, 2**15, 2**31, 2**32, 2**
 
 JUNK: list[Any] = [
     *(None, True, False, "", "0", "AM", "\ud800", "\0", b"1", b"", [], (), {}, {"deal": None}, [None], [[0]]),
-    *(float("nan"), float("inf"), 1.5, -0.5, 1j, 10**400, Ellipsis, NotImplemented, object, len),
+    *(float("nan"), float("inf"), 1.5, -0.5, 1j, 10**400, Ellipsis, object, len),
     *(np.array([]), np.array(None), np.array("1"), np.nan, np.datetime64("NaT"), np.array([[1]])),
 ]
 

@@ -127,7 +127,7 @@ def test_resets(name: str, fuzz: Fuzz) -> None:
             return
         again = state_of(driver)
         if isinstance(driver, Vector | Batched) and seed is not None and as_integer(seed) is None:
-            seed = [*map(int, seed)]
+            seed = [as_integer(each) for each in seed]
         driver.env.set_state(start)
         seed = as_integer(seed) if as_integer(seed) is not None else seed
         if isinstance(driver, Batched):
@@ -155,7 +155,11 @@ def test_states(name: str, fuzz: Fuzz) -> None:
             same(state_of(driver), before)
             return
         after = state_of(driver)
-        same(after, only(plain(state), after))
+        given = only(plain(state), after)
+        for name in after.keys() & {"version", "np_random"}:  # in which True is 1
+            assert after[name] == given.pop(name)
+            after.pop(name)
+        same(after, given)
         driver.walk(20)
 
     fuzz(check, 8)

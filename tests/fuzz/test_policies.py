@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from quincunx_agents.greedy import greedy
@@ -52,7 +53,8 @@ def test_copies(fuzz: Fuzz) -> None:
             return
         copies, error = fuzz.attempt(lambda: games.fork(rows, k))
         if not error:
-            numbers_given = [row for row in range(4) if rows[row]] if str(rows[0]) in ("True", "False") else rows
+            given = np.atleast_1d(rows)
+            numbers_given = np.flatnonzero(given) if given.dtype == np.bool_ else given
             plain = [int(row) for row in numbers_given for _ in range(as_integer(k) or 0)]
             same(copies.get_state(), games.batch.fork(plain).get_state())
 

@@ -379,6 +379,7 @@ def test_given_deals_are_played(rules: BaseRules) -> None:
         ({"seed": 1.5}, "seed must be an integer from 0 to .* got 1.5"),
         ({"seed": [1, 2, -3]}, "seed must be an integer from 0 to .* got -3"),
         ({"seed": [1, 2]}, "3 games are reset, got 2 seeds"),
+        ({"seed": np.array(None)}, "seed must be an integer from 0 to .* got"),
         ({"seed": [[1], [2, 3], 4]}, "seed must be an integer from 0 to .* got"),
         ({"seed": [1, 2, 3], "rows": [0]}, "1 games are reset, got 3 seeds"),
         ({"deals": []}, "3 games are reset and need a deal each"),
@@ -794,3 +795,9 @@ def test_a_forfeit_of_a_finished_solitaire_changes_nothing() -> None:
     same(before, batch.get_state())
     game.forfeit()
     assert (game.over, game.lost) == (True, False)
+
+
+@pytest.mark.parametrize("domain", ["work", "", None, 0, ["play"]], ids=repr)
+def test_domains_that_do_not_exist_are_refused(domain: Any) -> None:
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got"):
+        Batch(Rules(), 1, domain)
