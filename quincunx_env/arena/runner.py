@@ -4,22 +4,16 @@ deals in a file.
 
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
 import tempfile
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
+from quincunx_env.arena.cluster import require_cluster
 from quincunx_env.arena.matches import (
     MatchConfig,
     MatchResults,
@@ -31,6 +25,7 @@ from quincunx_env.arena.matches import (
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.batch import Ints
 from quincunx_env.core.policy import Agent
+from quincunx_env.core.processes import worker_processes
 from quincunx_env.policies import resolve
 
 Lineup = tuple[str, ...]
@@ -154,33 +149,9 @@ def _run_in_processes(chunks: list[Chunk], workers: int, progress: Callable[[Ite
         for chunk in progress(chunks):
             chunk.run()
         return
-    # Spawned processes share nothing with this one, so that all operating systems behave alike.
-    context = multiprocessing.get_context("spawn")
-    reader, writer = context.Pipe(duplex=False)
-    with reader, writer, ProcessPoolExecutor(workers, context, _end_with_parent, (reader,)) as pool:
-        try:
-            for _ in zip(progress(chunks), pool.map(Chunk.run, chunks), strict=True):
-                pass
-        except BaseException as error:
-            writer.close()
-            pool.shutdown(cancel_futures=True)
-            if isinstance(error, BrokenProcessPool):
-                raise ChildProcessError(
-                    "a worker process was killed, as happens when memory runs out: fewer workers need less"
-                ) from error
-            raise
-
-
-def _end_with_parent(reader: Connection) -> None:
-    """Start a worker process, which ends as soon as its parent closes the other end of a pipe or ends in any way."""
-
-    def wait() -> None:
-        reader.poll(None)
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
-    # A terminal interrupts all processes of a command; the parent alone decides what happens.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with worker_processes(workers) as pool:
+        for _ in zip(progress(chunks), pool.map(Chunk.run, chunks), strict=True):
+            pass
 
 
 def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
@@ -195,6 +166,7 @@ def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Itera
 
     started_here = not ray.is_initialized()
     if started_here:
+        require_cluster(address)
         ray.init(address, logging_level="warning")
     try:
         tasks = enumerate(chunks)

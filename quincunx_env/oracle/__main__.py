@@ -5,7 +5,6 @@ python -m quincunx_env.oracle --width 200000     # wider beams; an oracle score 
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from quincunx_env.core.command_line import one_line_errors, parse, requires_extra
+from quincunx_env.core.processes import worker_processes
 from quincunx_env.oracle.store import BENCHMARK_FILE, COMMAND, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
 
 with requires_extra("arena"):
@@ -83,11 +83,8 @@ def _improved(due: list[tuple[int, int, OracleEntry | None]], processes: int) ->
     if processes == 1 or not due:
         yield from starmap(improve, due)
     else:
-        pool = ProcessPoolExecutor(processes)
-        try:
+        with worker_processes(processes) as pool:
             yield from pool.map(improve, *zip(*due, strict=True))
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tournaments in several processes that are terminated or killed."""
+"""Programs with several processes that are terminated or killed: tournaments, and the search of oracle scores."""
 
 import os
 import signal
@@ -20,22 +20,24 @@ arena = pytest.importorskip("quincunx_env.arena.__main__")
 
 PROCESSES = Path("/proc")
 ARGUMENTS = ["tournament", "greedy", "uniform", "other=quincunx_agents.uniform:uniform"]
-ENDLESS, SLOW = ["--deals", "5000", "--chunk", "10"], ["--deals", "40", "--chunk", "2"]
+TOURNAMENT = ["quincunx_env.arena", *ARGUMENTS]
+WORKERS = ["--workers", "2"]
+ENDLESS, SLOW = ["--deals", "5000", "--chunk", "10", *WORKERS], ["--deals", "40", "--chunk", "2", *WORKERS]
 
 pytestmark = pytest.mark.skipif(not (PROCESSES / "self" / "stat").exists(), reason="lists processes by /proc")
 
 
-def start(folder: Path, deals: list[str]) -> subprocess.Popen[str]:
-    """Start a tournament in a process group of its own, which its workers share."""
+def start(folder: Path, program: list[str]) -> subprocess.Popen[str]:
+    """Start a program in a process group of its own, which its workers share."""
     folder.mkdir(exist_ok=True)
     return subprocess.Popen(
-        [sys.executable, "-m", "quincunx_env.arena", *ARGUMENTS, *deals, "--workers", "2"],
+        [sys.executable, "-m", *program],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
 
 
-def group(leader: int) -> list[tuple[int, str]]:
-    """The running processes of a group with their command lines."""
+def group(leader: int, ended: str = "ZX") -> list[tuple[int, str]]:
+    """The processes of a group with their command lines, apart from those in states that mean that they have ended."""
     found = []
     for path in PROCESSES.glob("[0-9]*"):
         try:
@@ -43,7 +45,7 @@ def group(leader: int) -> list[tuple[int, str]]:
             line = (path / "cmdline").read_text()
         except OSError:
             continue  # ended meanwhile
-        if int(members) == leader and state not in "ZX":
+        if int(members) == leader and state not in ended:
             found.append((int(path.name), line))
     return found
 
@@ -68,10 +70,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def stop(
-    folder: Path, deals: list[str], ready: Callable[[int], object], send: Callable[[int], object]
+    folder: Path, program: list[str], ready: Callable[[int], object], send: Callable[[int], object]
 ) -> tuple[int, str]:
-    """Start a tournament and end it when it is ready; its exit status and error output. No process is left."""
-    process = start(folder, deals)
+    """Start a program and end it when it is ready; its exit status and error output. No process is left."""
+    process = start(folder, program)
     try:
         wait_until(lambda: ready(process.pid) or process.poll() is not None)
         send(process.pid)
@@ -81,6 +83,8 @@ def stop(
             os.killpg(process.pid, signal.SIGKILL)
     errors = process.communicate()[1]
     assert not left, errors
+    # Until the system forgets a killed process, its temporary file counts as being written.
+    wait_until(lambda: not group(process.pid, ended="X"))
     return process.returncode, errors
 
 
@@ -97,9 +101,11 @@ def unfinished(folder: Path) -> list[Path]:
 
 
 def test_a_terminated_tournament_ends_its_workers_and_resumes(tmp_path: Path) -> None:
-    status, errors = stop(tmp_path, ENDLESS, lambda _: stored(tmp_path), lambda leader: os.kill(leader, signal.SIGTERM))
+    status, errors = stop(
+        tmp_path, [*TOURNAMENT, *ENDLESS], lambda _: stored(tmp_path), lambda leader: os.kill(leader, signal.SIGTERM)
+    )
     assert status == 128 + signal.SIGTERM
-    line = " ".join(["python -m quincunx_env.arena", *ARGUMENTS, *ENDLESS, "--workers 2"])
+    line = " ".join(["python -m", *TOURNAMENT, *ENDLESS])
     assert errors == f"terminated; finished games are stored, this resumes: {line}\n"
     before = contents(tmp_path)
     assert stored(tmp_path)
@@ -144,9 +150,16 @@ def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypat
     ended, left, noisy = 0, 0, 0
     for moment, ready in MOMENTS.items():
         folder = tmp_path / moment
-        result, errors = stop(folder, SLOW, partial(ready, folder), send)
+        result, errors = stop(folder, [*TOURNAMENT, *SLOW], partial(ready, folder), send)
         assert result == status, (moment, errors)
         assert message in errors, (moment, errors)
         ended, left, noisy = ended + 1, left + bool(unfinished(folder)), noisy + (errors.count("\n") > 1)
         assert finish(folder, monkeypatch) == whole, moment
     print(f"{case}: {ended} runs, {left} with a temporary file, {noisy} with more than one line of errors")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_search_of_oracle_scores_ends_its_workers(number: signal.Signals, tmp_path: Path) -> None:
+    program = ["quincunx_env.oracle", "--path", "scores.csv", "--deals", "50", "--processes", "2"]
+    stop(tmp_path, program, lambda leader: len(workers(leader)) == 2, lambda leader: os.kill(leader, number))

@@ -1,0 +1,49 @@
+"""Worker processes that end with their parent, however it ends."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+
+@contextmanager
+def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """An executor for the ``with`` block; if the block fails or is interrupted, work in progress is dropped.
+
+    Args:
+        count: number of processes, which are spawned: they share nothing with this one, so that all operating systems
+            behave alike.
+
+    Raises:
+        ChildProcessError: if a process is killed.
+    """
+    context = multiprocessing.get_context("spawn")
+    reader, writer = context.Pipe(duplex=False)
+    with reader, writer, ProcessPoolExecutor(count, context, _end_with_parent, (reader,)) as pool:
+        try:
+            yield pool
+        except BaseException as error:
+            writer.close()
+            pool.shutdown(cancel_futures=True)
+            if isinstance(error, BrokenProcessPool):
+                raise ChildProcessError(
+                    "a worker process was killed, as happens when memory runs out: fewer workers need less"
+                ) from error
+            raise
+
+
+def _end_with_parent(reader: Connection) -> None:
+    """Start a worker process, which ends as soon as its parent closes the other end of a pipe or ends in any way."""
+
+    def wait() -> None:
+        reader.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+    # A terminal interrupts all processes of a command; the parent alone decides what happens.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
