@@ -137,7 +137,12 @@ def test_batch(rules: BaseRules, fuzz: Fuzz) -> None:
             "deals": lambda batch, actions, rows, one: batch.deals(one),
             "to_game": lambda batch, actions, rows, one: batch.to_game(one).__getstate__(),
             "value": lambda batch, actions, rows, one: batch.value(
-                *((actions, [0] * np.size(actions)) if spec_of(rules).name == "quincunx" else (actions,)), rows
+                *(
+                    (actions, [0] * np.size(np.array(actions, object)))
+                    if spec_of(rules).name == "quincunx"
+                    else (actions,)
+                ),
+                rows,
             ),
         }
         result, error = fuzz.attempt(lambda: calls[method](batch, actions, rows, one))
