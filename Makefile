@@ -10,7 +10,7 @@ TRAIN_READY = $(VENV)/.ready-to-train
 CORE_READY = $(CORE_VENV)/.ready
 RLLIB_READY = $(RLLIB_VENV)/.ready
 
-.PHONY: train train-rllib test test-slow test-oldest test-wheel test-rllib lint docs docs-links benchmark clean
+.PHONY: train train-rllib test test-slow test-oldest test-site test-wheel test-rllib lint docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
 	$(RUN) train.ppo $(ARGS)
@@ -26,6 +26,9 @@ test-slow: $(READY)  ## every combination of options at full length, on all core
 
 test-oldest: $(CORE_READY)  ## the core tests on the oldest Gymnasium, without torch or stable-baselines3
 	$(CORE_VENV)/bin/python -m pytest -n auto tests --ignore tests/envs/test_sb3.py --ignore tests/train/test_train.py $(ARGS)
+
+test-site: $(READY)  ## the documentation builds without warnings, and its notebooks run
+	$(RUN) pytest -m site tests/docs $(ARGS)
 
 test-wheel: $(READY)  ## the wheel, installed into an empty environment and used from another folder
 	$(RUN) pytest -m wheel tests/packaging $(ARGS)

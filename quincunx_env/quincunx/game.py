@@ -75,7 +75,8 @@ class Game(BaseGame[Rules, Deal]):
             round: number of the round, from 0.
             plays: (card, cell) of each play of this round so far.
             hands: cards held by each seat.
-            state: the attributes ``drawn``, ``scores``, ``totals``, ``mover``, ``pending``, ``over`` and ``lost``.
+            state: the attributes ``drawn``, ``scores``, ``totals``, ``mover``, ``pending``, ``over``, ``lost`` and
+                ``previous_round``.
 
         Raises:
             ValueError: if the deals do not fit the rules.

@@ -207,9 +207,9 @@ def test_comparisons_that_cannot_be_seated_are_refused() -> None:
         compare([greedy], 5)
     with pytest.raises(ValueError, match="3 times the same policy"):
         compare([greedy] * 3, 5, rules=Rules(num_players=3))
-    with pytest.raises(ValueError, match="at least 2 deals"):
+    with pytest.raises(ValueError, match="at least 2, got 1"):
         compare([greedy, uniform], 1)
-    with pytest.raises(ValueError, match="at least 1 deal, got 0"):
+    with pytest.raises(ValueError, match="at least 1, got 0"):
         compare([greedy, uniform], 5, chunk=0)
     with pytest.raises(ValueError, match="2 policies and 1 names"):
         compare([greedy, uniform], 5, names=["greedy"])

@@ -91,6 +91,7 @@ def test_the_animation_shows_a_whole_game() -> None:
     assert ANIMATION.stat().st_size < 1_000_000
 
 
+@pytest.mark.site
 def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path) -> None:
     """As ``make docs`` builds it; this checks references, links between pages and the cells of notebooks."""
     for library in ("furo", "myst_nb", "sb3_contrib"):

@@ -1,5 +1,6 @@
 """The graphical interface by mouse and keyboard, without a display."""
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -294,7 +295,8 @@ def test_the_program_plays_in_a_window(
     assert looked == [2]
     assert not capsys.readouterr().out
     monkeypatch.setenv("SDL_VIDEODRIVER", "nothing")
-    with pytest.raises(SystemExit, match=r"no window can be opened here .*: without --window"):
-        main(["--window", "--replay", str(path)])
-    with pytest.raises(SystemExit, match=r"no window can be opened here .*: without --window"):
-        main(["--window", "--out", str(folder)])
+    for arguments in (["--replay", str(path)], ["--out", str(folder)]):
+        with pytest.raises(SystemExit):
+            main(["--window", *arguments])
+        error = capsys.readouterr().err
+        assert re.fullmatch(r"error: no window can be opened here .*: without --window the terminal is used\n", error)

@@ -360,7 +360,7 @@ def test_copies_go_on_alike_and_apart(rules: Rules, seed: int, steps: int, kind:
 def test_games_are_restored_from_their_plays(rules: Rules, seed: int, steps: int) -> None:
     game = in_the_middle(rules, seed, steps)
     laid = sorted((ply, cell) for cell, ply in enumerate(game.order) if ply > 0)
-    names = ("drawn", "scores", "totals", "mover", "pending", "over", "lost")
+    names = ("drawn", "scores", "totals", "mover", "pending", "over", "lost", "previous_round")
     twin = Game.from_position(
         rules,
         game.deals,

@@ -45,6 +45,7 @@ def test_a_game_as_text() -> None:
         f"  seat 0 (dealer):   27 points, hand: {print_cards(game.hand(0))}",
         f"> seat 1 (non-dealer):   43 points, hand: {print_cards(game.hand(1))}",
         "  deal 2 of 2",
+        "  deal 1: 27 43 points",
     ]
     assert ansi(game).split("\n")[3] == f"  2  .   .   {card_name(game.deals[1].starter)}  ()  ."
 
