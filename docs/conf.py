@@ -55,7 +55,7 @@ python_use_unqualified_type_names = True
 autodoc_mock_imports = ["ray"]  # not installed with the site: it pins another Gymnasium
 nitpick_ignore_regex = [
     # other projects
-    ("py:.*", r"(collections|importlib|inspect|pathlib)\..*"),
+    ("py:.*", r"(collections|concurrent|importlib|inspect|pathlib)\..*"),
     ("py:.*", r"quincunx_agents\..*"),  # has no reference pages
     ("py:.*", r"(numpy|npt|np|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib)\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
