@@ -28,18 +28,13 @@ from quincunx_env.core.batch import (
 )
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
-from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game, Pending
+from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, OPEN_SPAN, Rules
 from quincunx_env.quincunx.tables import derived_tables
 
 _WORD = 64
-_CHUNK = 8192
-"""Table entries gathered at once by `Batch._words`; not tuned beyond fitting into the cache."""
-
-_COLUMNS = len(CARDS) + 1
-"""Length of a table's axis of neighbours: every card, and `EMPTY` first."""
 
 
 def _num_words(rules: Rules) -> int:
@@ -81,6 +76,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     def _load_tables(self) -> None:
         self._tables = _tables(self.rules)
+        self._values = play_values(self.rules)
 
     # --- 1.2 Set-up --------------------------------------------------------------------------------------------------
 
@@ -234,51 +230,12 @@ class Batch(BaseBatch[Rules, Game]):
 
     def _value(self, cards: Ints, cells: Ints, rows: Ints) -> tuple[Ints, Ints]:
         """`value` of int64 arrays, unchecked."""
-        tables = self._tables
-        first = rows * (self.rules.num_cells + 1)
-        words = self._words(cards, cells, first)
-        points = (words & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET
-        for pair, bonus in enumerate(tables.bonus):
-            points += bonus.take(words >> scoring.CODE_SHIFT + 16 * pair & 0xFFFF)
-        powered = np.flatnonzero(words & 1 << scoring.POWER_SHIFT)
-        if len(powered):
-            index = self.board[rows[powered], :-1] + (cards[powered] * _COLUMNS + 1)[:, None]
-            points[powered] += tables.power.take(index).sum(axis=1)
-        if self.rules.flush:
-            points += scoring.FLUSH_BONUS * self._flushes(cards, cells, first)
-        return points, words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
+        points, draws = self._values.plays(self.board, rows, cards, cells).T.astype(np.int64)
+        return points, draws
 
-    def _words(self, cards: Ints, cells: Ints, first: Ints) -> Ints:
-        """Sums of the words of the cards around each play, int64 [n] (see `scoring.tables`)."""
-        tables, board = self._tables, self.board.reshape(-1)
-        words = np.empty(len(cards), np.int64)
-        # In chunks small enough to stay in the cache.
-        size = _CHUNK // len(tables.around)
-        for start in range(0, len(cards), size):
-            piece = slice(start, start + size)
-            neighbours = tables.around.take(cells[piece], axis=1)
-            neighbours += first[piece]
-            index = board.take(neighbours) + cards[piece] * (len(tables.around) * _COLUMNS)
-            index += tables.word_offsets
-            tables.words.take(index).sum(axis=0, out=words[piece])
-        return words
-
-    def _flushes(self, cards: Ints, cells: Ints, first: Ints) -> Ints:
-        """Numbers of lines and boxes that score a flush, int64 [n]."""
-        tables, board = self._tables, self.board.reshape(-1)
-        own = tables.suits.take(cards + 1)
-        count = np.zeros(len(cards), np.int64)
-        for line in tables.flush_lines:
-            before3, before2, before1, after1, after2, after3 = tables.suits.take(
-                board.take(line[:, cells] + first) + 1
-            )
-            near = own & before1 & after1
-            shared = own & before1 & before2 & before3 | near & before2 | near & after2 | own & after1 & after2 & after3
-            count += shared != 0
-        for box in tables.flush_boxes:
-            shared = np.bitwise_and.reduce(tables.suits.take(board.take(box[:, cells] + first) + 1), axis=0)
-            count += (own & shared) != 0
-        return count
+    def preview(self) -> npt.NDArray[np.int16]:
+        """Points and draws of every legal play, int16 [B, K, C, 2]; elsewhere 0."""
+        return self._values.legal_plays(self.board, self.card_mask(), self.cell_mask())
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
@@ -501,24 +458,8 @@ def ratings(scores: Ints, lost: Bools) -> Ints:
 
 
 class _Tables(NamedTuple):
-    """Axes: places within reach of a play (see `scoring.tables`), neighbours with `EMPTY` first, W words of cells."""
+    """Axes: W words of cells."""
 
-    around: Ints
-    """[places, C]: the cells within reach."""
-    words: Ints
-    """[cards, places, neighbours], flat: the word that a neighbour adds to the sum."""
-    word_offsets: Ints
-    """[places, 1]: index of card 0 among the neighbours of a place, in a card's part of ``words``."""
-    bonus: tuple[npt.NDArray[np.int16], ...]
-    """See `DerivedTables.line_bonus`."""
-    power: npt.NDArray[np.int16]
-    """[cards, neighbours], flat: points that a card in the grid adds to a power play."""
-    suits: npt.NDArray[np.uint8]
-    """[neighbours]: suit bits."""
-    flush_lines: tuple[Ints, ...]
-    """For each line [6, C]: the cells at distance -3, -2, -1, 1, 2, 3."""
-    flush_boxes: tuple[Ints, ...]
-    """For each box [3, C]: its other cells."""
     penalty: Ints
     """[K]: penalty of a card left in hand."""
     cell_bits: Words
@@ -539,10 +480,7 @@ class _Tables(NamedTuple):
 
 @cache
 def _tables(rules: Rules) -> _Tables:
-    grid, plain = rules.grid, scoring.tables(rules)
-    words = np.array(plain.words, np.int64)
-    derived = derived_tables(rules)
-    suits = [0, *(card.suits for card in CARDS)]
+    grid = rules.grid
 
     def bits(cells: Iterable[int]) -> list[int]:
         """Bits of a set of cells, in words of 64."""
@@ -559,19 +497,7 @@ def _tables(rules: Rules) -> _Tables:
     places = [grid.place(cell) for cell in rules.face_up_cells]
     sets = range(2**grid.side if rules.start == "open" else 1)
     return _Tables(
-        around=np.array(plain.around, np.int64).T.copy(),
-        # Neighbours from EMPTY on: the plain and the derived tables keep it last, where index -1 finds it.
-        words=np.roll(words, 1, axis=2).reshape(-1),
-        word_offsets=np.arange(words.shape[1])[:, None] * _COLUMNS + 1,
-        bonus=derived.line_bonus,
-        power=np.roll(derived.power, 1, axis=1).reshape(-1),
-        suits=np.array(suits, np.uint8),
-        flush_lines=tuple(
-            np.array([grid.line(cell, line, (-3, -2, -1, 1, 2, 3)) for cell in range(grid.num_cells)]).T.copy()
-            for line in range(rules.num_lines)
-        ),
-        flush_boxes=tuple(np.array(grid.boxes).transpose(1, 2, 0).copy()),
-        penalty=derived.penalty[: rules.num_cards],
+        penalty=derived_tables(rules).penalty[: rules.num_cards],
         cell_bits=np.array([bits([cell]) for cell in range(grid.num_cells)], np.uint64),
         adjacent_bits=np.array([bits(adjacent) for adjacent in grid.adjacent], np.uint64),
         row_window=np.array([window(used, 0) for used in sets], np.uint64),

@@ -14,6 +14,7 @@ from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Piece, Pieces, batch_from_seat, from_seat
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import POINTS_LIMIT
 
@@ -31,6 +32,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def __init__(self, rules: Rules, preview: bool = False) -> None:
         super().__init__(rules, preview)
+        self._values = play_values(rules)
         self.factors = None if rules.simpleton else (rules.num_cards, rules.num_cells)
 
     def make_batch(self, num_games: int) -> Batch:
@@ -101,14 +103,15 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return counts
 
     def _preview(self, game: Game, seat: int) -> npt.NDArray[np.int16]:
-        preview = np.zeros((self.rules.num_cards, self.rules.num_cells, 2), np.int16)
+        rules = self.rules
+        preview = np.zeros((rules.num_cards, rules.num_cells, 2), np.int16)
         if game.pending:
             preview[game.pending] = game._value(*game.pending)
         elif seat == game.mover:
-            cells = game.legal_cells()
-            for card in game.legal_cards():
-                for cell in cells:
-                    preview[card, cell] = game._value(card, cell)
+            at = np.flatnonzero(self.mask(game)[: rules.num_plays_encoded])
+            cards = at // rules.num_cells
+            board = np.frombuffer(game.board, np.int8)[None]
+            preview.reshape(-1, 2)[at] = self._values.plays(board, np.zeros_like(at), cards, at % rules.num_cells)
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------
@@ -144,17 +147,12 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return counts
 
     def _preview_batch(self, batch: Batch, seats: Ints) -> npt.NDArray[np.int16]:
-        rules = self.rules
-        plays = batch.mask()[:, : rules.num_plays_encoded]
-        plays[seats != batch.mover] = False
-        announcing = np.flatnonzero(batch.pending[:, 0] >= 0)
-        plays[announcing, batch.pending[announcing] @ [rules.num_cells, 1]] = True
-        at = np.flatnonzero(plays)
-        rows, actions = np.divmod(at, rules.num_plays_encoded)
-        preview = np.zeros((batch.num_games, rules.num_cards, rules.num_cells, 2), np.int16)
-        preview.reshape(-1, 2)[at] = np.stack(
-            batch.value(*np.divmod(actions, rules.num_cells), rows, check=False), axis=1
-        )
+        preview = batch.preview()
+        preview[seats != batch.mover] = 0
+        if self.rules.simpleton:
+            rows = np.flatnonzero(batch.pending[:, 0] >= 0)
+            cards, cells = batch.pending[rows].T
+            preview[rows, cards, cells] = np.stack(batch.value(cards, cells, rows, check=False), axis=1)
         return preview
 
     # --- Masks -------------------------------------------------------------------------------------------------------

@@ -331,18 +331,24 @@ def tables(rules: Rules) -> Tables:
 
 @cache
 def _tables(grid: Grid, num_lines: int, pawns: bool) -> Tables:
-    places = [(line, distance) for line in range(num_lines) for distance in DISTANCES]
-    cards = (*range(len(CARDS)), EMPTY)
     return Tables(
         around=tuple(
             tuple(place for line in range(num_lines) for place in grid.line(cell, line, DISTANCES))
             for cell in range(grid.num_cells)
         ),
-        words=tuple(
-            tuple(tuple(_word(card, other, line, distance, pawns) for other in cards) for line, distance in places)
-            for card in cards[:-1]
-        ),
+        words=words(num_lines, pawns),
         bonus=tuple(tuple(_coded_bonus(line, code) for code in range(CODE_MASK + 1)) for line in range(num_lines)),
+    )
+
+
+@cache
+def words(num_lines: int, pawns: bool) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """See `Tables.words`."""
+    places = [(line, distance) for line in range(num_lines) for distance in DISTANCES]
+    cards = (*range(len(CARDS)), EMPTY)
+    return tuple(
+        tuple(tuple(_word(card, other, line, distance, pawns) for other in cards) for line, distance in places)
+        for card in cards[:-1]
     )
 
 
