@@ -1,5 +1,6 @@
 """Configuration of all tests."""
 
+import signal
 from importlib.util import find_spec
 
 import pytest
@@ -14,6 +15,10 @@ collect_ignore = (
     ]
 )
 """Without Ray, which has a virtual environment of its own (`make test-rllib`), these are not collected."""
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell ignores it for programs that it starts in the background; tests of interrupts send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
