@@ -5,7 +5,7 @@ side: those for all cards that might be played in a cell are a few rows of the t
 of a word are an array of four int16, the *parts* of a play:
 
     0    points without line bonuses, power play and flush
-    1    draws, and `_POWER` more for a power play
+    1    draws, and 256 more for a power play
     2    code of the lines 0 and 1 (see `DerivedTables.line_bonus`), as if it were uint16
     3    code of the lines 2 and 3, where diagonals count
 
