@@ -314,10 +314,13 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise ValueError("the games of the snapshot do not fit its entry 'has_reset'")
         if fault := self._fault(games, own):
             raise ValueError(f"the snapshot does not fit this environment: {fault}")
+        text = np.asarray(state.get("generator"))
         try:
-            generator = json.loads(np.asarray(state.get("generator")).astype(np.uint8, casting="equiv").tobytes())
-        except (RecursionError, TypeError, ValueError):
-            raise ValueError("state array 'generator' must hold JSON as uint8") from None
+            generator = json.loads(text.tobytes()) if text.dtype == np.uint8 and text.ndim == 1 else None
+        except (RecursionError, ValueError):
+            generator = None
+        if generator is None:
+            raise ValueError("state array 'generator' must hold JSON as uint8")
         set_generator(self.np_random, generator)
         self.batch._copy_from(games)
         for name, array in own.items():

@@ -213,6 +213,7 @@ WRONG_ENTRIES: dict[str, list[Any]] = {
     "has_reset": [False, 1, "x"],
     "generator": [
         *(np.frombuffer(text, np.uint8) for text in NO_GENERATORS),
+        np.frombuffer(json.dumps(PCG64).encode(), np.uint8)[:, None],
         np.zeros(3),
         "x",
         3,
