@@ -188,6 +188,8 @@ def set_generator(generator: np.random.Generator, state: Any) -> None:
     before = generator.bit_generator.state
     try:
         generator.bit_generator.state = state
+        if generator.bit_generator.state != state:  # NumPy takes 1.5 as 1
+            raise ValueError("its numbers are integers")
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         generator.bit_generator.state = before
         raise ValueError(f"the snapshot has no state of the generator: {error}") from None

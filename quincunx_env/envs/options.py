@@ -57,8 +57,8 @@ def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFu
                 given = signature.bind_partial(*args, **kwargs)
                 given.apply_defaults()
                 game = given.arguments["game"]
-                # `make_rules` refuses games that do not exist.
-                known = known + ([each.name for each in fields(GAMES[game].Rules)] if game in [*GAMES] else [*kwargs])
+                exists = isinstance(game, str) and game in GAMES  # `make_rules` refuses other games
+                known = known + ([each.name for each in fields(GAMES[game].Rules)] if exists else [*kwargs])
             if unknown := kwargs.keys() - set(known):
                 name = function.__qualname__.removesuffix(".__init__")
                 raise TypeError(

@@ -199,7 +199,12 @@ def test_snapshots_of_other_shapes_are_refused(case: Case) -> None:
 
 
 PCG64: dict[str, Any] = {"bit_generator": "PCG64", "state": {"state": 1, "inc": 3}, "has_uint32": 0, "uinteger": 0}
-NO_PCG64: list[dict[str, Any]] = [{"bit_generator": "MT19937"}, {"state": {"state": -1}}, {"uinteger": "x"}]
+NO_PCG64: list[dict[str, Any]] = [
+    {"bit_generator": "MT19937"},
+    {"state": {"state": -1}},
+    {"uinteger": "x"},
+    {"has_uint32": 1.5},
+]
 NO_GENERATORS = [b"", b"x", b"\xff", b"[]", b"{}", b"[" * 9999, *(json.dumps(PCG64 | bad).encode() for bad in NO_PCG64)]
 WRONG_ENTRIES: dict[str, list[Any]] = {
     "board": [130, "AM", np.int8(41)],

@@ -123,6 +123,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VS_OPPONENTS, {"opponents": 3}, "3 is no policy"),
     ([*VS_OPPONENTS, batched_games], {"game": "chess"}, "game must be one of 'quincunx', 'spiral', got 'chess'"),
     ([*VS_OPPONENTS, batched_games], {"game": [], "other": 1}, "game must be one of 'quincunx', 'spiral', got []"),
+    ([*VS_OPPONENTS, batched_games], {"game": np.array([]), "other": 1}, "game must be one of"),
     ([*AGENTS, *VS_OPPONENTS], {"illegal_reward": math.nan}, "illegal_reward must be a finite number, got nan"),
     ([*AGENTS, *VS_OPPONENTS], {"illegal_reward": "-1"}, "illegal_reward must be a finite number, got '-1'"),
     (SOLITAIRE, {"lost_value": math.inf}, "lost_value must be a finite number, got inf"),
