@@ -56,6 +56,13 @@ def compare(shown: Any, default: Any, mask_in: str) -> None:
     same(found, expected)
 
 
+def compare_outputs(env: Any, shown: tuple[Any, ...], expected: tuple[Any, ...], mask_in: str) -> None:
+    """Compare what ``reset`` or ``step`` returned with what they return without the option."""
+    compare((shown[0], shown[-1]), (expected[0], expected[-1]), mask_in)
+    assert env.observation_space.contains(shown[0])
+    same(shown[1:-1], expected[1:-1])
+
+
 @pytest.mark.parametrize("mask_in", ["obs", "both"])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: "-".join(layout.values()))
 @pytest.mark.parametrize("make", SINGLE.values(), ids=SINGLE)
@@ -65,9 +72,7 @@ def test_one_game_shows_its_mask_where_it_is_asked_for(make: Make, layout: dict[
     shown, expected = env.reset(seed=SEED), plain.reset(seed=SEED)
     ended = 0
     for _ in range(STEPS):
-        compare((shown[0], shown[-1]), (expected[0], expected[-1]), mask_in)
-        assert env.observation_space.contains(shown[0])
-        same(shown[1:-1], expected[1:-1])
+        compare_outputs(env, shown, expected, mask_in)
         if len(shown) == 5 and shown[2]:
             ended += 1
             shown, expected = env.reset(), plain.reset()
@@ -89,9 +94,7 @@ def test_many_games_show_their_masks_where_they_are_asked_for(
     shown, expected = env.reset(seed=SEED), plain.reset(seed=SEED)
     ended = 0
     for _ in range(STEPS):
-        compare((shown[0], shown[-1]), (expected[0], expected[-1]), mask_in)
-        assert env.observation_space.contains(shown[0])
-        same(shown[1:-1], expected[1:-1])
+        compare_outputs(env, shown, expected, mask_in)
         over = expected[2] if len(expected) == 5 else np.zeros(ROWS, np.bool_)
         ended += over.sum()
         if mode == AutoresetMode.SAME_STEP and over.any():
