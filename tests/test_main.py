@@ -1,4 +1,4 @@
-"""``python -m quincunx_env`` describes the installation, and programs name the extra they need."""
+"""The command ``quincunx``."""
 
 import re
 import runpy
@@ -14,7 +14,7 @@ from quincunx_env.policies import registered_policies
 
 
 def overview_text(capsys: pytest.CaptureFixture[str]) -> str:
-    overview.main()
+    overview.main([])
     text = capsys.readouterr().out
     assert all(len(line) <= 120 for line in text.splitlines())
     return text
@@ -50,11 +50,40 @@ def test_agents_of_other_packages_are_listed_without_being_imported(
     assert "  quincunx_agents: " in text
 
 
-def test_the_overview_takes_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+def ended(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
+    """The exit status of a command, and what it prints."""
     with pytest.raises(SystemExit) as end:
-        overview.main(["nonsense"])
-    assert end.value.code == 2
-    assert "python -m quincunx_env: error: unrecognized arguments: nonsense" in capsys.readouterr().err
+        overview.main(arguments)
+    return end.value.code, *capsys.readouterr()
+
+
+def test_an_unknown_command_names_the_nearest_and_all(capsys: pytest.CaptureFixture[str]) -> None:
+    known = f"the commands are {', '.join(overview.COMMANDS)}\n"
+    assert ended(capsys, "evalaute", "greedy") == (
+        *(2, ""),
+        f"error: quincunx has no command 'evalaute': did you mean 'evaluate'? {known}",
+    )
+    assert ended(capsys, "bridge") == (2, "", f"error: quincunx has no command 'bridge': {known}")
+
+
+def test_options_of_the_command_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(capsys, "--version") == (0, f"quincunx_env {quincunx_env.__version__}\n", "")
+    status, text, _ = ended(capsys, "--help")
+    assert status == 0
+    assert text.startswith("usage: quincunx [-h] [--version] [command] ...\n")
+    for name, command in overview.COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(command.summary)}$", text, re.MULTILINE)
+    status, _, error = ended(capsys, "--nonsense")
+    assert status == 2
+    assert error.endswith("quincunx: error: unrecognized arguments: --nonsense\n")
+
+
+@pytest.mark.parametrize("name", overview.COMMANDS)
+def test_every_command_has_its_own_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tyro")
+    status, text, _ = ended(capsys, name, "--help")
+    assert status == 0
+    assert text.startswith(f"usage: quincunx {name} [-h]")
 
 
 def test_the_overview_without_an_installation(

@@ -15,31 +15,28 @@ import dataclasses
 import json
 import os
 import shlex
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
-
-try:
-    import tyro
-    from tqdm.auto import tqdm
-except ModuleNotFoundError as error:
-    print(f'error: the arena needs {error.name}: pip install "quincunx_env[arena]"', file=sys.stderr)
-    sys.exit(2)
+from typing import Annotated, Any, Literal
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.command_line import fail, one_line_errors, requires_extra
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
+
+with requires_extra("arena"):
+    import tyro
+    from tqdm.auto import tqdm
 
 PROGRAM = "python -m quincunx_env.arena"
 
@@ -280,48 +277,29 @@ def _require_writable(folder: Path) -> None:
         raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with --out") from error
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, which batch systems, containers and ``timeout`` send to end a process; handled as Ctrl-C is."""
+COMMANDS = (Evaluate, Compare, Tournament, Times, Leaderboard)
+"""The commands, each with its name in lower case."""
 
 
-def _terminate(number: int, frame: object) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # once is enough
-    raise _Terminated
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line, or ``arguments`` in place of it."""
+def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
+    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    line, stored = f"{PROGRAM} {shlex.join(arguments)}", ""
-    try:
-        command: Any = tyro.extras.subcommand_cli_from_dict(
-            {each.__name__.lower(): each for each in (Evaluate, Compare, Tournament, Times, Leaderboard)},
-            prog=PROGRAM,
-            description=__doc__,
-            args=arguments,
-        )
-        if getattr(command, "game", "") == "quincunx" and any(flag.startswith("--spiral.") for flag in arguments):
-            raise ValueError("options that begin with --spiral. need --game spiral")
-        if isinstance(command, _Options):
-            _require_writable(command.out)
-        if isinstance(command, Evaluate | Tournament):
-            stored = f"; finished games are stored, this resumes: {line}"
-        command.run(line)
-    except OSError as error:
-        _exit(2, f"error: {error}{stored}")
-    except (ValueError, ImportError) as error:
-        _exit(2, f"error: {error}")
-    except _Terminated:
-        _exit(128 + signal.SIGTERM, f"terminated{stored}")
-    except KeyboardInterrupt:
-        _exit(128 + signal.SIGINT, f"interrupted{stored}")
-
-
-def _exit(status: int, message: str) -> NoReturn:
-    print(message, file=sys.stderr)
-    sys.exit(status)
+    line, stored = f"{program} {shlex.join(arguments)}", ""
+    with one_line_errors(remedy=lambda: stored):
+        try:
+            command: Any = tyro.extras.subcommand_cli_from_dict(
+                {each.__name__.lower(): each for each in COMMANDS}, prog=program, description=__doc__, args=arguments
+            )
+            if getattr(command, "game", "") == "quincunx" and any(flag.startswith("--spiral.") for flag in arguments):
+                raise ValueError("options that begin with --spiral. need --game spiral")
+            if isinstance(command, _Options):
+                _require_writable(command.out)
+            if isinstance(command, Evaluate | Tournament):
+                stored = f"finished games are stored, this resumes: {line}"
+            command.run(line)
+        except (ValueError, ImportError) as error:
+            fail(error)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _terminate)
     main()

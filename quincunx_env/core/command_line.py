@@ -1,5 +1,6 @@
-"""Command lines of the programs that run as ``python -m ...``: one line for an error, and an exit status."""
+"""Command lines of programs: one line for an error, and an exit status."""
 
+import re
 import signal
 import sys
 import threading
@@ -44,7 +45,7 @@ def refuse_other_game(game: str, args: Sequence[str], options: Collection[str]) 
 
 
 def _end(message: str, status: int) -> NoReturn:
-    print(*message.split(), file=sys.stderr)
+    print(re.sub(r"\s*\n\s*", " ", message.strip()), file=sys.stderr)
     raise SystemExit(status)
 
 
@@ -81,6 +82,7 @@ def _with(remedy: Callable[[], str], message: str) -> str:
 
 
 def _terminate(number: int, frame: Any) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # once is enough: ``timeout`` sends it to the process and to its group
     raise Terminated
 
 
@@ -100,7 +102,7 @@ def parse(
 
     Args:
         arguments: a dataclass.
-        program: the command, ``python -m ...``.
+        program: the command without its arguments.
         description: of the program.
         args: in place of the command line.
     """

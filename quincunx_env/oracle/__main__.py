@@ -42,9 +42,9 @@ class Arguments:
                 raise ValueError(f"--{name} must be at least 1, got {getattr(self, name)}")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, program: str = COMMAND) -> None:
     """Run the command line, or ``arguments`` in place of it: search, write and print a summary."""
-    options = parse(Arguments, COMMAND, __doc__, arguments)
+    options = parse(Arguments, program, __doc__, arguments)
     with one_line_errors(ValueError):
         entries = read(options.path)
     with one_line_errors(remedy=lambda: "the same command continues"):

@@ -77,10 +77,10 @@ class Arguments:
             print(f"warning: {problem}", file=sys.stderr)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line, or ``arguments`` in place of it."""
+def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
+    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    chosen = parse(Arguments, PROGRAM, __doc__, arguments)
+    chosen = parse(Arguments, program, __doc__, arguments)
     with one_line_errors(ValueError):
         refuse_other_game(chosen.game, arguments, [option.name for option in fields(Rules)])
         begin = chosen.begin() if arguments else None
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             chosen.out.mkdir(parents=True, exist_ok=True)  # where every play is saved
     path = _in_window(begin, chosen) if chosen.window else _in_terminal(begin, chosen)
     if path and path.exists():
-        print(f"Continue or replay this game:\n\n    {PROGRAM} --resume {path}\n    {PROGRAM} --replay {path}")
+        print(f"Continue or replay this game:\n\n    {program} --resume {path}\n    {program} --replay {path}")
 
 
 def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | None:
