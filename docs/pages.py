@@ -271,7 +271,7 @@ MODULES = {
     "arena": (
         "The arena's functions",
         "[Measuring policies](../arena.md) shows how they are used together.",
-        ("arena", "arena.matches", "statistics"),
+        ("arena", "arena.matches", "benchmark", "statistics"),
     ),
 }
 """Pages in ``docs/api`` by file name: title, introduction, and the documented modules, packages with ``__all__`` or,

@@ -17,7 +17,8 @@ import quincunx_env
 LAYERS = {
     "quincunx_env": (
         *("core", "quincunx", "spiral", "registry", "policies", "statistics", "notation", "render", "oracle"),
-        *("testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "play", "__init__", "__main__"),
+        *("testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "benchmark", "play", "__init__"),
+        "__main__",
     ),
     "quincunx_agents": (
         *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "__init__"),

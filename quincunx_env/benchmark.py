@@ -1,0 +1,274 @@
+"""A standard benchmark: named tasks with fixed rules, deals and metric, so that results of different authors compare.
+
+>>> TASKS["solitaire"].final
+DealRange(domain='benchmark', first=100000, count=10000)
+>>> TASKS["3-corners"].opponent
+'heuristic-v0'
+
+A policy is trained on deals of the domain ``play`` with any seeds, selected on ``validation`` deals, and measured once
+on the ``benchmark`` deals of `Task.final`, or a slow search on those of `Task.search`. Figures elsewhere in the
+documentation use ``benchmark`` deals below `FIRST_FINAL_DEAL`.
+
+A score is normalised to 0 for uniformly random play and 1 for the reference policy, from the stored results of both,
+`BASELINES`. The protocol in words: ``docs/benchmark.md``.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from quincunx_env.arena.comparison import Comparison
+from quincunx_env.arena.evaluation import Evaluation
+from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
+from quincunx_env.arena.runner import run_lineups
+from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import display_name
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.statistics import Estimate
+
+VERSION = "v0"
+"""Version of all tasks; a change of rules, deals or metric of a task makes another version."""
+
+FIRST_FINAL_DEAL = 100_000
+"""Number of the first ``benchmark`` deal of final figures. No other figure of this project uses deals from here on."""
+
+STEPS = (1_000_000, 10_000_000, 100_000_000)
+"""Tracks of learning agents: environment steps of training, all of them counted, over all games and seats."""
+
+MIN_SEEDS = 5
+"""Training runs with different seeds that a learning result needs."""
+
+BASELINES = Path(__file__).with_suffix(".csv")
+"""Stored results of baseline policies; written by `write_results`."""
+
+Split = Literal["validation", "final", "search"]
+"""Uses of numbered deals."""
+
+
+@dataclass(frozen=True)
+class DealRange:
+    """Numbered deals of a domain, ``first`` to ``first + count - 1``."""
+
+    domain: Domain
+    first: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A game with the deals and the metric of its results.
+
+    Without an ``opponent`` the score of a deal is the points of the round, 0 for a lost one. With an ``opponent`` it is
+    the share of the win of the policy in one seat against the opponent in all others, averaged over the seats; the win
+    is shared by the seats with most points.
+    """
+
+    name: str
+    rules: BaseRules
+    reference: str
+    """Registered policy whose normalised score is 1."""
+    opponent: str | None = None
+    """Registered policy in all other seats; None in the solitaire."""
+    validation: DealRange = field(default=DealRange("validation", 0, 1_000), repr=False)
+    """Usual deals to select settings and checkpoints with. All other ``validation`` deals may be used, too."""
+    final: DealRange = field(default=DealRange("benchmark", FIRST_FINAL_DEAL, 2_000), repr=False)
+    """Deals of the final figure."""
+    search: DealRange = field(default=DealRange("benchmark", FIRST_FINAL_DEAL, 200), repr=False)
+    """Their first deals, for policies that are too slow for all."""
+
+    def deals(self, split: Split) -> DealRange:
+        """The deals of a use.
+
+        Raises:
+            ValueError: for an unknown use.
+        """
+        splits = {"validation": self.validation, "final": self.final, "search": self.search}
+        if split not in splits:
+            raise ValueError(f"split must be one of {', '.join(splits)}, got {split!r}")
+        return splits[split]
+
+    def normalised(self, score: Estimate) -> Estimate:
+        """Normalise a score: (score - uniform) / (reference - uniform), with the final scores of both in `BASELINES`,
+        which are taken as exact.
+        """
+        found = baselines()
+        zero, one = found[self.name, "uniform"].score.value, found[self.name, self.reference].score.value
+        return Estimate(*((each - zero) / (one - zero) for each in score))
+
+
+def _several(name: str, rules: BaseRules, reference: str = "heuristic-v0") -> Task:
+    return Task(name, rules, reference, opponent=reference)
+
+
+TASKS: Mapping[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            "solitaire",
+            Rules(),
+            "heuristic-v0",
+            final=DealRange("benchmark", FIRST_FINAL_DEAL, 10_000),
+            search=DealRange("benchmark", FIRST_FINAL_DEAL, 300),
+        ),
+        _several("2-corners", Rules(num_players=2)),
+        _several("2-open", Rules(num_players=2, start="open")),
+        _several("3-corners", Rules(num_players=3)),
+        _several("4-corners", Rules(num_players=4)),
+        _several("spiral", SpiralRules(), "spiral-heuristic-v0"),
+    )
+}
+"""The tasks by name."""
+
+
+def task_of(name: str) -> Task:
+    """Look up a task.
+
+    Raises:
+        ValueError: for an unknown name, with the known ones.
+    """
+    if name not in TASKS:
+        raise ValueError(f"unknown task {name!r}; the tasks are {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """Result of a policy on a task."""
+
+    task: Task
+    policy: str
+    """Its name in tables."""
+    deals: DealRange
+    score: Estimate
+    """Mean over deals, with Student's t interval."""
+    lost: float | None = None
+    """Solitaire: share of lost rounds."""
+    margin: float | None = None
+    """Several players: mean points minus the mean of the other seats."""
+
+    @property
+    def normalised(self) -> Estimate:
+        """The normalised score, see `Task.normalised`."""
+        return self.task.normalised(self.score)
+
+
+def evaluate_on_task(
+    task: Task | str,
+    policy: Agent | str,
+    *,
+    split: Split = "final",
+    deals: int | None = None,
+    name: str | None = None,
+    seed: int = 0,
+    chunk: int = 250,
+    out: Path | None = None,
+    workers: int = 1,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> TaskResult:
+    """Evaluate a policy on a task.
+
+    Args:
+        task: the task, or its name.
+        policy: the policy, or its name as `quincunx_env.arena.resolve` takes it.
+        split: deals to play, see `Split`.
+        deals: number of deals, the first ones of the split; all of them if None.
+        name: of the policy in tables.
+        seed: seed of the policies' generators.
+        chunk: number of deals played side by side.
+        out: directory of the results, as in `quincunx_env.arena.tournament`.
+        workers: number of processes; 1 plays in this one.
+        progress: wraps the iteration over the remaining chunks, as ``tqdm`` does.
+
+    Raises:
+        ValueError: for an unknown task, policy or split, fewer than 2 deals or more than the split has.
+        IllegalAction: if a policy chooses an illegal action.
+        ImportError: without SciPy.
+    """
+    task = task_of(task) if isinstance(task, str) else task
+    name, numbers = name or display_name(policy), task.deals(split)
+    if deals is not None:
+        if deals > numbers.count:
+            raise ValueError(f"{task.name} has {numbers.count} {split} deals, got {deals}")
+        numbers = DealRange(numbers.domain, numbers.first, deals)
+    config = MatchConfig(task.rules, numbers.domain, numbers.first, numbers.count, seed, chunk)
+    if task.opponent is None:
+        results = run_lineups({name: policy}, [(name,)], config, out, workers, progress, None)[name,]
+        evaluation = Evaluation(results.totals[:, 0, 0], results.lost[:, 0])
+        score = Estimate.of_mean(evaluation.values)
+        return TaskResult(task, name, numbers, score, lost=float(evaluation.lost.mean()))
+    opponent = "opponent" if name == task.opponent else task.opponent
+    pair = (name, opponent)
+    results = run_lineups({name: policy, opponent: task.opponent}, [pair], config, out, workers, progress, None)[pair]
+    games = Comparison(pair, seatings(one_against_others(2, task.rules.num_players)), results.totals, config)
+    return TaskResult(task, name, numbers, games.win_rate(), margin=games.margin().value)
+
+
+# --- Stored results --------------------------------------------------------------------------------------------------
+
+_COLUMNS = ("version", "task", "policy", "domain", "first", "deals", "score", "low", "high", "lost", "margin")
+
+
+def write_results(path: Path, results: Iterable[TaskResult]) -> None:
+    """Write results as CSV, atomically; results in the file of other tasks or policies are kept.
+
+    Raises:
+        ValueError: if the file exists and holds something else.
+        OSError: if it cannot be written.
+    """
+    stored = {
+        (each.task.name, each.policy): each for each in (*(read_results(path) if path.exists() else ()), *results)
+    }
+    order = list(TASKS)
+    rows = [_row(stored[key]) for key in sorted(stored, key=lambda key: order.index(key[0]))]
+
+    def write(unfinished: Path) -> None:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerows([_COLUMNS, *rows])
+
+    write_atomically(path, write)
+
+
+def _row(result: TaskResult) -> list[str]:
+    deals = result.deals
+    figures = (*result.score, result.lost, result.margin)
+    return [
+        *(VERSION, result.task.name, result.policy, deals.domain, str(deals.first), str(deals.count)),
+        *("" if figure is None else f"{figure:.5f}" for figure in figures),
+    ]
+
+
+def read_results(path: Path) -> list[TaskResult]:
+    """Read results that `write_results` wrote.
+
+    Raises:
+        ValueError: if the file is damaged, or of another version.
+        OSError: if it cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return [_result(row) for row in csv.DictReader(file, strict=True)]
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise ValueError(f"{path} holds no results of the tasks {VERSION}: {error}") from error
+
+
+def _result(row: dict[str, Any]) -> TaskResult:
+    if row["version"] != VERSION:
+        raise ValueError(f"the version is {row['version']!r}")
+    lost, margin = (float(row[name]) if row[name] else None for name in ("lost", "margin"))
+    deals = DealRange(row["domain"], int(row["first"]), int(row["deals"]))
+    score = Estimate(*(float(row[name]) for name in ("score", "low", "high")))
+    return TaskResult(task_of(row["task"]), row["policy"], deals, score, lost, margin)
+
+
+@cache
+def baselines() -> dict[tuple[str, str], TaskResult]:
+    """The stored results of baseline policies, `BASELINES`, by task and policy."""
+    return {(each.task.name, each.policy): each for each in read_results(BASELINES)}
