@@ -48,7 +48,7 @@ from quincunx_env.notation.text import parse_action, print_action, to_json, to_t
 from quincunx_env.policies import registered_policies, resolve
 from quincunx_env.quincunx import Batch, Deal, Game, Observer, PaddedObserver, Rules
 from quincunx_env.quincunx.cards import card_name, parse_card
-from quincunx_env.quincunx.scoring import RATINGS, Score
+from quincunx_env.quincunx.scoring import RATING_STEPS, RATINGS, Score
 from quincunx_env.registry import GAMES, make_observer, make_rules, spec_of
 
 __version__ = "0.1.0"
@@ -101,8 +101,10 @@ register(
     id="Quincunx/Solitaire-v0",
     entry_point="quincunx_env.envs.solitaire:SolitaireEnv",
     vector_entry_point="quincunx_env.envs.solitaire:SolitaireVectorEnv",
+    reward_threshold=RATING_STEPS[-1],  # a mean in the highest class of the rules (RULES.md 1.5)
 )
 
+# No threshold: what a reward means depends on the opponents and on the option `reward`.
 register(
     id="Quincunx/VsOpponents-v0",
     entry_point="quincunx_env.envs.vs_opponents:VsOpponentsEnv",

@@ -10,8 +10,9 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.game import Game, IllegalAction
-from quincunx_env.core.observation import Mask
+from quincunx_env.core.observation import Flat, Mask
 from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import METADATA, DealSequence, check_finite, check_option, check_snapshot, reset_options
@@ -51,6 +52,10 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     ``action_mask``, if ``mask_in`` is ``"info"`` or ``"both"``. The last infos add ``score`` (the agent's total), and
     ``seed`` and ``game``, which identify the deals (-1 if they were given). ``env.unwrapped.game.previous_round`` has
     the scores, hands and penalties at the end of the round before this one.
+
+    ``state()`` returns the complete state of the round for centralised critics, an int16 vector in ``state_space``: the
+    flat observations of all agents, in the order of ``possible_agents``, and in Quincunx the cards of the draw pile,
+    the next one first, -1 where it has no more. No observation and no info contains it.
 
     Args:
         name: entry of ``metadata``.
@@ -108,14 +113,41 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         for agent in self.possible_agents:
             self._observation_spaces[agent] = self.codec.observation_space()
             self._action_spaces[agent] = self.codec.action_space()
+        # The spiral game has no pile; the bound of the count is the length of the longest one.
+        _, _, self._pile_size = self.observer.counts.get("pile", ("", 0, 0))
+        self.state_space = self._state_space()
+
+    def _state_space(self) -> spaces.Box:
+        seen = [self.observer.flat_space()] * len(self.possible_agents)
+        low = np.concatenate([space.low for space in seen] + [np.full(self._pile_size, EMPTY, np.int16)])
+        last = np.full(self._pile_size, self.rules.num_cards - 1, np.int16)
+        return spaces.Box(low, np.concatenate([space.high for space in seen] + [last]), dtype=np.int16)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Return the observation space of an agent, always the same object."""
-        return self._observation_spaces[agent]
+        """Return the observation space of an agent, always the same object.
+
+        Raises:
+            ValueError: if there is no such agent.
+        """
+        return self._observation_spaces[self._checked(agent)]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Return the action space of an agent, always the same object."""
-        return self._action_spaces[agent]
+        """Return the action space of an agent, always the same object.
+
+        Raises:
+            ValueError: if there is no such agent.
+        """
+        return self._action_spaces[self._checked(agent)]
+
+    def _checked(self, agent: str) -> str:
+        """Return the name of an agent.
+
+        Raises:
+            ValueError: if there is no such agent, naming those that there are.
+        """
+        if not isinstance(agent, str) or agent not in self._seats:
+            raise ValueError(f"agent must be one of {', '.join(self.possible_agents)}, got {agent!r}")
+        return agent
 
     @property
     def game(self) -> Game:
@@ -204,10 +236,21 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             ValueError: if there is no such agent.
             ResetNeeded: before the first reset.
         """
-        if not isinstance(agent, str) or agent not in self._seats:
-            raise ValueError(f"agent must be one of {', '.join(self.possible_agents)}, got {agent!r}")
-        flat = self.observer.observe_flat(self.game, self._seats[agent])
+        flat = self.observer.observe_flat(self.game, self._seats[self._checked(agent)])
         return self.codec.with_mask(flat, self._mask(agent)) if self.codec.mask_in_obs else flat
+
+    def state(self) -> Flat:
+        """Return the complete state of the round, hidden cards included: a new int16 vector in ``state_space``.
+
+        It is for centralised critics, such as those of QMIX and MAPPO. Cards of later rounds are not in it.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        game, pile = self.game, np.full(self._pile_size, EMPTY, np.int16)
+        cards = getattr(game, "pile", ())
+        pile[: len(cards)] = cards
+        return np.concatenate([*(self.observer.observe_flat(game, seat) for seat in self._seats.values()), pile])
 
     def _mask(self, agent: str) -> Mask:
         game = self.game

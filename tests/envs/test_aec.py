@@ -2,6 +2,7 @@
 
 import random
 import warnings
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -299,5 +300,47 @@ def test_snapshots_keep_what_was_handed_in_and_lost() -> None:
 def test_agents_that_do_not_exist_are_refused(agent: Any) -> None:
     env = make({})
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="agent must be one of player_0, player_1, got"):
-        env.observe(agent)
+    for asked in (env.observe, env.observation_space, env.action_space):
+        with pytest.raises(ValueError, match="agent must be one of player_0, player_1, got"):
+            asked(agent)
+
+
+# --- The state for centralised critics -------------------------------------------------------------------------------
+
+
+@each(EVERY_GAME_OPTIONS)
+def test_the_state_holds_what_all_agents_see_and_the_pile(options: Options) -> None:
+    """At every step of a game, before and after its end, in a new array of the space that never changes."""
+    env = new(options, wrapped=True)
+    space, rng = env.state_space, random.Random(SEED)
+    env.reset(seed=SEED)
+    game, observer, seats = env.unwrapped.game, env.unwrapped.observer, range(env.num_agents)
+    lengths = set[int]()
+    while True:
+        state = env.state()
+        assert state.dtype == space.dtype == np.int16
+        assert space.contains(state)
+        assert env.state_space is space
+        *seen, pile = np.split(state, [observer.size * (seat + 1) for seat in seats])
+        np.testing.assert_array_equal(seen, [observer.observe_flat(game, seat) for seat in seats])
+        cards = list(getattr(game, "pile", ()))
+        assert pile.tolist() == cards + [-1] * (len(pile) - len(cards))
+        lengths.add(len(cards))
+        state[:] = 0
+        assert env.state().any(), "a new array"
+        if game.over:
+            break
+        act(env, rng)
+    assert bool(len(pile)) == hasattr(game, "pile")
+    assert max(lengths) <= len(pile)
+
+
+def test_the_state_changes_with_hidden_cards_and_observations_do_not() -> None:
+    """The order of the pile, which no agent knows."""
+    first, second = make({}), make({})
+    deal = first.game.deals[0]
+    first.reset(options={"deal": deal})
+    second.reset(options={"deal": replace(deal, pile=(deal.pile[1], deal.pile[0], *deal.pile[2:]))})
+    assert (first.state() != second.state()).sum() == 2, "two cards of the pile have changed places"
+    for agent in first.possible_agents:
+        same(first.observe(agent), second.observe(agent))

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
-from gymnasium.envs.registration import EnvSpec
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
@@ -28,6 +28,7 @@ from quincunx_env import (
     spiral,
     spiral_v0,
 )
+from quincunx_env.quincunx.scoring import RATING_STEPS
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
 from tests.variants import same
 
@@ -326,6 +327,35 @@ REQUIRED: dict[str, list[Options]] = {
 def test_every_id_has_options_to_try() -> None:
     """Those that `quincunx_env` registers."""
     assert sorted(REQUIRED) == sorted(name for name in gymnasium.registry if name.startswith("Quincunx/"))
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_specs_survive_json_and_have_what_tools_read(name: str) -> None:
+    """A threshold where it is the same for all options, and the metadata of a class."""
+    spec = gymnasium.spec(name)
+    assert EnvSpec.from_json(spec.to_json()) == spec
+    assert spec.max_episode_steps is None, "games end by themselves"
+    assert not spec.nondeterministic
+    assert isinstance(spec.entry_point, str)
+    maker: Any = load_env_creator(spec.entry_point)
+    metadata = maker.metadata
+    assert {"render_modes", "render_fps"} <= set(metadata)
+    assert metadata["render_fps"] > 0
+
+
+def test_the_solitaire_is_solved_at_the_highest_class_of_the_rules() -> None:
+    """RULES.md 1.5; among opponents the reward depends on them."""
+    assert gymnasium.spec("Quincunx/Solitaire-v0").reward_threshold == RATING_STEPS[-1] == 150
+    assert gymnasium.spec("Quincunx/VsOpponents-v0").reward_threshold is None
+
+
+@pytest.mark.parametrize("module", [quincunx_v0, spiral_v0])
+def test_metadata_of_agents_environments_are_complete(module: Any) -> None:
+    """The entries of PettingZoo's own environments; a turn has no parallel form."""
+    metadata = module.env().metadata
+    assert set(metadata) == {"name", "render_modes", "render_fps", "is_parallelizable"}
+    assert metadata["name"] == module.__name__.partition(".")[2]
+    assert metadata["is_parallelizable"] is False
 
 
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
