@@ -27,7 +27,8 @@ Policies: `Policy` and `PolicyFactory` are the protocols; `registered_policies` 
 `resolve` imports one. `quincunx_env.arena` evaluates and compares them, `quincunx_env.oracle` has scores reachable with
 perfect information, ``python -m quincunx_env.play`` plays against them.
 
-Notation: `to_text`, `to_json`, `print_action`, `parse_action`, `card_name`, `parse_card`, and `Record` for whole games.
+Notation: `to_text`, `to_json`, `print_action`, `parse_action`, `card_name`, `parse_card`, and `Record` for whole
+games; `rules_card` has the rules in short.
 """
 
 import pettingzoo
@@ -44,6 +45,7 @@ from quincunx_env.envs.codec import sample_action, sampling_mask
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.notation.record import Record
+from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action, to_json, to_text
 from quincunx_env.policies import registered_policies, resolve
 from quincunx_env.quincunx import Batch, Deal, Game, Observer, PaddedObserver, Rules
@@ -88,6 +90,7 @@ __all__ = [
     "registered_policies",
     "resample",
     "resolve",
+    "rules_card",
     "sample_action",
     "sampling_mask",
     "spec_of",

@@ -37,6 +37,8 @@ class GameSpec:
     """Observations and masks of the same shape under all rules; None where ``Observer`` has that already."""
     notation: BaseNotation[Any]
     """Text format of actions, and positions as plain data."""
+    rules_card: Callable[[Any], tuple[str, ...]]
+    """The rules in short: paragraphs, from rules."""
     ansi: Callable[..., str]
     """A game as text: (game, seat, colour); seat None shows all hands."""
     scene: Callable[..., Scene]

@@ -1,1 +1,1 @@
-"""Positions as text and JSON, and game records."""
+"""Positions as text and JSON, game records, and the rules in short."""

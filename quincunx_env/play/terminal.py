@@ -25,6 +25,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Scene
 from quincunx_env.notation.record import Record, RecordedAction
+from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.play.session import (
     DEFAULT_AGENTS,
     HUMAN,
@@ -38,6 +39,7 @@ from quincunx_env.play.session import (
 from quincunx_env.play.viewer import KEY_STEPS, Viewer, describe
 from quincunx_env.play.widgets import LABELS, Board, Hand, VariantList, styled
 from quincunx_env.policies import registered_policies
+from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import GAMES, spec_of
 
 NEEDED = 80, 23
@@ -66,11 +68,13 @@ A record is replayed with the right and left arrow, Home and End;
 [b]v[/b] changes the point of view.
 
 The last card played stands in brackets, a dot where a card may go.
-[b]Any key closes this.[/b]"""
+[b]?[/b] again shows the rules. [b]Any other key closes this.[/b]"""
 
 
 class TableScreen(Screen[None]):
     """A screen with grid, hand, seats and log, the base of games and replays."""
+
+    rules: BaseRules
 
     def compose(self) -> ComposeResult:
         """Grid and hand; beside them seats and log; below a message."""
@@ -106,7 +110,7 @@ class TableScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show the list of keys."""
-        self.app.push_screen(HelpScreen())
+        self.app.push_screen(HelpScreen(self.rules))
 
 
 def _seats(scene: Scene, names: Sequence[str]) -> Text:
@@ -139,16 +143,25 @@ def _log(turns: Sequence[RecordedAction]) -> str:
 
 
 class HelpScreen(ModalScreen[None]):
-    """The list of keys; any key or a click closes it."""
+    """The list of keys; a question mark shows the rules in its place, any other key or a click closes it."""
+
+    def __init__(self, rules: BaseRules) -> None:
+        super().__init__()
+        self.rules = rules
 
     def compose(self) -> ComposeResult:
         """The list of keys as text."""
         yield Static(HELP)
 
     def on_key(self, event: events.Key) -> None:
-        """Close the list of keys."""
+        """Show the rules, or close the list of keys."""
         event.stop()
-        self.dismiss()
+        text = self.query_one(Static)
+        if event.key == "question_mark" and not text.has_class("rules"):
+            text.add_class("rules")
+            text.update(Text(rules_card(self.rules)))
+        else:
+            self.dismiss()
 
     def on_click(self) -> None:
         """Close the list of keys."""
@@ -206,6 +219,7 @@ class PlayScreen(TableScreen):
 
     def __init__(self, session: Session, path: Path) -> None:
         super().__init__()
+        self.rules = session.rules
         self.session = session
         self.path = path
         self.preview = False
@@ -418,6 +432,7 @@ class ReplayScreen(TableScreen):
 
     def __init__(self, record: Record) -> None:
         super().__init__()
+        self.rules = record.rules
         self.viewer = Viewer(record)
 
     def on_mount(self) -> None:
@@ -519,8 +534,12 @@ class StartScreen(Screen[None]):
         return rules
 
     def action_help(self) -> None:
-        """Show the list of keys."""
-        self.app.push_screen(HelpScreen())
+        """Show the list of keys; the rules are those of the choice, or of the solitaire."""
+        try:
+            rules = self._rules()
+        except ValueError:
+            rules = Rules()
+        self.app.push_screen(HelpScreen(rules))
 
 
 class Terminal(App[None]):
@@ -547,6 +566,7 @@ class Terminal(App[None]):
     #message { height: auto; min-height: 1; max-height: 3; padding: 0 1; color: $text-accent; }
     HelpScreen { align: center middle; }
     HelpScreen Static { width: auto; height: auto; max-width: 100%; padding: 1 2; background: $panel; }
+    HelpScreen .rules { padding: 1 0; }
     AnnounceScreen { align: center bottom; }
     AnnounceScreen > Vertical { width: 100%; height: auto; padding: 1 2; background: $panel; }
     StartScreen VerticalScroll { padding: 0 2; }

@@ -1,7 +1,7 @@
 """Quincunx by Chris DeLeo, played with the Decktet (RULES.md Part 1)."""
 
 from quincunx_env.core.spec import GameSpec
-from quincunx_env.quincunx import render
+from quincunx_env.quincunx import render, rules_card
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
@@ -22,6 +22,7 @@ SPEC = GameSpec(
     Observer=Observer,
     PaddedObserver=PaddedObserver,
     notation=Notation(),
+    rules_card=rules_card.rules_card,
     ansi=render.ansi,
     scene=render.scene,
     candidate=render.candidate,

@@ -1,7 +1,7 @@
 """The spiral game by David Parlett, played with 52 cards (RULES.md Part 2)."""
 
 from quincunx_env.core.spec import GameSpec
-from quincunx_env.spiral import render
+from quincunx_env.spiral import render, rules_card
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.deal import Deal
 from quincunx_env.spiral.game import Game
@@ -21,6 +21,7 @@ SPEC = GameSpec(
     Observer=Observer,
     PaddedObserver=None,
     notation=Notation(),
+    rules_card=rules_card.rules_card,
     ansi=render.ansi,
     scene=render.scene,
     candidate=render.candidate,

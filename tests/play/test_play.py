@@ -21,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from quincunx_agents.uniform import uniform
 from quincunx_env import spiral
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
+from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import play_score
 from quincunx_env.play.__main__ import main
 from quincunx_env.play.session import DEFAULT_AGENTS, Session, recorded_players, seat_players
@@ -164,6 +166,19 @@ def test_wrong_keys_change_nothing(tmp_path: Path) -> None:
         await pilot.press("question_mark")
         assert isinstance(pilot.app.screen, HelpScreen)
         await pilot.press("z")
+        assert isinstance(pilot.app.screen, PlayScreen)
+
+    drive(table(session, tmp_path), script)
+
+
+def test_a_second_question_mark_shows_the_rules(tmp_path: Path) -> None:
+    session = Session(TWO, [None, drawn], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("question_mark", "question_mark")
+        await pilot.pause()
+        assert str(pilot.app.screen.query_one(Static).render()) == rules_card(TWO)
+        await pilot.press("question_mark")
         assert isinstance(pilot.app.screen, PlayScreen)
 
     drive(table(session, tmp_path), script)

@@ -1,0 +1,124 @@
+"""The rules card fits on a screen, its numbers are the engines', and it names the options that are on."""
+
+import re
+
+import pytest
+
+from quincunx_env import quincunx, spiral
+from quincunx_env.notation.rules_card import rules_card
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.cards import CARDS
+from quincunx_env.spiral.scoring import score_hand
+from tests.variants import EVERY_GAME, SPIRAL, VARIANTS
+
+
+def test_the_card_fits_on_a_screen_and_in_a_prompt() -> None:
+    for name, rules in EVERY_GAME.items():
+        card = rules_card(rules)
+        assert len(card) <= (900 if rules == quincunx.Rules() else 1000), name
+        lines = card.split("\n")
+        assert len(lines) <= 24, name
+        assert all(line.rstrip() == line and 0 < len(line) <= 80 for line in lines), name
+        assert card.isascii(), name
+
+
+def numbers(text: str) -> list[int]:
+    """Every number in a text, without signs."""
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+def bonus(name: str, *cards: str) -> int:
+    """What a part of the score brings for the last of these cards, laid to the others in the top row, left to right."""
+    rules = quincunx.Rules(num_players=2, flush=True)
+    board = [-1] * (rules.num_cells + 1)
+    ids = [next(number for number, card in enumerate(CARDS) if card.name == text) for text in cards]
+    board[: len(ids) - 1] = ids[:-1]
+    return scoring.score(rules, board, len(ids) - 1, ids[-1]).parts[name]
+
+
+def test_every_number_of_quincunx_is_the_engines() -> None:
+    for name, rules in VARIANTS.items():
+        deal = quincunx.Deal.from_seed(rules, 0)
+        side = 5 if rules.start == "open" else rules.grid.side
+        by_rank = {card.rank: card for card in CARDS}
+        expected = [rules.num_players] * (rules.num_players > 1)
+        expected += [by_rank["A"].value, 2, 9, *[by_rank["P"].value] * rules.pawns, by_rank["C"].value, 7, 7]
+        expected += [by_rank["X"].value] * rules.excuse
+        expected += [side, side, len(deal.hands[0]), len(deal.pile)]
+        expected += [side, side] * (rules.start == "open")
+        expected += [2, 9, 10, 11, 20, 12, 19, 10]  # see the test of the sums
+        expected += [bonus("pair", "4MS", "4VL"), 3, bonus("three", "4MS", "4VL", "4YK")]
+        expected += [2, 9, bonus("straight", "2MK", "3LY", "4VL")]
+        expected += [bonus("flush", "2VL", "4VL", "8VL", "AL"), 4, 2, 2] * rules.flush
+        expected += [2] * rules.simpleton  # 2p-a
+        costs = {rank: scoring.HAND_PENALTY[rank] for rank in "AP"}
+        expected += [rules.setup.filled, costs["A"], *[costs["P"]] * rules.pawns]
+        expected += numbers(" ".join(scoring.RATINGS)) if rules.num_players == 1 else []
+        expected += [rules.num_rounds] * rules.match
+        assert numbers(rules_card(rules)) == expected, name
+        for card in map(CARDS.__getitem__, rules.deck):
+            assert scoring.HAND_PENALTY[card.rank] == costs.get(card.rank, card.value)
+
+
+def test_the_sums_of_quincunx_are_the_engines() -> None:
+    """The lines on adjacent cards, read and compared with the score of every pair of cards with suits."""
+    card = rules_card(quincunx.Rules(pawns=True))
+    found = re.search(
+        r"(\d+)-(\d+): -sum; .*\n +(\d+): nothing; (\d+) or (\d+): draw; (\d+)-(\d+): \+\(sum-(\d+)\)", card
+    )
+    assert found
+    low, high, nothing, draw, last_draw, gain, last_gain, less = map(int, found.groups())
+    seen = set()
+    for one in CARDS[:40]:
+        for other in CARDS[:40]:
+            if one is other:
+                continue
+            total = one.value + other.value
+            seen.add(total)
+            if low <= total <= high:
+                friends = one.suits & other.suits and {"A", "P"} & {one.rank, other.rank}
+                expected = (total if friends else -total, 0)
+            elif total in (draw, last_draw):
+                expected = (0, 1)
+            else:
+                assert total == nothing or gain <= total <= last_gain
+                expected = (total - less if total != nothing else 0, 0)
+            assert scoring.basic(CARDS.index(one), CARDS.index(other)) == expected
+    assert seen == set(range(low, last_draw + 1))
+
+
+def test_every_number_of_the_spiral_game_is_the_engines() -> None:
+    parse = spiral.cards.parse_cards
+    kinds = [score_hand(parse(line), False).kinds for line in ("2S 2H 9S KH 5C", "2S 2H 2C KH 5C")]
+    kinds.append(score_hand(parse("2S 2H 2C 2D 5C"), False).kinds)
+    runs = [score_hand(parse(line), False) for line in ("2S 3H 9C KS 7H", "2S 3H 4C KS 7H")]
+    suits = [score_hand(parse(line), False) for line in ("2S 4S 9C KS 7H", "2S 4S 9S KH 7H")]
+    fifteen = score_hand(parse("9S 6H KC QS JH"), True)
+    assert [score.run for score in runs] == [0, 3]
+    assert [score.flush for score in suits] == [0, 3]
+    for name, rules in SPIRAL.items():
+        expected = [2, rules.deals, 52, *range(2, 10), 25, 5, 5, len(spiral.Deal.from_seed(rules, 0).hands[0])]
+        expected += [number for count, points in enumerate(kinds, 2) for number in (count, points)]
+        expected += [3, 3, *[fifteen.fifteen, 15, 1, 10] * rules.fifteens, 24]
+        text = rules_card(rules).replace("A23456789TJQK", "A 2 3 4 5 6 7 8 9 T J Q K")
+        assert numbers(text) == expected, name
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        *(("excuse", "Excuse"), ("pawns", "Pawn"), ("flush", "Flush"), ("simpleton", "Simpleton"), ("match", "Match")),
+        ("edge_contact", "empty cell beside a card"),
+    ],
+)
+def test_options_of_quincunx_are_named_when_they_are_on(option: str, word: str) -> None:
+    rules = [rules for rules in VARIANTS.values() if rules.start == "corners"]
+    assert all((word in rules_card(each)) == getattr(each, option) for each in rules)
+
+
+def test_options_of_the_spiral_game_are_named_when_they_are_on() -> None:
+    for name, rules in SPIRAL.items():
+        card = rules_card(rules)
+        assert ("Fifteens" in card) == rules.fifteens, name
+        assert ("five columns" in card) == (rules.scoring == "end"), name
+        assert ("deal again" in card) == (rules.deals > 1), name
