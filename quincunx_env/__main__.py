@@ -1,20 +1,15 @@
 """The command ``quincunx``: what is installed, what can be done, and the subcommands."""
 
 import argparse
-import platform
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, requires, version
-from itertools import groupby
-from textwrap import fill
 from typing import NamedTuple
 
 import quincunx_env
+from quincunx_env._commands.overview import installation
 from quincunx_env.core.command_line import fail
-from quincunx_env.policies import registered_policies
 
 PROGRAM = "quincunx"
 
@@ -34,38 +29,16 @@ ARENA = "quincunx_env.arena.__main__"
 
 COMMANDS = {
     "play": Command("quincunx_env.play.__main__", "play alone or against agents, or step through a game record"),
+    "replay": Command("quincunx_env.play.replay", "print a game record play by play, with scores"),
     "evaluate": Command(ARENA, "evaluate policies at the solitaire on numbered deals", named=True),
     "compare": Command(ARENA, "compare policies for several players on paired deals", named=True),
     "tournament": Command(ARENA, "hold a round robin with ratings", named=True),
     "times": Command(ARENA, "measure the processor time of policies per action", named=True),
     "leaderboard": Command(ARENA, "write a page with the results in several directories", named=True),
+    "envs": Command("quincunx_env._commands.overview", "list the environments with their spaces and options"),
     "oracle": Command("quincunx_env.oracle.__main__", "compute scores reachable with a known pile"),
 }
 """The subcommands by name, in the order in which they are listed."""
-
-WIDTH = 100
-"""Columns of the text."""
-
-OVERVIEW = """\
-quincunx_env {version}, Python {python}, {libraries}
-
-Environments
-  gymnasium.make("Quincunx/Solitaire-v0")  the solitaire; gymnasium.make_vec steps many games at once
-  gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy", num_players=2)
-                                           one agent against policies; game="spiral" for the spiral game
-  quincunx_env.quincunx_v0.env()           Quincunx for two to four players (PettingZoo)
-  quincunx_env.spiral_v0.env()             the spiral game for two players (PettingZoo)
-  quincunx_env.BatchedGames(1024)          many games for several players, stepped together
-
-Agents
-{agents}
-
-Extras
-{extras}
-
-{commands}
-  The public interface, with first lines of code: python -c "help('quincunx_env')"
-"""
 
 
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
@@ -83,7 +56,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
     )
     parser.add_argument("--version", action="version", version=f"quincunx_env {quincunx_env.__version__}")
     parser.parse_args(arguments)
-    _print_overview(program)
+    print(installation(), "", *_commands(program), sep="\n")
 
 
 def _run(name: str, arguments: Sequence[str], program: str) -> None:
@@ -100,67 +73,13 @@ def _run(name: str, arguments: Sequence[str], program: str) -> None:
         run(arguments, program=f"{program} {name}")
 
 
-def _print_overview(program: str) -> None:
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "gymnasium", "pettingzoo"))
-    print(
-        OVERVIEW.format(
-            version=quincunx_env.__version__,
-            python=platform.python_version(),
-            libraries=libraries,
-            agents="\n".join(_agents()),
-            extras="\n".join(_extras()),
-            commands="\n".join(_commands(program)),
-        ),
-        end="",
-    )
-
-
 def _commands(program: str) -> Iterator[str]:
     """Yield a heading, and a line for each subcommand."""
     yield f"Commands: {program} <command>; {program} <command> --help lists the options"
     width = max(map(len, COMMANDS))
     for name, command in COMMANDS.items():
         yield f"  {name:<{width}}  {command.summary}"
-
-
-def _agents() -> Iterator[str]:
-    """Yield the names of the registered policies, by the package that declares them. No policy is imported."""
-    policies = registered_policies()
-
-    def package(name: str) -> str:
-        return policies[name].module.partition(".")[0]
-
-    for declared_by, names in groupby(sorted(policies, key=lambda name: (package(name), name)), package):
-        text = f"{declared_by}: {', '.join(names)}"
-        yield fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    yield '  Any other policy has the name "module:attribute".'
-
-
-def _extras() -> Iterator[str]:
-    """Yield whether each extra is installed, or which libraries are missing and how to install them."""
-    try:
-        requirements = requires("quincunx_env") or []
-    except PackageNotFoundError:
-        yield "  unknown, because the package is not installed: pip install ."
-        return
-    missing: dict[str, list[str]] = {}
-    for requirement in requirements:
-        library, extra = re.match(r"[\w.-]+", requirement), re.search(r"extra\s*==\s*['\"]([\w-]+)", requirement)
-        if library and extra:
-            missing.setdefault(extra[1], []).extend([] if _installed(library[0]) else [library[0]])
-    for name, libraries in sorted(missing.items()):
-        command = f'pip install "quincunx_env[{name}]"'.replace(" ", "\0")  # not broken over two lines
-        status = f"missing {', '.join(libraries)}: {command}" if libraries else "installed"
-        line = fill(f"  {name:<10}{status}", WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
-        yield line.replace("\0", " ")
-
-
-def _installed(library: str) -> bool:
-    try:
-        version(library)
-    except PackageNotFoundError:
-        return False
-    return True
+    yield """The public interface, with first lines of code: python -c "help('quincunx_env')\""""
 
 
 if __name__ == "__main__":

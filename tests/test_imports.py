@@ -18,7 +18,7 @@ LAYERS = {
     "quincunx_env": (
         *("core", "quincunx", "spiral", "registry", "policies", "statistics", "notation", "render", "oracle"),
         *("testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "benchmark", "play", "__init__"),
-        "__main__",
+        *("_commands", "__main__"),
     ),
     "quincunx_agents": (
         *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "__init__"),
@@ -49,6 +49,7 @@ HEAVY = {
 
 LOADS_HEAVY = {
     "quincunx_env": (
+        "_commands/benchmark.py",
         "adapters/",
         "render/paint.py",
         "render/window.py",

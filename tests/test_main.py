@@ -1,20 +1,29 @@
 """The command ``quincunx``."""
 
+import os
 import re
 import runpy
+import signal
+import subprocess
 import sys
 from importlib.metadata import EntryPoint, PackageNotFoundError
+from pathlib import Path
 
 import gymnasium
+import numpy as np
 import pytest
 
 import quincunx_env
-from quincunx_env import __main__ as overview
+from quincunx_env import __main__ as command
+from quincunx_env._commands import overview
 from quincunx_env.policies import registered_policies
+from tests.test_imports import HEAVY
+
+RECORDS = Path(__file__).parent / "golden" / "records"
 
 
 def overview_text(capsys: pytest.CaptureFixture[str]) -> str:
-    overview.main([])
+    command.main([])
     text = capsys.readouterr().out
     assert all(len(line) <= 120 for line in text.splitlines())
     return text
@@ -53,12 +62,12 @@ def test_agents_of_other_packages_are_listed_without_being_imported(
 def ended(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
     """The exit status of a command, and what it prints."""
     with pytest.raises(SystemExit) as end:
-        overview.main(arguments)
+        command.main(arguments)
     return end.value.code, *capsys.readouterr()
 
 
 def test_an_unknown_command_names_the_nearest_and_all(capsys: pytest.CaptureFixture[str]) -> None:
-    known = f"the commands are {', '.join(overview.COMMANDS)}\n"
+    known = f"the commands are {', '.join(command.COMMANDS)}\n"
     assert ended(capsys, "evalaute", "greedy") == (
         *(2, ""),
         f"error: quincunx has no command 'evalaute': did you mean 'evaluate'? {known}",
@@ -71,14 +80,14 @@ def test_options_of_the_command_itself(capsys: pytest.CaptureFixture[str]) -> No
     status, text, _ = ended(capsys, "--help")
     assert status == 0
     assert text.startswith("usage: quincunx [-h] [--version] [command] ...\n")
-    for name, command in overview.COMMANDS.items():
-        assert re.search(rf"^  {name} +{re.escape(command.summary)}$", text, re.MULTILINE)
+    for name, each in command.COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(each.summary)}$", text, re.MULTILINE)
     status, _, error = ended(capsys, "--nonsense")
     assert status == 2
     assert error.endswith("quincunx: error: unrecognized arguments: --nonsense\n")
 
 
-@pytest.mark.parametrize("name", overview.COMMANDS)
+@pytest.mark.parametrize("name", command.COMMANDS)
 def test_every_command_has_its_own_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tyro")
     status, text, _ = ended(capsys, name, "--help")
@@ -99,13 +108,71 @@ def test_the_overview_without_an_installation(
     assert "the package is not installed: pip install ." in text
 
 
-@pytest.mark.parametrize("program", ["play", "arena", "oracle"])
-def test_programs_without_their_libraries_say_how_to_get_them(
-    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("program", "number", "word"),
+    [("quincunx", signal.SIGINT, "interrupted"), ("python -m quincunx_env", signal.SIGTERM, "terminated")],
+)
+def test_a_message_names_the_command_as_it_was_typed(
+    program: str,
+    number: signal.Signals,
+    word: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also the line that resumes an interrupted run."""
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(np, "savez_compressed", lambda *_, **__: os.kill(os.getpid(), number))
+    arguments = ["tournament", "greedy", "uniform", "--deals", "4", "--workers", "1", "--out", "a  b"]
+    with pytest.raises(SystemExit) as end:
+        command.main(arguments, program)
+    assert end.value.code == 128 + number
+    line = f"{program} tournament greedy uniform --deals 4 --workers 1 --out 'a  b'"
+    assert capsys.readouterr().err == f"{word}; finished games are stored, this resumes: {line}\n"
+
+
+def test_what_needs_no_extra() -> None:
+    """In a fresh interpreter: the overview, the list of environments and a replay import none of these libraries."""
+    program = f"""
+import sys
+sys.modules.update(dict.fromkeys({sorted(HEAVY)!r}))
+from quincunx_env.__main__ import main
+for arguments in ([], ["envs"], ["replay", {str(RECORDS / "spiral.txt")!r}]):
+    main(arguments)
+main(["evaluate", "greedy"])
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.endswith("\nover: 82 51\n"), run.stderr
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+    assert run.stderr.endswith('pip install "quincunx_env[arena]"\n')
+
+
+@pytest.mark.parametrize("name", ["play", "compare", "oracle"])
+def test_commands_without_their_libraries_say_how_to_get_them(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "tyro", None)
-    monkeypatch.delitem(sys.modules, f"quincunx_env.{program}.__main__", raising=False)
-    with pytest.raises(SystemExit) as error:
-        runpy.run_module(f"quincunx_env.{program}.__main__")
-    extra = "play" if program == "play" else "arena"
-    assert f'needs tyro: pip install "quincunx_env[{extra}]"' in f"{error.value}{capsys.readouterr().err}"
+    monkeypatch.delitem(sys.modules, command.COMMANDS[name].module, raising=False)
+    extra = "play" if name == "play" else "arena"
+    error = f'error: this program needs tyro: pip install "quincunx_env[{extra}]"\n'
+    assert ended(capsys, name) == (2, "", error)
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module(command.COMMANDS[name].module)
+    assert (end.value.code, capsys.readouterr().err) == (2, error)
+
+
+def test_the_environments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    command.main(["envs"])
+    text = capsys.readouterr().out
+    assert all(len(line) <= 100 for line in text.splitlines())
+    for name in gymnasium.registry:
+        assert name.startswith("Quincunx/") == (f'gymnasium.make("{name}"' in text)
+    solitaire, *_, spiral = text.split("\n\n")[:-1]
+    assert "  action       Discrete(576)\n" in solitaire
+    assert "order int8 (16,);" in solitaire
+    assert 'with observation="flat": int16 (71,)\n' in solitaire
+    assert 'actions="joint" | "factored"' in solitaire
+    assert spiral.startswith("quincunx_env.spiral_v0.env()\n  observation  action_mask int8 (52,), observation int16")
+    assert "deals=2 | 1 | 4" in spiral
+    assert '  of quincunx  num_players=2, start="corners" | "open"' in text

@@ -12,6 +12,7 @@ After 1 of 1; all hands
 
 from collections.abc import Sequence
 
+from quincunx_env.core.game import Game
 from quincunx_env.core.scene import Scene
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.registry import spec_of
@@ -56,13 +57,18 @@ class Viewer:
         self.seat = seats[(seats.index(self.seat) + 1) % len(seats)]
 
     @property
-    def scene(self) -> Scene:
-        """The position as a scene; after the last play of a round the end of that round, not the next deal."""
+    def game(self) -> Game:
+        """The position; after the last play of a round the end of that round, not the next deal."""
         game = self.record.game(max(self.number - 1, 0))
         if self.number:
             game.deals = game.deals[: game.round + 1]  # without later deals the game stays at the end of the round
             game.step(self.record.actions[self.number - 1])
-        return spec_of(self.record.rules).scene(game, self.seat)
+        return game
+
+    @property
+    def scene(self) -> Scene:
+        """The position as a scene."""
+        return spec_of(self.record.rules).scene(self.game, self.seat)
 
     @property
     def turns(self) -> Sequence[RecordedAction]:

@@ -1,0 +1,1 @@
+"""Subcommands of ``quincunx`` that belong to no other package."""

@@ -1,0 +1,61 @@
+"""``quincunx replay``: a game record as text."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quincunx_env.notation.record import Record
+from quincunx_env.notation.text import to_text
+from quincunx_env.play.replay import main, transcript
+
+RECORDS = Path(__file__).parents[1] / "golden" / "records"
+
+
+@pytest.mark.parametrize("path", sorted(RECORDS.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_action_is_printed_with_the_totals_after_it(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = Record.read(path)
+    main([str(path)])
+    text = capsys.readouterr().out
+    totals = [
+        tuple(map(int, found.split())) for found in re.findall(r"^\d+\. .*; total ([-\d ]+)$", text, re.MULTILINE)
+    ]
+    assert totals == [tuple(record.game(number).totals) for number in range(1, len(record.actions) + 1)]
+    for turn in record.turns:
+        start = f"{turn.number}. seat {turn.seat} {turn.text}" + (f": {turn.score}" if turn.score else "")
+        assert f"\n{start}" in text
+    assert text.startswith("game ")
+    assert text.count("\nround ") == record.game().round
+    over, last = record.game().over, " ".join(map(str, record.game().totals))
+    assert text.endswith(f"\n{'over' if over else 'stopped'}: {last}\n")
+    assert to_text(record.game()) in text
+
+
+def test_positions_as_a_seat_sees_them() -> None:
+    record = Record.read(RECORDS / "open.txt")
+    texts = [*transcript(record, seat=1, positions=True)]
+    for number in range(len(record.actions) + 1):
+        assert to_text(record.game(number), 1) in texts
+    plain = [*transcript(record, seat=1)]
+    assert [text for text in texts if text in plain] == plain
+    assert len(texts) == len(plain) + len(record.actions) - 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["none.txt"], "[Errno 2] No such file or directory: 'none.txt'"),
+        (["README.md"], "README.md: a record begins with 'quincunx_env record 1'"),
+        (["tests/golden/records/solitaire.txt", "--seat", "1"], "seat must be an integer from 0 to 0, got 1"),
+    ],
+)
+def test_errors(
+    arguments: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(RECORDS.parents[2])
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    out, error = capsys.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert error.startswith(f"error: {complaint}")
