@@ -20,11 +20,15 @@ from typing import Annotated, Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from tqdm.auto import tqdm
 
 from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, quincunx_v0, spiral_v0
-from quincunx_env.adapters.sb3 import SolitaireVecEnv
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    from tqdm.auto import tqdm
+
+    from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, make_rules, spec_of
 from train.common.options import CheckedOptions, Count, Valid, run_script

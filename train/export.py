@@ -14,7 +14,10 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("onnx"):
+    import torch
 import tyro
 from torch import Tensor, nn
 

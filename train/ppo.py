@@ -17,8 +17,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
-from sb3_contrib import MaskablePPO
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import torch
+    from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from tqdm.auto import tqdm

@@ -31,7 +31,11 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
-import torch
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import torch
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm

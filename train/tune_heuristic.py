@@ -12,14 +12,18 @@ printed as a column of `quincunx_agents.quincunx.heuristic.WEIGHTS`.
 from dataclasses import dataclass, field
 
 import numpy as np
-from tqdm.auto import trange
 
 from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
 from quincunx_env.core.batch import Floats, Ints
+from quincunx_env.core.command_line import requires_extra
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
-from train.common.options import CheckedOptions, Count, EmbeddedRules, Positive, PositiveOrZero, Seed, run_script
+
+with requires_extra("train"):
+    from tqdm.auto import trange
+
+    from train.common.options import CheckedOptions, Count, EmbeddedRules, Positive, PositiveOrZero, Seed, run_script
 
 FIRST_RATE, SECOND_RATE = 0.1, 0.01
 """1 - beta_1 and 1 - beta_2 of Adam (Kingma & Ba 2015); beta_2 is lower than usual, the runs being short. Not tuned."""

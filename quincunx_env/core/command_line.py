@@ -92,7 +92,8 @@ def requires_extra(extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        fail(f'this program needs {error.name}: pip install "quincunx_env[{extra}]"')
+        library = (error.name or "").partition(".")[0]
+        fail(f'this program needs {library}: pip install "quincunx_env[{extra}]"')
 
 
 def parse(

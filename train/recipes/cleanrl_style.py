@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
-import torch
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical
 from tqdm import trange

@@ -11,8 +11,11 @@ checkpoints, logs and a learning curve for the solitaire.
 import copy
 from dataclasses import dataclass, field
 
-import torch
-from sb3_contrib import MaskablePPO
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import torch
+    from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
 from tqdm import tqdm

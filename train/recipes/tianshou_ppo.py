@@ -11,8 +11,13 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import torch
 from gymnasium import spaces
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("recipes"):
+    import tianshou  # noqa: F401
+import torch
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory, LRSchedulerFactoryLinear

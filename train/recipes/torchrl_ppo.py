@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
-import torch
 from gymnasium.vector import AutoresetMode
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("recipes"):
+    import torchrl  # noqa: F401
+import torch
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
