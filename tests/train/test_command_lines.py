@@ -188,7 +188,7 @@ def test_temporary_files_of_a_killed_run_are_removed_by_the_next() -> None:
     "module",
     [
         *("train.ppo", "train.selfplay", "train.export", "train.tune_heuristic", "train.benchmark"),
-        *("train.recipes.cleanrl_style", "train.recipes.sb3_maskable"),
+        *("train.recipes.cleanrl_style", "train.recipes.dqn", "train.recipes.sb3_maskable"),
         *("quincunx_env.play", "quincunx_env.oracle", "quincunx_env.arena"),
     ],
 )

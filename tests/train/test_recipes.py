@@ -6,6 +6,7 @@ the adapter of each library passes them on is tested, too.
 
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,35 @@ def test_stable_baselines3_learns_by_self_play(
     assert all(member.games > 0 for member in pool.members[:2])
     assert results["greedy"].games == 10 * 3
     assert f"{results['greedy'].win_rate().value:.1%}" in capsys.readouterr().out
+
+
+# --- DQN -------------------------------------------------------------------------------------------------------------
+
+
+def test_dqn_learns_the_solitaire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Legal actions alone, rows that a full ring overwrites, and the files that a run leaves."""
+    from quincunx_agents.networks.policy import load_weights
+    from train.common import checkpoint
+
+    module = recipe("dqn", "torch")
+    monkeypatch.chdir(tmp_path)
+    options = {name: TINY[name] for name in ("num_envs", "batch_size", "progress")} | {"test_deals": 50}
+    options |= {"total_steps": 64 * 100, "buffer": 64 * 60, "learning_starts": 640, "target_rate": 0.05}
+    results = module.main(module.Arguments(eval_every=64 * 50, eval_deals=200, **options))
+    history = checkpoint.load(tmp_path / "runs/dqn/checkpoint.pt")["history"]
+    assert [entry[0] for entry in history] == [0, 3200, 6400]
+    assert history[-1][1] > 25, "uniform play makes 7.3"
+    assert history[-1][2] < history[-1][1] < history[-1][3]
+    assert results["trained"].mean > results["greedy"].mean
+    assert load_weights(tmp_path / "runs/dqn/dqn.safetensors").tensors["cell_queries.weight"].any()
+
+
+def test_dqn_gives_illegal_actions_no_value() -> None:
+    module = recipe("dqn", "torch")
+    network = module.PolicyNetwork(Observer(Rules(), preview=True))
+    mask = torch.rand(3, network.latent_dim_pi) < 0.5
+    values = module.q_values(network, torch.zeros(3, Observer(Rules(), preview=True).size), mask)
+    assert (values.isfinite() == mask).all()
 
 
 # --- CleanRL style ---------------------------------------------------------------------------------------------------
