@@ -253,7 +253,7 @@ MODULES = {
         "Games and engines",
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
-        ("registry", "policies", "render", "oracle.", "spiral."),
+        ("registry", "policies", "policy_files", "render", "oracle.", "spiral."),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),
     "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.session", "notation.")),

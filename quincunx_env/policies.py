@@ -1,4 +1,4 @@
-"""Policies by name.
+"""Policies by name, and from files.
 
 Packages offer policies as entry points of the group ``quincunx_env.policies``; the baseline agents of
 ``quincunx_agents`` are declared that way, and any other package can add its own in its ``pyproject.toml``::
@@ -6,7 +6,8 @@ Packages offer policies as entry points of the group ``quincunx_env.policies``; 
     [project.entry-points."quincunx_env.policies"]
     my-agent = "my_package.module:attribute"
 
-Any policy that Python can import can also be named as ``"module:attribute"``.
+Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path
+(`quincunx_env.policy_files`).
 """
 
 import pkgutil
@@ -15,6 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from quincunx_env.core.policy import Agent
+from quincunx_env.policy_files import PolicyFile, is_path, same
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
@@ -31,19 +33,24 @@ def registered_policies() -> dict[str, EntryPoint]:
     return found
 
 
-def resolve(policy: Agent | str) -> Agent:
+def resolve(policy: Agent | str, trust: bool = False) -> Agent:
     """Look up a policy by name, and import it.
 
     Args:
-        policy: the name of a registered policy, or ``"module:attribute"``; an agent is returned as it is.
+        policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
+            use; an agent is returned as it is. A registered name comes before a file of the same name.
+        trust: let a file execute code where it must be unpickled, see `quincunx_env.policy_files.FORMATS`.
 
     Raises:
         ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
-            this name; if it cannot be imported, with the reason; or if it is neither a function nor an instance with
-            ``for_rules`` or ``__call__``. Other policies are not affected.
+            this name; if it cannot be imported, with the reason; if it is neither a function nor an instance with
+            ``for_rules`` or ``__call__``; or, a `quincunx_env.policy_files.PolicyFileError`, if there is no such file
+            or it is no policy. Other policies are not affected.
     """
     if not isinstance(policy, str):
         return _checked(policy, f"{policy!r} is no policy")
+    if _is_file(policy):
+        return same(PolicyFile(policy, trust))
     if ":" in policy:
         path, origin = policy, ""
     else:
@@ -51,7 +58,8 @@ def resolve(policy: Agent | str) -> Agent:
         if policy not in entries:
             known = ", ".join(entries) or "none"
             raise ValueError(
-                f"unknown policy {policy!r}; registered policies: {known}; others are named as 'module:attribute'"
+                f"unknown policy {policy!r}; registered policies: {known}; others are named as 'module:attribute', "
+                "or by the path of a file"
             )
         entry = entries[policy]
         for other in entry_points(group=GROUP, name=policy):
@@ -81,6 +89,11 @@ def _checked(found: Any, problem: str) -> Agent:
     return agent
 
 
+def _is_file(policy: str) -> bool:
+    """Whether a string names a file, and no registered policy."""
+    return is_path(policy) and policy not in registered_policies()
+
+
 def _origin(entry: EntryPoint) -> str:
     """The distribution that declares an entry point, and the object it refers to."""
     distribution = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
@@ -88,12 +101,20 @@ def _origin(entry: EntryPoint) -> str:
 
 
 def display_name(policy: Agent | str) -> str:
-    """The name of a policy in tables: the string itself, or the name of the function or of the class."""
+    """The name of a policy in tables: the string itself, the path, or the name of the function or of the class."""
+    if isinstance(policy, PolicyFile):
+        return policy.path
     return policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
 
 
-def by_display_name(policies: Mapping[str, Agent | str] | Iterable[Agent | str]) -> dict[str, Agent | str]:
-    """Policies by their names in tables; a string ``"name=module:attribute"`` sets the name.
+def by_display_name(
+    policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False
+) -> dict[str, Agent | str]:
+    """Policies by their names in tables; a string ``"name=..."``, such as ``"name=module:attribute"``, sets the name.
+
+    Args:
+        policies: agents, and strings that `resolve` takes.
+        trust: as in `resolve`.
 
     Raises:
         ValueError: if two have the same name, or one an empty name.
@@ -102,10 +123,24 @@ def by_display_name(policies: Mapping[str, Agent | str] | Iterable[Agent | str])
         return dict(policies)
     result: dict[str, Agent | str] = {}
     for policy in policies:
-        name, found, path = policy.partition("=") if isinstance(policy, str) else (display_name(policy), "", "")
-        if not name:
-            raise ValueError(f"a policy needs a name before the '=', got {policy!r}")
+        name, found = split_name(policy) if isinstance(policy, str) else (display_name(policy), policy)
         if name in result:
             raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
-        result[name] = path if found else policy
+        result[name] = resolve(found, trust) if isinstance(found, str) and _is_file(found) else found
     return result
+
+
+def split_name(policy: str) -> tuple[str, str]:
+    """The name of a policy in tables, and the policy: both parts of ``"name=..."``, or the same string twice.
+
+    >>> split_name("mine=my_module:policy"), split_name("greedy"), split_name("runs/lr=0.1/model.zip")
+    (('mine', 'my_module:policy'), ('greedy', 'greedy'), ('runs/lr=0.1/model.zip', 'runs/lr=0.1/model.zip'))
+
+    Raises:
+        ValueError: if the name is empty.
+    """
+    name, equals, found = policy.partition("=")
+    if not name:
+        raise ValueError(f"a policy needs a name before the '=', got {policy!r}")
+    # In a path an equals sign belongs to the name of a folder or file.
+    return (name, found) if equals and not ("/" in name or "\\" in name) else (policy, policy)

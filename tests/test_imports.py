@@ -16,17 +16,18 @@ import quincunx_env
 
 LAYERS = {
     "quincunx_env": (
-        *("core", "quincunx", "spiral", "registry", "policies", "statistics", "notation", "render", "oracle"),
-        *("testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "benchmark", "play", "__init__"),
-        *("_commands", "__main__"),
+        *("core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics", "notation"),
+        *("render", "oracle", "testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "benchmark"),
+        *("play", "__init__", "_commands", "__main__"),
     ),
     "quincunx_agents": (
-        *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "__init__"),
+        *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "files"),
+        "__init__",
     ),
 }
 """Modules and subpackages of each package: each imports from those before it, and a subpackage from itself."""
 
-ENGINES = {"core", "quincunx", "spiral", "registry", "policies"}
+ENGINES = {"core", "quincunx", "spiral", "registry", "policy_files", "policies"}
 """The part of `quincunx_env` that agents are built on; `quincunx_agents.torch` uses its adapters, too."""
 
 GAMES = {"quincunx", "spiral"}
@@ -43,7 +44,7 @@ OUTSIDE = {"train", "tests", "docs"}
 
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro"),
-    *("pygame", "textual", "rich", "safetensors"),
+    *("pygame", "textual", "rich", "safetensors", "onnxruntime"),
 }
 """Loaded when a module that needs one of these is imported itself: adapters, programs, painters, networks."""
 
@@ -57,7 +58,7 @@ LOADS_HEAVY = {
         "play/widgets.py",
         "play/window.py",
     ),
-    "quincunx_agents": ("networks/weights_io.py", "torch/"),
+    "quincunx_agents": ("networks/weights_io.py", "torch/", "files/"),
 }
 """Paths of modules that may import heavy libraries at their top; so may every ``__main__.py``."""
 

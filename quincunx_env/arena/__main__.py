@@ -1,7 +1,9 @@
 """Evaluate policies, compare them, and hold tournaments. Policies are names of registered policies,
-``module:attribute``, or either as ``name=...``, where the name is for tables.
+``module:attribute``, paths of files (weights, stable-baselines3, ONNX, RLlib), or any of them as ``name=...``, where
+the name is for tables.
 
     python -m quincunx_env.arena evaluate uniform greedy --deals 1000
+    python -m quincunx_env.arena evaluate mine=runs/model.zip uniform
     python -m quincunx_env.arena compare greedy uniform --num-players 3 --start open
     python -m quincunx_env.arena tournament uniform greedy mine=my.module:policy --out runs/tournament
     python -m quincunx_env.arena times heuristic-v0 value pimc-beam --deals 10
@@ -30,7 +32,9 @@ from quincunx_env.arena.tournaments import tournament
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.command_line import fail, one_line_errors, requires_extra
 from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import by_display_name, resolve, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
 
@@ -59,8 +63,15 @@ class _Options:
     chunk: int = 250
     """number of deals played side by side, the unit of work of a process; an interruption loses at most these. The
     actions of randomised policies depend on it"""
+    trust: bool = False
+    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
     out: Path
     """directory of the results"""
+
+    @property
+    def named(self) -> dict[str, Agent | str]:
+        """The policies by their names in tables."""
+        return by_display_name(self.policies, self.trust)
 
     @property
     def chosen_rules(self) -> BaseRules:
@@ -120,7 +131,7 @@ class Evaluate(_Options):
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
         results = evaluate_all(
-            self.policies,
+            self.named,
             **self.keywords,
             lost_value=self.lost_value,
             out=self.out,
@@ -143,10 +154,9 @@ class Compare(_MultiplayerOptions):
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
-        policies = [policy.partition("=")[::2] for policy in self.policies]
-        result = compare(
-            [path or name for name, path in policies], names=[name for name, _ in policies], **self.keywords
-        )
+        named = [split_name(policy) for policy in self.policies]
+        policies = [resolve(policy, self.trust) for _, policy in named]
+        result = compare(policies, names=[name for name, _ in named], **self.keywords)
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())
 
@@ -164,7 +174,7 @@ class Tournament(_MultiplayerOptions):
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
-        result = tournament(self.policies, **self.keywords, out=self.out, workers=self.workers, ray=self.ray)
+        result = tournament(self.named, **self.keywords, out=self.out, workers=self.workers, ray=self.ray)
         others = "the other" if self.chosen_rules.num_players == 2 else "all other seats"
         note = (
             "each pair and deal from every seating; Bradley-Terry ratings in Elo points, mean 0, half a win each way "
@@ -191,7 +201,7 @@ class Times(_MultiplayerOptions):
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
         keywords = {name: value for name, value in self.keywords.items() if name != "progress"}
-        seconds = seconds_per_action(self.policies, **keywords)
+        seconds = seconds_per_action(self.named, **keywords)
         reference = next(iter(seconds))
         lines = [f"| policy | time per action, {reference} = 1 | ms per action here |", "|---|---|---|"]
         lines += [f"| {name} | {each / seconds[reference]:.3g} | {1000 * each:.3g} |" for name, each in seconds.items()]

@@ -27,6 +27,7 @@ from quincunx_env.core.batch import Ints
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.processes import worker_processes
 from quincunx_env.policies import resolve
+from quincunx_env.policy_files import PolicyFile
 
 Lineup = tuple[str, ...]
 """Names of the policies of a game: the first plays one seat, the last all others."""
@@ -121,8 +122,13 @@ def run_lineups(
             return run_lineups(policies, lineups, config, Path(temporary), workers, progress, ray)
     if not policies:
         raise ValueError("there is nothing to play: name a policy")
-    # All policies are resolved before the first game, so that a wrong name fails at once.
-    folder = _prepare_folder(out, config, {name: _definition(resolve(policy)) for name, policy in policies.items()})
+    # All policies are resolved before the first game, so that a wrong name or file fails at once.
+    agents = {name: resolve(policy) for name, policy in policies.items()}
+    files = {name: agent for name, agent in agents.items() if isinstance(agent, PolicyFile)}
+    for file in files.values():
+        file.for_rules(config.rules)
+    folder = _prepare_folder(out, config, {name: _definition(agent) for name, agent in agents.items()})
+    policies = {**policies, **files}  # a process refuses a file that has changed since
     chunks = {
         lineup: [
             Chunk(tuple(policies[name] for name in lineup), config, number, folder / _file_name(lineup, config, number))
@@ -227,6 +233,8 @@ def _read_settings(path: Path, shared: dict[str, Any]) -> dict[str, str]:
 
 
 def _definition(policy: Agent) -> str:
-    """``module:name`` of a function, or of the class of an instance."""
+    """``module:name`` of a function, or of the class of an instance; the checksum of a file."""
+    if isinstance(policy, PolicyFile):
+        return policy.definition
     thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
     return f"{thing.__module__}:{thing.__qualname__}"

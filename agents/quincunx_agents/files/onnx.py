@@ -1,0 +1,121 @@
+"""ONNX models, run by ONNX Runtime, which executes no Python code.
+
+A model maps flat observations, and masks if it takes them, to scores of all actions, such as logits or Q-values, or to
+actions. Batches are along the first axis of all of them. The names of inputs and outputs do not matter, except that of
+two inputs the mask is the one called ``mask`` or ``action_mask``.
+
+| | shape | dtype |
+|---|---|---|
+| first input | [n, size] | any number: the ``flat`` observation, with or without the preview, padded or not |
+| mask | [n, actions] | bool, or any number: 1 for a legal action |
+| output | [n, actions] | float: scores; illegal actions are masked here |
+| or, if there is none of that shape | [n] | integer: actions |
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from quincunx_agents.afterstates import Bools, Ints
+from quincunx_agents.files.encodings import Encoded, Encoding, observers
+from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.policy import Policy
+from quincunx_env.core.rules import BaseRules
+
+MASKS = ("mask", "action_mask")
+"""Names of an input that is the mask."""
+
+DTYPES = {"float": "float32", "double": "float64"}
+"""ONNX types of numbers whose names differ from those of NumPy, without ``tensor()``."""
+
+SILENT = 4
+"""ONNX Runtime's level of messages on stderr: fatal errors only; others are raised."""
+
+
+class Model:
+    """A loaded model; a `quincunx_env.core.policy.PolicyFactory`."""
+
+    def __init__(self, path: Path) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the arena uses one process for each core
+        options.log_severity_level = SILENT
+        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        inputs = {found.name: found for found in self.session.get_inputs()}
+        masks = [name for name in inputs if name in MASKS]
+        if not inputs or len(inputs) > 2 or (len(inputs) == 2 and len(masks) != 1):
+            names = ", ".join(inputs) or "none"
+            raise ValueError(f"its inputs are {names}: a flat observation is needed, and a mask if it takes one")
+        self.mask = inputs.pop(masks[0]) if len(inputs) == 2 else None
+        (self.observation,) = inputs.values()
+
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """The policy for games with observations of the model's size.
+
+        Raises:
+            ValueError: if it takes other observations.
+        """
+        shape, sizes = self.observation.shape, {}
+        for observer in observers(rules):
+            sizes[observer.size] = observer
+            if len(shape) == 2 and shape[1] == observer.size:
+                return self._policy(observer)
+        raise ValueError(
+            f"it takes observations {shape}; in games of {rules} they are [n, size] with a size of "
+            f"{', '.join(map(str, sizes))}"
+        )
+
+    def _policy(self, observer: Observer) -> Policy:
+        outputs = self.session.get_outputs()
+        sizes = {observer.num_actions, sum(observer.factors or ())}
+        scored = [each.name for each in outputs if "float" in each.type and len(each.shape) == 2]
+        scored = [each.name for each in outputs if each.name in scored and _length(each.shape[1]) in {None, *sizes}]
+        encoding = Encoding(observer, flat=True)
+        if scored:
+            return encoding.policy(lambda encoded, mask: self._run(scored[0], encoded, mask))
+        chosen = [each.name for each in outputs if "int" in each.type and len(each.shape) == 1]
+        if not chosen:
+            shapes = ", ".join(f"{each.name} {each.type} {each.shape}" for each in outputs)
+            raise ValueError(f"its outputs are neither scores [n, {observer.num_actions}] nor actions [n]: {shapes}")
+
+        def choose(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+            return np.asarray(self._run(chosen[0], encoding.encode(observation, mask), mask), np.int64)
+
+        padded = getattr(observer, "unpad_policy", None)
+        return padded(choose) if padded is not None else choose
+
+    def _run(self, output: str, encoded: Encoded, mask: Bools) -> Any:
+        """One output, for n positions; one after the other, if the model takes only one."""
+        inputs = {self.observation.name: np.asarray(encoded).astype(_dtype(self.observation))}
+        if self.mask is not None:
+            inputs[self.mask.name] = mask.astype(_dtype(self.mask))
+        rows = _length(self.observation.shape[0]) or len(mask)
+        parts = [
+            self.session.run([output], {name: array[at : at + rows] for name, array in inputs.items()})[0]
+            for at in range(0, len(mask), rows)
+        ]
+        return np.concatenate(parts)
+
+
+def read(path: Path, trust: bool) -> Model:
+    """A model.
+
+    Args:
+        path: of the file.
+        trust: makes no difference, because nothing is executed.
+
+    Raises:
+        ValueError: if it takes other inputs.
+    """
+    return Model(path)
+
+
+def _length(axis: Any) -> int | None:
+    """Length of an axis, None if it varies."""
+    return axis if isinstance(axis, int) else None
+
+
+def _dtype(value: Any) -> str:
+    name: str = value.type.removeprefix("tensor(").removesuffix(")")
+    return DTYPES.get(name, name)

@@ -1,0 +1,156 @@
+"""ONNX models as policies."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+from quincunx_env.arena import evaluate  # noqa: E402
+from quincunx_env.core.observation import Pieces  # noqa: E402
+from quincunx_env.envs.vs_opponents import VsOpponentsEnv  # noqa: E402
+from quincunx_env.policy_files import PolicyFile, PolicyFileError  # noqa: E402
+from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from quincunx_env.registry import make_observer  # noqa: E402
+
+ACTIONS = Rules().num_actions
+
+
+def weights(size: int, actions: int = ACTIONS) -> Any:
+    """Weights of a linear network, float32 [size, actions]."""
+    return np.random.default_rng(size).normal(size=(size, actions)).astype(np.float32)
+
+
+def save(
+    path: Path,
+    size: int = 71,
+    kind: int = TensorProto.FLOAT,
+    batch: Any = "n",
+    mask: str = "",
+    output: str = "scores",
+    actions: int = ACTIONS,
+    table: Any = None,
+    **external: str,
+) -> str:
+    """Write a linear network; returns the path."""
+    inputs = [helper.make_tensor_value_info("x", kind, [batch, size])]
+    nodes = [
+        helper.make_node("Cast", ["x"], ["cast"], to=TensorProto.FLOAT),
+        helper.make_node("MatMul", ["cast", "weights"], ["scores"]),
+        helper.make_node("Cast", [mask or "x"], ["other"], to=TensorProto.FLOAT),
+    ]
+    outputs = [helper.make_tensor_value_info("scores", TensorProto.FLOAT, [batch, actions])]
+    if mask:
+        inputs.insert(0, helper.make_tensor_value_info(mask, TensorProto.BOOL, [batch, actions]))
+        nodes += [
+            helper.make_node("Mul", ["other", "high"], ["add"]),
+            helper.make_node("Add", ["scores", "add"], ["masked"]),
+            helper.make_node("ArgMax", ["masked"], ["action"], axis=1, keepdims=0),
+        ]
+    if output == "action":
+        outputs = [helper.make_tensor_value_info("action", TensorProto.INT64, [batch])]
+    tensor = numpy_helper.from_array(weights(size, actions) if table is None else table, "weights")
+    if external:
+        content = tensor.raw_data
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in {**external, "length": str(len(content))}.items():
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, value
+        if not Path(external["location"]).is_absolute():
+            (path.parent / external["location"]).write_bytes(content)
+    high = numpy_helper.from_array(np.array(1e6, np.float32), "high")
+    graph = helper.make_graph(nodes, "linear", inputs, outputs, [tensor, high])
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString()
+    )
+    return str(path)
+
+
+def linear(preview: bool = False, padded: bool = False) -> Any:
+    """The same network as a policy."""
+    observer: Any = make_observer(Rules(), preview, padded)
+    table = weights(observer.size, observer.num_actions)
+
+    def policy(pieces: Pieces, mask: Any, rng: np.random.Generator) -> Any:
+        return np.where(mask, observer.flatten(pieces).astype(np.float32) @ table, -np.inf).argmax(axis=1)
+
+    return observer.unpad_policy(policy) if padded else policy
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kind": TensorProto.INT16},
+        {"batch": 1},
+        {"mask": "mask"},
+        {"mask": "action_mask", "output": "action"},
+    ],
+    ids=str,
+)
+def test_a_model_plays_as_the_same_network_elsewhere(options: dict[str, Any], tmp_path: Path) -> None:
+    expected = evaluate(linear(), 20)
+    assert evaluate(save(tmp_path / "model.onnx", **options), 20).scores.tolist() == expected.scores.tolist()
+    assert len(set(expected.scores.tolist())) > 1
+
+
+def test_the_preview_and_padding_follow_from_the_size(tmp_path: Path) -> None:
+    assert evaluate(save(tmp_path / "a.onnx", size=1223), 9).scores.tolist() == (
+        evaluate(linear(preview=True), 9).scores.tolist()
+    )
+    padded = make_observer(Rules(), padded=True)
+    path = save(tmp_path / "b.onnx", size=padded.size, actions=padded.num_actions)
+    assert evaluate(path, 9).scores.tolist() == evaluate(linear(padded=True), 9).scores.tolist()
+
+
+def test_a_model_is_an_opponent(tmp_path: Path) -> None:
+    rules = Rules(num_players=2)
+    path = save(tmp_path / "model.onnx", size=make_observer(rules).size, actions=rules.num_actions)
+    env = VsOpponentsEnv(opponents=path, num_players=2)
+    _, info = env.reset(seed=1)
+    env.step(int(np.flatnonzero(info["action_mask"])[0]))
+
+
+def test_weights_in_another_file_of_the_folder_count_as_content(tmp_path: Path) -> None:
+    path = save(tmp_path / "model.onnx", location="weights.bin")
+    first = PolicyFile(path)
+    assert evaluate(first, 9).scores.tolist() == evaluate(linear(), 9).scores.tolist()
+    (tmp_path / "weights.bin").write_bytes((-weights(71)).tobytes())
+    assert PolicyFile(path).digest != first.digest
+
+
+@pytest.mark.parametrize("location", ["../outside.bin", "absolute", "link.bin"])
+def test_weights_outside_the_folder_are_refused(location: str, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "folder", tmp_path / "outside.bin"
+    folder.mkdir()
+    outside.write_bytes(weights(71).tobytes())
+    if location == "link.bin":
+        (folder / location).symlink_to(outside)
+    location = str(outside) if location == "absolute" else location
+    with pytest.raises(PolicyFileError, match=r"cannot be used: it refers to \S+, a file outside its folder"):
+        PolicyFile(save(folder / "model.onnx", location=location))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 72}, r"it takes observations \['n', 72\]; in games of .* with a size of 1223, 71"),
+        ({"actions": 7}, r"its outputs are neither scores \[n, 576\] nor actions \[n\]: scores tensor\(float\)"),
+        ({"mask": "second"}, "its inputs are second, x: a flat observation is needed"),
+        ({"table": np.full((71, ACTIONS), np.nan, np.float32)}, r"numbers that are none \(NaN\)"),
+    ],
+    ids=str,
+)
+def test_other_models_are_refused(
+    options: dict[str, Any], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = save(tmp_path / "model.onnx", **options)
+    with pytest.raises(PolicyFileError, match=rf"model\.onnx cannot be used: .*{message}"):
+        PolicyFile(path).for_rules(Rules())
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,242 @@
+"""Models that stable-baselines3 and sb3-contrib saved: they play as in memory, and are unpickled with consent only."""
+
+import base64
+import json
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+
+from sb3_contrib import MaskablePPO  # noqa: E402
+from stable_baselines3 import A2C, DQN, PPO  # noqa: E402
+from stable_baselines3.common.torch_layers import FlattenExtractor  # noqa: E402
+from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
+
+from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
+from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
+from quincunx_env.arena import compare, evaluate  # noqa: E402
+from quincunx_env.core.observation import Pieces  # noqa: E402
+from quincunx_env.policy_files import PolicyFile, PolicyFileError  # noqa: E402
+from quincunx_env.quincunx.rules import Rules  # noqa: E402
+
+SMALL: dict[str, Any] = {"device": "cpu", "seed": 3}
+LAYERS = {"net_arch": [8, 8]}
+
+
+class Scaled(FlattenExtractor):
+    """A features extractor that no weight shows."""
+
+    def forward(self, observations: Any) -> Any:
+        """Divide by ten."""
+        return super().forward(observations) / 10
+
+
+def make(kind: str, **options: Any) -> tuple[Any, GamesVecEnv]:
+    """A model with random weights, and its environment."""
+    players = options.get("num_players", 1)
+    env = SolitaireVecEnv(1, **options) if players == 1 else VsOpponentsVecEnv(1, opponents="uniform", **options)
+    policy: Any = "MlpPolicy" if env.envs.codec.flat and not env.envs.codec.mask_in_obs else "MultiInputPolicy"
+    model: Any
+    if kind == "DQN":
+        model = DQN(policy, env, buffer_size=1, policy_kwargs=LAYERS, **SMALL)
+    elif kind == "A2C":
+        model = A2C(policy, env, n_steps=2, policy_kwargs={**LAYERS, "activation_fn": torch.nn.GELU}, **SMALL)
+    elif kind == "PPO":
+        model = PPO(
+            policy, env, n_steps=2, batch_size=2, policy_kwargs={"net_arch": {"pi": [8], "vf": [4, 4]}}, **SMALL
+        )
+    else:
+        own = {"observer": env.envs.observer, "width": 8, "depth": 4}
+        policy, arguments = (QuincunxMaskablePolicy, own) if kind == "own" else (policy, LAYERS)
+        if kind == "scaled":
+            arguments = {**LAYERS, "features_extractor_class": Scaled}
+        model = MaskablePPO(policy, env, n_steps=2, batch_size=2, policy_kwargs=arguments, **SMALL)
+    with torch.no_grad():
+        for parameter in model.policy.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+    return model, env
+
+
+def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
+    """The policy of a model in its environment, as ``predict`` computes it."""
+    codec = env.envs.codec
+    observer: Any = codec.observer
+
+    def policy(pieces: Pieces, mask: Any, rng: np.random.Generator) -> Any:
+        if codec.observer.num_actions != codec.rules.num_actions:
+            pieces, mask = observer.pad(pieces), observer.pad_mask(mask)
+        observed = codec.encode({piece.name: pieces[piece.name] for piece in observer.pieces})
+        observed = codec.with_mask(observed, mask)
+        if isinstance(model, MaskablePPO):
+            if codec.factored:
+                legal = mask.reshape(-1, *codec.factor_sizes)
+                mask = np.concatenate([legal.any(axis=2), legal.any(axis=1)], axis=1)
+            chosen, _ = model.predict(observed, action_masks=mask, deterministic=True)
+            chosen = chosen[:, 0] * codec.factor_sizes[1] + chosen[:, 1] if codec.factored else chosen
+            return observer.to_engine(chosen)
+        tensors, _ = model.policy.obs_to_tensor(observed)
+        with torch.no_grad():
+            if isinstance(model, DQN):
+                values = model.policy.q_net(tensors)
+            else:
+                values = model.policy.get_distribution(tensors).distribution.logits
+        return np.where(mask, values.numpy(), -np.inf).argmax(axis=1)
+
+    return policy
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("MaskablePPO", {"observation": "flat", "preview": True}),
+        ("MaskablePPO", {"observation": "flat", "actions": "factored"}),
+        ("MaskablePPO", {"observation": "flat", "padded": True, "excuse": True}),
+        ("own", {"observation": "flat", "preview": True}),
+        ("own", {"observation": "flat", "preview": True, "padded": True}),
+        ("PPO", {"observation": "pieces", "mask_in": "obs"}),
+        ("PPO", {"observation": "flat", "mask_in": "obs"}),
+        ("A2C", {"observation": "pieces", "preview": True}),
+        ("DQN", {"observation": "flat"}),
+    ],
+    ids=str,
+)
+def test_a_saved_model_plays_as_in_memory_and_is_not_unpickled(
+    kind: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, env = make(kind, **options)
+    model.save(tmp_path / "model.zip")
+    monkeypatch.setattr("cloudpickle.loads", lambda data: pytest.fail("unpickled"))
+    rules: Any = env.envs.codec.rules
+    found = evaluate(str(tmp_path / "model.zip"), 4, rules=rules)
+    expected = evaluate(in_memory(model, env), 4, rules=rules)
+    assert found.scores.tolist() == expected.scores.tolist()
+    assert len(set(found.scores.tolist())) > 1
+
+
+def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
+    rules = Rules(num_players=2)
+    model, env = make("MaskablePPO", observation="flat", num_players=2)
+    model.save(tmp_path / "model.zip")
+    found = compare([str(tmp_path / "model.zip"), "greedy"], 3, rules=rules)
+    assert (found.totals == compare([in_memory(model, env), "greedy"], 3, rules=rules).totals).all()
+    with pytest.raises(
+        PolicyFileError, match=r"its observations \(int16 \[93\]\) are those of no environment of .*=1,"
+    ):
+        evaluate(str(tmp_path / "model.zip"), 2)
+
+
+def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
+    model, _ = make("own", observation="flat", preview=True, padded=True)
+    model.save(tmp_path / "model.zip")
+    for rules in (Rules(pawns=True), Rules(num_players=3, start="open")):
+        assert callable(PolicyFile(str(tmp_path / "model.zip")).for_rules(rules))
+
+
+# --- Consent ---------------------------------------------------------------------------------------------------------
+
+
+class Canary:
+    """Leaves a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
+    """Change the JSON in a saved model."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    data = json.loads(content["data"])
+    edit(data)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in (content | {"data": json.dumps(data).encode()}).items():
+            archive.writestr(name, part)
+
+
+def test_what_weights_do_not_show_needs_trust(tmp_path: Path) -> None:
+    model, env = make("scaled", observation="flat")
+    path = str(tmp_path / "model.zip")
+    model.save(path)
+    with pytest.raises(PolicyFileError, match=r"model\.zip needs to be trusted: .*features_extractor_class.*--trust"):
+        PolicyFile(path).for_rules(Rules())
+    trusted = evaluate(PolicyFile(path, trust=True), 4)
+    assert trusted.scores.tolist() == evaluate(in_memory(model, env), 4).scores.tolist()
+
+
+def test_pickled_code_is_executed_with_trust_alone(tmp_path: Path) -> None:
+    path, canary = tmp_path / "model.zip", tmp_path / "canary"
+    model, _ = make("MaskablePPO", observation="flat")
+    model.save(path)
+    pickled = base64.b64encode(pickle.dumps(Canary(canary))).decode()
+
+    def in_every_pickle(data: dict[str, Any]) -> None:
+        for entry in data.values():
+            if isinstance(entry, dict) and ":serialized:" in entry and entry is not data["observation_space"]:
+                entry[":serialized:"] = pickled
+
+    change(path, in_every_pickle)
+    assert callable(PolicyFile(str(path)).for_rules(Rules())), "it plays, from its weights"
+    change(path, lambda data: data["policy_class"].update({"__module__": "elsewhere"}))
+    with pytest.raises(PolicyFileError, match=r"needs to be trusted: .*policy class of its own \(elsewhere\)"):
+        PolicyFile(str(path)).for_rules(Rules())
+    assert not canary.exists()
+    with pytest.raises(PolicyFileError, match="cannot be used"):
+        PolicyFile(str(path), trust=True).for_rules(Rules())
+    assert canary.exists()
+
+
+# --- Files that cannot be used ---------------------------------------------------------------------------------------
+
+
+def test_normalized_observations_are_refused(tmp_path: Path) -> None:
+    env: Any = VecNormalize(SolitaireVecEnv(1, observation="flat"))
+    model = A2C("MlpPolicy", env, n_steps=2, policy_kwargs=LAYERS, **SMALL)
+    model._last_obs = env.reset()  # as learn() does
+    model.save(tmp_path / "model.zip")
+    with pytest.raises(PolicyFileError, match=r"its last observations were changed.*VecNormalize"):
+        PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda data: data.pop("policy_class"),
+        lambda data: data.update(policy_kwargs=[]),
+        lambda data: data.update(observation_space={}),
+        lambda data: data["observation_space"].update({":serialized:": "AAAA"}),
+        lambda data: data["observation_space"].update({":serialized:": 3}),
+        lambda data: data["observation_space"].update({"_shape": [7]}),
+        lambda data: data["observation_space"].update({":type:": 3}),
+    ],
+)
+def test_a_damaged_description_is_refused(edit: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
+    path = tmp_path / "model.zip"
+    make("MaskablePPO", observation="flat")[0].save(path)
+    change(path, edit)
+    with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: [^\n]+$"):
+        PolicyFile(str(path)).for_rules(Rules())
+
+
+@pytest.mark.parametrize("missing", ["action_net.bias", "mlp_extractor.policy_net.0.weight", "all"])
+def test_missing_weights_are_refused(missing: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.zip"
+    make("MaskablePPO", observation="flat")[0].save(path)
+    with zipfile.ZipFile(path) as archive:
+        data, weights = archive.read("data"), torch.load(archive.open("policy.pth"), weights_only=True)
+    weights = {name: tensor for name, tensor in weights.items() if name != missing and missing != "all"}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data", data)
+        with archive.open("policy.pth", "w") as file:
+            torch.save(weights, file)
+    with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: [^\n]+$"):
+        PolicyFile(str(path)).for_rules(Rules())
