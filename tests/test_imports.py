@@ -18,7 +18,7 @@ LAYERS = {
     "quincunx_env": (
         *("core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics", "notation"),
         *("render", "oracle", "testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "benchmark"),
-        *("play", "__init__", "_commands", "__main__"),
+        *("play", "_public", "__init__", "_commands", "__main__"),
     ),
     "quincunx_agents": (
         *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "files"),
@@ -183,7 +183,7 @@ def later():
 @pytest.mark.parametrize("package", ROOTS)
 def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
     """In a fresh interpreter. PettingZoo may be loaded, as Gymnasium and NumPy are."""
-    program = f"import sys, {package}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    program = f"import sys; from {package} import *; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
     assert {package, "numpy", "gymnasium"} <= loaded
