@@ -271,7 +271,15 @@ MODULES = {
     "arena": (
         "The arena's functions",
         "[Measuring policies](../arena.md) shows how they are used together.",
-        ("arena", "arena.matches", "benchmark", "statistics"),
+        (
+            "arena",
+            "arena.matches",
+            "arena.records",
+            "arena.verification",
+            "arena.leaderboard",
+            "benchmark",
+            "statistics",
+        ),
     ),
 }
 """Pages in ``docs/api`` by file name: title, introduction, and the documented modules, packages with ``__all__`` or,

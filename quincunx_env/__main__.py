@@ -34,7 +34,8 @@ COMMANDS = {
     "compare": Command(ARENA, "compare policies for several players on paired deals", named=True),
     "tournament": Command(ARENA, "hold a round robin with ratings", named=True),
     "times": Command(ARENA, "measure the processor time of policies per action", named=True),
-    "leaderboard": Command(ARENA, "write a page with the results in several directories", named=True),
+    "verify": Command(ARENA, "replay all games of files written with --records, and check their figures", named=True),
+    "leaderboard": Command(ARENA, "write a page with the results of verified files", named=True),
     "envs": Command("quincunx_env._commands.overview", "list the environments with their spaces and options"),
     "oracle": Command("quincunx_env.oracle.__main__", "compute scores reachable with a known pile"),
 }

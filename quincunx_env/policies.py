@@ -144,3 +144,11 @@ def split_name(policy: str) -> tuple[str, str]:
         raise ValueError(f"a policy needs a name before the '=', got {policy!r}")
     # In a path an equals sign belongs to the name of a folder or file.
     return (name, found) if equals and not ("/" in name or "\\" in name) else (policy, policy)
+
+
+def definition(policy: Agent) -> str:
+    """``module:name`` of a function, or of the class of an instance; the checksum of a file."""
+    if isinstance(policy, PolicyFile):
+        return policy.definition
+    thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
+    return f"{thing.__module__}:{thing.__qualname__}"

@@ -77,8 +77,8 @@ class Module(NamedTuple):
 
     @property
     def layer(self) -> str:
-        """Its place in `LAYERS`."""
-        return self.path.parts[0].removesuffix(".py")
+        """Its place in `LAYERS`; programs come last."""
+        return "__main__" if self.path.name == "__main__.py" else self.path.parts[0].removesuffix(".py")
 
     def __str__(self) -> str:
         return f"{self.package}/{self.path.as_posix()}"

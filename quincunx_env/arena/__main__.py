@@ -7,13 +7,14 @@ the name is for tables.
     python -m quincunx_env.arena compare greedy uniform --num-players 3 --start open
     python -m quincunx_env.arena tournament uniform greedy mine=my.module:policy --out runs/tournament
     python -m quincunx_env.arena times heuristic-v0 value pimc-beam --deals 10
-    python -m quincunx_env.arena leaderboard runs/evaluate runs/tournament --page docs/leaderboard.md
+    python -m quincunx_env.arena evaluate greedy --records greedy.games
+    python -m quincunx_env.arena verify greedy.games --rerun greedy
+    python -m quincunx_env.arena leaderboard greedy.games --page leaderboard.md
 
 A directory of results holds figures (``result.json``), tables (``result.md``), a plot (``result.png``) and, for
 evaluations and tournaments, the results of single games: the same command resumes an interrupted run.
 """
 
-import dataclasses
 import json
 import os
 import shlex
@@ -26,9 +27,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from quincunx_env.arena.comparison import compare
-from quincunx_env.arena.evaluation import evaluate_all, plot, table
+from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
+from quincunx_env.arena.leaderboard import VerifiedFile, changed_options, heading, plot_solitaires, sections
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
+from quincunx_env.arena.verification import POSITIONS, VerificationError
+from quincunx_env.benchmark import best_known
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.command_line import fail, one_line_errors, requires_extra
 from quincunx_env.core.deal import Domain
@@ -105,7 +109,7 @@ class _MultiplayerOptions(_Options):
         if self.game == "quincunx":
             return self.rules
         fields: Any = type(self).__dataclass_fields__
-        if changed := _changed(self.rules, fields["rules"].default_factory()):
+        if changed := changed_options(self.rules, fields["rules"].default_factory()):
             raise ValueError(f"{changed[0]} is an option of Quincunx: leave it out, or leave out --game spiral")
         return self.spiral
 
@@ -127,6 +131,8 @@ class Evaluate(_Options):
     """address of a Ray cluster that replaces these processes: host:port, or auto"""
     out: Path = Path("runs/evaluate")
     """directory of the results"""
+    records: Path | None = None
+    """file for all games, which the command verify replays"""
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
@@ -137,6 +143,7 @@ class Evaluate(_Options):
             out=self.out,
             workers=self.workers,
             ray=self.ray,
+            records=self.records,
         )
         figures = {name: result.to_json() for name, result in results.items()}
         note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
@@ -151,12 +158,14 @@ class Compare(_MultiplayerOptions):
 
     out: Path = Path("runs/compare")
     """directory of the results"""
+    records: Path | None = None
+    """file for all games, which the command verify replays"""
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
         named = [split_name(policy) for policy in self.policies]
         policies = [resolve(policy, self.trust) for _, policy in named]
-        result = compare(policies, names=[name for name, _ in named], **self.keywords)
+        result = compare(policies, names=[name for name, _ in named], records=self.records, **self.keywords)
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())
 
@@ -171,10 +180,14 @@ class Tournament(_MultiplayerOptions):
     """address of a Ray cluster that replaces these processes: host:port, or auto"""
     out: Path = Path("runs/tournament")
     """directory of the results"""
+    records: Path | None = None
+    """file for all games, which the command verify replays"""
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
-        result = tournament(self.named, **self.keywords, out=self.out, workers=self.workers, ray=self.ray)
+        result = tournament(
+            self.named, **self.keywords, out=self.out, workers=self.workers, ray=self.ray, records=self.records
+        )
         others = "the other" if self.chosen_rules.num_players == 2 else "all other seats"
         note = (
             "each pair and deal from every seating; Bradley-Terry ratings in Elo points, mean 0, half a win each way "
@@ -209,22 +222,87 @@ class Times(_MultiplayerOptions):
         _write(self, command, "\n".join(lines), note, {"seconds_per_action": seconds})
 
 
-@dataclass
-class Leaderboard:
-    """Write a page with the results in several directories."""
+@dataclass(kw_only=True)
+class _Files:
+    """Options of commands that read files of games."""
 
-    folders: tyro.conf.Positional[tuple[Path, ...]]
-    """directories of results of the other commands"""
+    files: tyro.conf.Positional[tuple[Path, ...]]
+    """files that evaluate, compare or tournament have written with --records"""
+    rerun: tuple[str, ...] = ()
+    """policies to ask again, each by its name in the files, or as name=... with the policy of that name"""
+    positions: int = POSITIONS
+    """least number of positions in which each of them is asked"""
+    seed: int | None = None
+    """seed of the draw of these positions; by default it cannot be predicted"""
+    trust: bool = False
+    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
+
+    def verified(self) -> list[VerifiedFile]:
+        """Verify the files.
+
+        Raises:
+            VerificationError: as `VerifiedFile.check`.
+            ValueError: for no file, or a policy that none of them names.
+        """
+        if not self.files:
+            raise ValueError("name a file of games, as evaluate --records writes it")
+        if self.positions < 1:
+            raise ValueError(f"positions must be at least 1, got {self.positions}")
+        policies = {name: resolve(policy) for name, policy in by_display_name(self.rerun, self.trust).items()}
+        verified = [VerifiedFile.check(path, policies, self.positions, self.seed) for path in self.files]
+        if missing := policies.keys() - {name for file in verified for name in file.reruns}:
+            known = {name for file in verified for lineup in file.records.lineups for name in lineup.policies}
+            raise ValueError(f"no file has games of {', '.join(sorted(missing))}, but of {', '.join(sorted(known))}")
+        return verified
+
+
+@dataclass(kw_only=True)
+class Verify(_Files):
+    """Replay all games of files that were written with --records, and compare them with what the files claim. The exit
+    status is 1 for a false file, 2 for one that cannot be read.
+    """
+
+    def run(self, command: str) -> None:
+        """Print the results."""
+        verified = self.verified()
+        print(sections(verified, _flag))
+        for file in verified:
+            for result in file.reruns.values():
+                print(f"{file.path}: {result}")
+
+
+@dataclass(kw_only=True)
+class Leaderboard(_Files):
+    """Write a page and a plot with the results in files that were written with --records, all of which are verified."""
+
     page: Path = Path("docs/leaderboard.md")
-    """file to write"""
+    """file to write; the plot has the same name and the suffix .png"""
 
     def run(self, command: str) -> None:
         """Write the page."""
-        missing = [str(folder) for folder in self.folders if not (folder / "result.md").exists()]
-        if missing:
-            raise ValueError(f"there are no results in {', '.join(missing)}")
-        parts = [(folder / "result.md").read_text(encoding="utf-8") for folder in self.folders]
-        _write_text(self.page, "\n".join([f"# Leaderboard\n\n*Written by `{command}`.*\n", *parts]))
+        verified = self.verified()
+        picture, plotted = self.page.with_suffix(".png"), ""
+        if plot_solitaires(verified) is not None:
+            write_atomically(picture, partial(plot_solitaires, verified))
+            plotted = f"![Distributions of the scores]({picture.name})\n\n"
+        text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified, _flag)}"
+        _write_text(self.page, text)
+
+
+LEGEND = """\
+`replayed`: every game was replayed from its numbered deal; it is legal, and the figures are those of the games. Since
+numbered deals are public, this does not show that the policy could not see hidden cards. `rerun`: besides, the policy
+chose the recorded actions when it was asked again. Intervals are Student's t at 95 %, over deals; lost rounds count 0
+unless a file says otherwise.
+"""
+
+
+def _flag(rules: BaseRules, result: Evaluation) -> str:
+    """Mark a mean above the best known one, which may have seen hidden cards."""
+    best = best_known(rules)
+    if best is None or result.mean <= best.score.value:
+        return ""
+    return f"above the best known result ({best.policy}, {best.score.value:.1f})"
 
 
 def _write(
@@ -238,7 +316,7 @@ def _write(
     """Print the tables, and write all files to the directory of results."""
     last = options.first + options.deals - 1
     text = (
-        f"## {_heading(options.chosen_rules)}\n\n{tables}\n\n"
+        f"## {heading(options.chosen_rules)}\n\n{tables}\n\n"
         f"*`{command}`: `{options.domain}` deals {options.first} to {last}, {note}.*\n"
     )
     print(text)
@@ -252,24 +330,7 @@ def _write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
-def _heading(rules: BaseRules) -> str:
-    """The game, and options that differ from their defaults."""
-    changed = [
-        f"{option} {getattr(rules, option)}".removesuffix(" True")
-        for option in _changed(rules, type(rules)())
-        if option != "num_players"
-    ]
-    game = "Solitaire" if rules.num_players == 1 else f"{rules.num_players} players"
-    return ", ".join([game if isinstance(rules, Rules) else "Spiral game", *changed])
-
-
-def _changed(rules: BaseRules, default: BaseRules) -> list[str]:
-    """Names of the options that differ from those of ``default``."""
-    options = dataclasses.fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
-    return [option.name for option in options if getattr(rules, option.name) != getattr(default, option.name)]
-
-
-def _require_writable(folder: Path) -> None:
+def _require_writable(folder: Path, option: str = "--out") -> None:
     """Check that results can be written, before games are played; creates nothing.
 
     Raises:
@@ -278,16 +339,31 @@ def _require_writable(folder: Path) -> None:
     """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
-        raise ValueError(f"{existing} is a file: choose another folder for the results with --out")
+        raise ValueError(f"{existing} is a file: choose another folder for the results with {option}")
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
             file.write(b"0")
     except OSError as error:
         reason = error.strerror or error
-        raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with --out") from error
+        raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with {option}") from error
 
 
-COMMANDS = (Evaluate, Compare, Tournament, Times, Leaderboard)
+def _require_writable_file(path: Path) -> None:
+    """Check that a file of games can be written, before games are played.
+
+    Raises:
+        ValueError: if it is a folder, or would be in a file.
+        OSError: if nothing can be written there.
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file for the games with --records")
+    _require_writable(path.parent, "--records")
+
+
+FALSE = 1
+"""Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
+
+COMMANDS = (Evaluate, Compare, Tournament, Times, Verify, Leaderboard)
 """The commands, each with its name in lower case."""
 
 
@@ -304,9 +380,13 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
                 raise ValueError("options that begin with --spiral. need --game spiral")
             if isinstance(command, _Options):
                 _require_writable(command.out)
+                if (records := getattr(command, "records", None)) is not None:
+                    _require_writable_file(records)
             if isinstance(command, Evaluate | Tournament):
                 stored = f"finished games are stored, this resumes: {line}"
             command.run(line)
+        except VerificationError as error:
+            fail(error, FALSE)
         except (ValueError, ImportError) as error:
             fail(error)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
+from quincunx_env.arena.records import LineupRecord, write_records
 from quincunx_env.core.batch import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -108,8 +110,8 @@ class Comparison:
         """Mean over deals of a policy's `wins`."""
         return Estimate.of_mean(self.wins[:, policy])
 
-    def to_json(self) -> dict[str, Any]:
-        """All figures except those of single deals, as JSON values."""
+    def figures(self) -> dict[str, Any]:
+        """The figures of each policy, as JSON values."""
         return {
             "policies": [
                 {
@@ -120,7 +122,13 @@ class Comparison:
                     "points": float(self.points[:, number].mean()),
                 }
                 for number, name in enumerate(self.names)
-            ],
+            ]
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures except those of single deals, as JSON values."""
+        return {
+            **self.figures(),
             "interval": "95 %, Student's t, over deals",
             "games": self.games,
             "seatings": self.seatings.tolist(),
@@ -154,6 +162,7 @@ def compare(
     chunk: int = 250,
     names: Sequence[str] | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    records: Path | None = None,
 ) -> Comparison:
     """Play policies against each other on paired deals.
 
@@ -172,6 +181,7 @@ def compare(
         chunk: number of deals played side by side.
         names: names of the policies in tables.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
+        records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
         ValueError: for rules of the solitaire, a wrong number of policies, or an unknown policy.
@@ -189,7 +199,11 @@ def compare(
     players = [lineup.index(number) for number in range(max(lineup) + 1)]
     playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
     results = concatenate(play_matches(playing, seats, config, number) for number in progress(config.chunks))
-    return Comparison(tuple(names[at] for at in players), seats, results.totals, config)
+    comparison = Comparison(tuple(names[at] for at in players), seats, results.totals, config)
+    if records is not None:
+        lineup_record = LineupRecord.of_results(comparison.names, lineup, results, comparison.figures())
+        write_records(records, config, [lineup_record], {names[at]: policies[at] for at in players})
+    return comparison
 
 
 def _line_up(policies: Sequence[Agent], num_players: int) -> list[int]:

@@ -4,16 +4,17 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.arena.matches import MatchConfig, MatchResults, concatenate, play_matches
+from quincunx_env.arena.records import LineupRecord, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
-from quincunx_env.policies import by_display_name, resolve
+from quincunx_env.policies import by_display_name, display_name, resolve
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
@@ -36,6 +37,11 @@ class Evaluation:
     scores: npt.NDArray[np.int64]
     lost: npt.NDArray[np.bool_]
     lost_value: float = 0.0
+
+    @classmethod
+    def of_results(cls, results: MatchResults, lost_value: float = 0.0) -> Self:
+        """The evaluation of the only lineup and seat of a solitaire."""
+        return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value)
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -65,13 +71,14 @@ class Evaluation:
         return dict(zip(RATINGS, shares.tolist(), strict=True))
 
     def to_json(self) -> dict[str, Any]:
-        """Mean, interval, shares of lost rounds and of each class, and number of deals, as JSON values."""
+        """Mean, interval, shares of lost rounds and classes, number of deals, value of a lost round, as JSON values."""
         return {
             "mean": self.mean,
             "ci95": list(self.ci95),
             "lost": float(self.lost.mean()),
             "classes": self.classes,
             "deals": len(self.scores),
+            "lost_value": self.lost_value,
         }
 
 
@@ -86,6 +93,7 @@ def evaluate(
     lost_value: float = 0.0,
     chunk: int = 1000,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    records: Path | None = None,
 ) -> Evaluation:
     """Evaluate a policy at the solitaire on numbered deals.
 
@@ -99,16 +107,22 @@ def evaluate(
         lost_value: value of a lost round.
         chunk: number of deals played side by side.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
+        records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
         ValueError: for rules of several players or an unknown policy.
+        ImportError: with ``records``, without SciPy.
         IllegalAction: if the policy chooses an illegal action.
     """
-    rules, policy = _solitaire(rules), resolve(policy)
+    rules, agent = _solitaire(rules), resolve(policy)
     alone = np.zeros((1, 1), np.int64)
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
-    results = concatenate(play_matches([policy], alone, config, number) for number in progress(config.chunks))
-    return _evaluation(results, lost_value)
+    results = concatenate(play_matches([agent], alone, config, number) for number in progress(config.chunks))
+    evaluation = Evaluation.of_results(results, lost_value)
+    if records is not None:
+        name = display_name(policy)
+        _write_records(records, config, {name: policy}, {name: results}, {name: evaluation})
+    return evaluation
 
 
 def evaluate_all(
@@ -125,6 +139,7 @@ def evaluate_all(
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ray: str | None = None,
+    records: Path | None = None,
 ) -> dict[str, Evaluation]:
     """`evaluate` several policies, in parallel and resumable.
 
@@ -141,6 +156,7 @@ def evaluate_all(
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks.
         ray: address of a Ray cluster, as in `quincunx_env.arena.tournament`.
+        records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
         ValueError: for rules of several players, no or an unknown policy, two of the same name, an ``out`` that holds
@@ -151,7 +167,24 @@ def evaluate_all(
     policies, config = by_display_name(policies), MatchConfig(_solitaire(rules), domain, first, deals, seed, chunk)
     lineups = [(name,) for name in policies]
     results = run_lineups(policies, lineups, config, out, workers, progress, ray)
-    return {name: _evaluation(results[name,], lost_value) for name in policies}
+    evaluations = {name: Evaluation.of_results(results[name,], lost_value) for name in policies}
+    if records is not None:
+        _write_records(records, config, policies, {name: results[name,] for name in policies}, evaluations)
+    return evaluations
+
+
+def _write_records(
+    path: Path,
+    config: MatchConfig,
+    policies: Mapping[str, Agent | str],
+    results: Mapping[str, MatchResults],
+    evaluations: Mapping[str, Evaluation],
+) -> None:
+    lineups = [
+        LineupRecord.of_results((name,), (0,), results[name], evaluation.to_json())
+        for name, evaluation in evaluations.items()
+    ]
+    write_records(path, config, lineups, policies)
 
 
 def _solitaire(rules: Rules | None) -> Rules:
@@ -159,10 +192,6 @@ def _solitaire(rules: Rules | None) -> Rules:
     if rules.num_players != 1:
         raise ValueError(f"evaluate needs the solitaire, got rules for {rules.num_players} players; use compare")
     return rules
-
-
-def _evaluation(results: MatchResults, lost_value: float) -> Evaluation:
-    return Evaluation(results.totals[:, 0, 0], results.lost[:, 0], lost_value)
 
 
 def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:
@@ -196,13 +225,13 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
     return Estimate.of_standard_error(float(fit[0]), error, degrees_of_freedom)
 
 
-def table(evaluations: Mapping[str, Evaluation]) -> str:
-    """A Markdown table with a row for each evaluation, by name."""
+def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
+    """A Markdown table with a row for each evaluation, by name or as pairs of name and evaluation."""
     lines = [
         f"| agent | deals | mean | 95 % interval | {' | '.join(RATINGS)} |",
         "|---" * (4 + len(RATINGS)) + "|",
     ]
-    for name, evaluation in evaluations.items():
+    for name, evaluation in evaluations.items() if isinstance(evaluations, Mapping) else evaluations:
         low, high = evaluation.ci95
         shares = " | ".join(f"{share:.1%}" for share in evaluation.classes.values())
         lines.append(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from quincunx_env.core.batch import Bools, Ints
 from quincunx_env.core.deal import Domain
@@ -13,14 +14,20 @@ from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 
+Actions = npt.NDArray[np.uint16]
+
 
 class MatchResults(NamedTuple):
-    """Final results of games on D deals, each played from S seatings of P seats."""
+    """Games on D deals, each played from S seatings of P seats, and their final results."""
 
     totals: Ints
     """int64 [D, S, P]: points of each seat in the whole game."""
     lost: Bools
     """bool [D, S]: in the solitaire, whether the hand ran out; False for several players."""
+    lengths: Ints
+    """int64 [D, S]: number of actions of each game."""
+    actions: Actions
+    """uint16 [sum of ``lengths``]: the actions of all games, one game after the other, those of a deal together."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,13 @@ class MatchConfig:
         return {"game": spec_of(self.rules).name} | asdict(self)
 
 
-def play_matches(policies: Sequence[Agent], seatings: Ints, config: MatchConfig, chunk: int) -> MatchResults:
+def play_matches(
+    policies: Sequence[Agent | None],
+    seatings: Ints,
+    config: MatchConfig,
+    chunk: int,
+    recorded: MatchResults | None = None,
+) -> MatchResults:
     """Play each deal of a chunk from each of the seatings, all side by side.
 
     A policy that occurs several times in ``policies``, or plays several seats, is called once for all its positions.
@@ -76,6 +89,9 @@ def play_matches(policies: Sequence[Agent], seatings: Ints, config: MatchConfig,
         seatings: int64 [S, P], index of the policy that plays each seat.
         config: game and deals.
         chunk: number of the chunk.
+        recorded: games of this chunk that are replayed: their actions are played, and the ``actions`` of the results
+            are what each policy chooses in these positions, with its generator in the same state as in the game. A
+            policy may be None, for which the recorded actions stand.
 
     Raises:
         IllegalAction: if a policy chooses an illegal action.
@@ -88,16 +104,35 @@ def play_matches(policies: Sequence[Agent], seatings: Ints, config: MatchConfig,
     first = np.array([next(at for at, other in enumerate(policies) if other is policy) for policy in policies])
     seated = first[np.tile(seatings, (len(numbers), 1))]
     rngs = [np.random.default_rng([config.seed, chunk, number]) for number in range(len(policies))]
-    playing = [policy_for(policy, rules) for policy in policies]
+    playing = [None if policy is None else policy_for(policy, rules) for policy in policies]
+    if recorded is not None:
+        upcoming = np.cumsum(recorded.lengths) - recorded.lengths.reshape(-1)  # where each game goes on
+    played, taken = [np.zeros(0, np.int64)], [np.zeros(0, np.uint16)]
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
         movers = seated[rows, batch.mover[rows]]
         for number in np.unique(movers):
             own = rows[movers == number]
-            games = batch.fork(own)
-            batch.step(playing[number](observer.observe_batch(games), games.mask(), rngs[number]), own)
+            policy, chosen = playing[number], np.zeros(0, np.int64)
+            if policy is not None:
+                games = batch.fork(own)
+                chosen = policy(observer.observe_batch(games), games.mask(), rngs[number])
+            actions = chosen if recorded is None else recorded.actions[upcoming[own]]
+            batch.step(actions, own)
+            if recorded is not None:
+                upcoming[own] += 1
+            played.append(own)
+            taken.append(np.asarray(actions if policy is None else chosen).astype(np.uint16))
+    order = np.argsort(np.concatenate(played), kind="stable")
+    lengths = np.bincount(np.concatenate(played), minlength=len(seated))
     lost = batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)
-    return MatchResults(batch.totals.reshape(len(numbers), count, -1), lost.reshape(len(numbers), count))
+    games_of_deals = len(numbers), count
+    return MatchResults(
+        batch.totals.reshape(*games_of_deals, -1),
+        lost.reshape(games_of_deals),
+        lengths.reshape(games_of_deals),
+        np.concatenate(taken)[order],
+    )
 
 
 def concatenate(results: Iterable[MatchResults]) -> MatchResults:

@@ -26,7 +26,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.batch import Ints
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.processes import worker_processes
-from quincunx_env.policies import resolve
+from quincunx_env.policies import definition, resolve
 from quincunx_env.policy_files import PolicyFile
 
 Lineup = tuple[str, ...]
@@ -59,7 +59,7 @@ class Chunk:
 
     def save(self, results: MatchResults) -> None:
         """Write results to `path`."""
-        write_atomically(self.path, lambda path: np.savez_compressed(path, totals=results.totals, lost=results.lost))
+        write_atomically(self.path, lambda path: np.savez_compressed(path, **results._asdict()))
 
     def run(self) -> None:
         """Play the games and write the results to `path`."""
@@ -75,12 +75,15 @@ class Chunk:
         games = len(self.config.deal_numbers(self.number)), len(self.seatings)
         try:
             with self.path.open("rb") as file, np.load(file) as arrays:
-                totals, lost = arrays["totals"], arrays["lost"]
-            if (totals.shape, totals.dtype, lost.shape, lost.dtype) != ((*games, players), np.int64, games, np.bool_):
-                raise ValueError(f"the totals have shape {totals.shape}, expected {(*games, players)}")
+                results = MatchResults(*(arrays[name] for name in MatchResults._fields))
+            found = [(array.shape, array.dtype.name) for array in results]
+            needed: list[Any] = [((*games, players), "int64"), (games, "bool"), (games, "int64")]
+            needed.append(((int(results.lengths.sum()),), "uint16"))
+            if found != needed:
+                raise ValueError(f"the arrays are {found}, expected {needed}")
         except Exception as error:  # NumPy and zipfile raise various exceptions for a damaged file
             raise ValueError(f"{self.path} cannot be read: delete it, and its games are played again") from error
-        return MatchResults(totals, lost)
+        return results
 
 
 def run_lineups(
@@ -127,7 +130,7 @@ def run_lineups(
     files = {name: agent for name, agent in agents.items() if isinstance(agent, PolicyFile)}
     for file in files.values():
         file.for_rules(config.rules)
-    folder = _prepare_folder(out, config, {name: _definition(agent) for name, agent in agents.items()})
+    folder = _prepare_folder(out, config, {name: definition(agent) for name, agent in agents.items()})
     policies = {**policies, **files}  # a process refuses a file that has changed since
     chunks = {
         lineup: [
@@ -205,10 +208,10 @@ def _prepare_folder(out: Path, config: MatchConfig, policies: dict[str, str]) ->
     folder = out / "games" / hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
     path = folder / "settings.json"
     known = _read_settings(path, shared) if path.exists() else {}
-    for name, definition in policies.items():
-        if known.get(name, definition) != definition:
+    for name, defined in policies.items():
+        if known.get(name, defined) != defined:
             raise ValueError(
-                f"{out} holds games in which {name!r} was {known[name]} and not {definition}: "
+                f"{out} holds games in which {name!r} was {known[name]} and not {defined}: "
                 "give it another name, or choose another directory"
             )
     text = json.dumps({**shared, "policies": known | policies}, indent=2) + "\n"
@@ -230,11 +233,3 @@ def _read_settings(path: Path, shared: dict[str, Any]) -> dict[str, str]:
     if settings != shared:
         raise ValueError(f"{path} is of other games: choose another directory, or delete {path.parent}")
     return known
-
-
-def _definition(policy: Agent) -> str:
-    """``module:name`` of a function, or of the class of an instance; the checksum of a file."""
-    if isinstance(policy, PolicyFile):
-        return policy.definition
-    thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
-    return f"{thing.__module__}:{thing.__qualname__}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
+from quincunx_env.arena.records import LineupRecord, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.batch import Floats
 from quincunx_env.core.deal import Domain
@@ -192,6 +193,7 @@ def tournament(
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ray: str | None = None,
+    records: Path | None = None,
 ) -> Tournament:
     """Play a round robin of policies on paired deals.
 
@@ -214,6 +216,7 @@ def tournament(
         progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of
             ``workers`` processes here. Names must resolve to the same policies there.
+        records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
         ValueError: for rules of the solitaire, fewer than two policies, an unknown policy or two of the same name, an
@@ -230,5 +233,12 @@ def tournament(
     pairs = list(arrange(sorted(policies), 2))
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
     results = run_lineups(policies, pairs, config, out, workers, progress, ray)
-    seats = seatings(one_against_others(2, rules.num_players))
-    return Tournament(tuple(policies), {pair: Comparison(pair, seats, results[pair].totals, config) for pair in pairs})
+    lineup = one_against_others(2, rules.num_players)
+    comparisons = {pair: Comparison(pair, seatings(lineup), results[pair].totals, config) for pair in pairs}
+    if records is not None:
+        lineups = [
+            LineupRecord.of_results(pair, lineup, results[pair], comparison.figures())
+            for pair, comparison in comparisons.items()
+        ]
+        write_records(records, config, lineups, policies)
+    return Tournament(tuple(policies), comparisons)

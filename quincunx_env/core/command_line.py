@@ -18,9 +18,9 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM has arrived, which batch systems, containers and ``timeout`` send."""
 
 
-def fail(message: object) -> NoReturn:
-    """End the program with one line on stderr and the exit status `ERROR`."""
-    _end(f"error: {message}", ERROR)
+def fail(message: object, status: int = ERROR) -> NoReturn:
+    """End the program with one line on stderr and an exit status."""
+    _end(f"error: {message}", status)
 
 
 def refuse_other_game(game: str, args: Sequence[str], options: Collection[str]) -> None:

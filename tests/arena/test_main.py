@@ -7,6 +7,7 @@ import runpy
 import shlex
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,7 +16,9 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import compare, evaluate
+from quincunx_env.arena import Estimate, compare, evaluate
+from quincunx_env.arena.records import Records
+from quincunx_env.benchmark import BASELINES, best_known, read_results
 from quincunx_env.quincunx.rules import Rules
 
 stats = pytest.importorskip("scipy.stats")
@@ -32,11 +35,16 @@ def run(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "evaluate greedy random=uniform --deals 20 --workers 1")
-    run(monkeypatch, "compare greedy random=uniform --deals 20 --num-players 3 --start open --out three")
-    run(monkeypatch, "tournament greedy uniform --deals 20 --workers 1 --flush")
+    run(monkeypatch, "evaluate greedy random=uniform --deals 20 --workers 1 --records alone.games")
+    compared = "compare greedy random=uniform --deals 20 --num-players 3 --start open"
+    run(monkeypatch, f"{compared} --out three --records three.games")
+    run(monkeypatch, "tournament greedy uniform --deals 20 --workers 1 --flush --records held.games")
     capsys.readouterr()
-    run(monkeypatch, "leaderboard runs/evaluate three runs/tournament --page board.md")
+    run(monkeypatch, "verify alone.games three.games --rerun greedy random=uniform --positions 40")
+    printed = capsys.readouterr().out
+    for part in ("| 0 to 19 | rerun |", "alone.games: random: ", "60 games replayed; rerun: greedy"):
+        assert part in printed
+    run(monkeypatch, "leaderboard alone.games three.games held.games --rerun greedy --page board.md")
     evaluation = json.loads(Path("runs/evaluate/result.json").read_text())
     assert evaluation["evaluations"]["random"] == evaluate(uniform, 20).to_json()
     comparison = json.loads(Path("three/result.json").read_text())
@@ -48,9 +56,52 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert Path("runs/tournament/result.png").exists()
     page = Path("board.md").read_text()
     assert page.startswith("# Leaderboard\n")
-    for part in ("## Solitaire\n", "## 3 players, start open\n", "## 2 players, flush\n", "| greedy | +"):
+    for part in ("## Solitaire\n", "## 3 players, start open\n", "## 2 players, flush\n", "| greedy | "):
         assert part in page
-    assert "`python -m quincunx_env.arena tournament greedy uniform --deals 20 --workers 1 --flush`" in page
+    assert "| 0 to 19 | replayed |" in page
+    assert "`python -m quincunx_env.arena leaderboard alone.games three.games held.games --rerun greedy --page" in page
+    assert Path("board.png").exists()
+
+
+def test_a_false_file_has_another_exit_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1 and not 2; the line names file and game. The page of a leaderboard is not written."""
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    evaluate("greedy", 4, records=Path("true.games"))
+    records = Records.read(Path("true.games"))
+    (lineup,) = records.lineups
+    totals = lineup.totals + np.array([[0], [0], [7], [0]])
+    replace(records, lineups=(replace(lineup, totals=totals),)).write(Path("false.games"))
+    for command in ("verify false.games", "leaderboard true.games false.games --page board.md"):
+        message = failure(monkeypatch, capsys, command, status=1)
+        assert message.startswith("false.games: greedy: deal 2, the file claims ")
+    message = failure(monkeypatch, capsys, "verify true.games --rerun greedy=uniform", status=1)
+    assert message.startswith("true.games: greedy: ")
+    assert "the file has" in message
+    Path("false.games").write_bytes(Path("true.games").read_bytes()[:-1])
+    assert failure(monkeypatch, capsys, "verify false.games").startswith(
+        "false.games: the file is damaged or cut short"
+    )
+    assert not Path("board.md").exists()
+
+
+def test_a_mean_above_the_best_known_one_is_flagged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    best = best_known(Rules())
+    assert best is not None
+    assert best.score == max(each.score for each in read_results(BASELINES) if each.task.name == "solitaire")
+    assert best_known(Rules(flush=True)) is None
+    evaluate("greedy", 20, records=Path("greedy.games"))
+    for points, row in ((50.0, "replayed"), (-50.0, f"replayed, above the best known result ({best.policy}, -50.0)")):
+        known = replace(best, score=Estimate(points, points, points))
+        monkeypatch.setattr("quincunx_env.benchmark.best_known", lambda rules, known=known: known)
+        run(monkeypatch, "verify greedy.games")
+        assert f"| 0 to 19 | {row} |" in capsys.readouterr().out
 
 
 def test_times_are_ratios_to_the_first_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +141,16 @@ ERRORS = {
     "tournament greedy uniform --num-players 7": "num_players must be 1 (solitaire), 2, 3 or 4, got 7",
     "tournament greedy uniform --spiral.deals 2": "options that begin with --spiral. need --game spiral",
     "compare greedy uniform --game spiral --simpleton": "simpleton is an option of Quincunx",
-    "leaderboard nowhere": "there are no results in nowhere",
-    "leaderboard file": "there are no results in file",
+    "leaderboard nowhere": "[Errno 2] No such file or directory: 'nowhere'",
+    "leaderboard file": "file: this is no file of games, as evaluate --records writes it",
+    "leaderboard": "name a file of games",
+    "verify": "name a file of games",
+    "verify file": "file: this is no file of games, as evaluate --records writes it",
+    "verify .": "[Errno 21] Is a directory: '.'",
+    "verify file --rerun no-such": "unknown policy 'no-such'",
+    "verify file --positions 0": "positions must be at least 1, got 0",
+    "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
+    "compare greedy uniform --records file/new": "file is a file: choose another folder for the results with --records",
 }
 """Commands, and how the line of the error begins after ``error:``."""
 
@@ -107,11 +166,13 @@ def test_errors_on_the_command_line(
     assert [path.name for path in tmp_path.iterdir()] == ["file"], "nothing is written"
 
 
-def failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: str) -> str:
+def failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: str, status: int = 2
+) -> str:
     """The line of an error after ``error:``."""
     with pytest.raises(SystemExit) as caught:
         run(monkeypatch, arguments)
-    assert caught.value.code == 2
+    assert caught.value.code == status
     line, rest = capsys.readouterr().err.split("\n", 1)
     assert not rest
     assert line.startswith("error: ")

@@ -1,0 +1,182 @@
+"""Tables and a page of results from files of games that have been verified."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quincunx_env.arena.comparison import Comparison
+from quincunx_env.arena.evaluation import Evaluation, plot, table
+from quincunx_env.arena.records import Records
+from quincunx_env.arena.tournaments import Tournament
+from quincunx_env.arena.verification import POSITIONS, Rerun, VerificationError, rerun, verify
+from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.rules import Rules
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Flag = Callable[[BaseRules, Evaluation], str]
+"""What is remarkable about an evaluation, in a few words; empty for most."""
+
+
+@dataclass(frozen=True, eq=False)
+class VerifiedFile:
+    """A file of games that has been verified.
+
+    Attributes:
+        path: the file.
+        records: its content.
+        results: of each lineup, recomputed from its games.
+        reruns: of policies that were asked again, by name.
+    """
+
+    path: Path
+    records: Records
+    results: Sequence[Evaluation | Comparison]
+    reruns: Mapping[str, Rerun]
+
+    @classmethod
+    def check(
+        cls,
+        path: Path,
+        policies: Mapping[str, Agent | str] | None = None,
+        positions: int = POSITIONS,
+        seed: int | None = None,
+    ) -> "VerifiedFile":
+        """Verify a file.
+
+        Args:
+            path: the file.
+            policies: policies to ask again, by name; those that the file does not name are left out.
+            positions: least number of positions for each.
+            seed: of the draw of positions, as in `rerun`.
+
+        Raises:
+            VerificationError: naming the file and the first game at fault, or the first action that a policy does not
+                choose.
+            RecordError: if the file cannot be read.
+            ValueError: for an unknown policy.
+            OSError: if the file cannot be read.
+        """
+        records, reruns = Records.read(path), {}
+        try:
+            results = verify(records)
+        except VerificationError as error:
+            raise VerificationError(f"{path}: {error}") from error
+        for name, policy in (policies or {}).items():
+            if any(name in lineup.policies for lineup in records.lineups):
+                reruns[name] = found = rerun(records, name, policy, positions, seed)
+                if found.equal < found.positions:
+                    raise VerificationError(f"{path}: {found}")
+        return cls(path, records, results, reruns)
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return sum(len(lineup.lengths) for lineup in self.records.lineups)
+
+    @property
+    def deals(self) -> str:
+        """Numbers of the deals."""
+        config = self.records.config
+        return f"{config.first} to {config.first + config.deals - 1}"
+
+    @property
+    def checked(self) -> str:
+        """What has been checked: that the games are legal, and which policies were asked again."""
+        asked = ", ".join(f"{name} {result.equal} actions" for name, result in self.reruns.items())
+        text = f"{self.path.name}: `{self.records.config.domain}` deals {self.deals}, {self.games} games replayed"
+        return f"{text}; rerun: {asked}" if asked else text
+
+
+def sections(files: Iterable[VerifiedFile], flag: Flag | None = None) -> str:
+    """The results as Markdown: a section for each variant of the solitaire, and for each file of several players.
+
+    Args:
+        files: verified files.
+        flag: marks evaluations.
+    """
+    alone: dict[tuple[BaseRules, str], list[VerifiedFile]] = {}
+    parts, several = list[str](), list[str]()
+    for file in files:
+        config = file.records.config
+        if config.rules.num_players == 1:
+            alone.setdefault((config.rules, config.domain), []).append(file)
+        else:
+            several.append(_section(config.rules, _table_of_several(file), [file]))
+    for (rules, _), group in alone.items():
+        parts.append(_section(rules, _table_of_solitaire(group, flag), group))
+    return "\n".join(parts + several)
+
+
+def plot_solitaires(files: Iterable[VerifiedFile], path: Path | None = None) -> "Figure | None":
+    """Plot the distributions of scores at the default solitaire, as `quincunx_env.arena.plot`; None if there are none.
+
+    Args:
+        files: verified files.
+        path: file to save the figure to.
+    """
+    shown = {name: result for file, name, result in _evaluations(files) if file.records.config.rules == Rules()}
+    return plot(shown, path) if shown else None
+
+
+def heading(rules: BaseRules) -> str:
+    """The game, and options that differ from their defaults."""
+    options = [
+        f"{option} {getattr(rules, option)}".removesuffix(" True")
+        for option in changed_options(rules, type(rules)())
+        if option != "num_players"
+    ]
+    game = "Solitaire" if rules.num_players == 1 else f"{rules.num_players} players"
+    return ", ".join([game if isinstance(rules, Rules) else "Spiral game", *options])
+
+
+def changed_options(rules: BaseRules, default: BaseRules) -> list[str]:
+    """Names of the options that differ from those of ``default``."""
+    options = dataclasses.fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
+    return [option.name for option in options if getattr(rules, option.name) != getattr(default, option.name)]
+
+
+def _evaluations(files: Iterable[VerifiedFile]) -> list[tuple[VerifiedFile, str, Evaluation]]:
+    """All evaluations of the solitaire, best first."""
+    found = [
+        (file, lineup.policies[0], result)
+        for file in files
+        for lineup, result in zip(file.records.lineups, file.results, strict=True)
+        if isinstance(result, Evaluation)
+    ]
+    return sorted(found, key=lambda each: -each[2].mean)
+
+
+def _table_of_solitaire(files: Sequence[VerifiedFile], flag: Flag | None) -> str:
+    """The table of `quincunx_env.arena.table`, with the numbers of the deals and what has been checked."""
+    rows = _evaluations(files)
+    head, line, *body = table([(_plain(name), result) for _, name, result in rows]).splitlines()
+    lines = [f"{head} numbers | checked |", f"{line}---|---|"]
+    for (file, name, result), row in zip(rows, body, strict=True):
+        marks = ["rerun" if name in file.reruns else "replayed"]
+        marks += filter(None, [flag(file.records.config.rules, result) if flag else ""])
+        lines.append(f"{row} {file.deals} | {', '.join(marks)} |")
+    return "\n".join(lines)
+
+
+def _table_of_several(file: VerifiedFile) -> str:
+    comparisons = [result for result in file.results if isinstance(result, Comparison)]
+    plain = [dataclasses.replace(each, names=tuple(map(_plain, each.names))) for each in comparisons]
+    if len(plain) == 1:
+        return plain[0].table()
+    names = dict.fromkeys(name for each in plain for name in each.names)
+    return Tournament(tuple(names), {(each.names[0], each.names[1]): each for each in plain}).table()
+
+
+def _section(rules: BaseRules, tables: str, files: Sequence[VerifiedFile]) -> str:
+    return f"## {heading(rules)}\n\n{tables}\n\n*{'; '.join(file.checked for file in files)}.*\n"
+
+
+def _plain(name: str) -> str:
+    """A name from a file, so that Markdown takes it for text."""
+    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", name)

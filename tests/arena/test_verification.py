@@ -1,0 +1,289 @@
+"""Files of games are replayed: true ones pass, forged ones are named, and a policy is asked again."""
+
+import dataclasses
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quincunx_env.arena import Evaluation, evaluate, evaluate_all
+from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
+from quincunx_env.arena.records import LineupRecord, Records
+from quincunx_env.arena.verification import VerificationError, rerun, verify
+from quincunx_env.core.observation import Pieces
+from quincunx_env.notation.record import RecordError
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.observation import Observer
+from quincunx_env.quincunx.rules import Rules
+from tests.arena.test_records import seal, unseal
+
+pytest.importorskip("scipy.stats")
+
+FIRST, DEALS = 5, 12
+CONFIG = MatchConfig(Rules(), "benchmark", FIRST, DEALS, seed=0, chunk=4)
+
+Games = list[tuple[list[int], int, bool]]
+"""Actions, points, and whether the round was lost."""
+
+
+@pytest.fixture(scope="module")
+def true(tmp_path_factory: pytest.TempPathFactory) -> Records:
+    """The file of an evaluation of greedy."""
+    path = tmp_path_factory.mktemp("verification") / "greedy.games"
+    evaluate("greedy", DEALS, first=FIRST, chunk=CONFIG.chunk, records=path)
+    return Records.read(path)
+
+
+def play(game: Game) -> tuple[list[int], int, bool]:
+    """Play a game to its end: the first legal card, and the cell with most points."""
+    actions = []
+    while not game.over:
+        card = game.legal_cards()[0]
+        cell = max(game.legal_cells(), key=lambda cell: game.value(card, cell)[0])
+        actions.append(card * game.rules.num_cells + cell)
+        game.step(actions[-1])
+    return actions, game.totals[0], game.lost
+
+
+def games_of(records: Records) -> Games:
+    (lineup,) = records.lineups
+    (result,) = verify(records)
+    assert isinstance(result, Evaluation)
+    actions = np.split(lineup.actions, lineup.starts[1:])
+    return [
+        (each.tolist(), int(points), bool(lost))
+        for each, points, lost in zip(actions, result.scores, result.lost, strict=True)
+    ]
+
+
+def forged(games: Games, config: MatchConfig = CONFIG) -> Records:
+    """A file of these games whose figures are those of the points that it claims."""
+    points, lost = np.array([each[1] for each in games]), np.array([each[2] for each in games])
+    actions = np.array([action for each in games for action in each[0]], np.uint16)
+    lengths = np.array([len(each[0]) for each in games])
+    claims = Evaluation(points, lost).to_json()
+    lineup = LineupRecord(("greedy",), (0,), lengths, actions, points[:, None], claims)
+    return Records.from_bytes(Records(config, (lineup,)).to_bytes())
+
+
+def score(games: Games) -> Records:
+    actions, points, lost = games[3]
+    return forged([*games[:3], (actions, points + 20, lost), *games[4:]])
+
+
+def deal_number(games: Games) -> Records:
+    return forged(games, dataclasses.replace(CONFIG, first=FIRST + 1))
+
+
+def deal(games: Games) -> Records:
+    """A game with the pile of deal 8 in another order."""
+    cards = Deal.from_seed(Rules(), 8, domain="benchmark")
+    return forged([*games[:3], play(Game(Rules(), Deal(cards.face_up, cards.hands, cards.pile[::-1]))), *games[4:]])
+
+
+def action(games: Games) -> Records:
+    actions, points, lost = games[3]
+    return forged([*games[:3], ([actions[1], *actions[1:]], points, lost), *games[4:]])
+
+
+def missing_game(games: Games) -> Records:
+    return forged([*games[:3], *games[4:]])
+
+
+def repeated_game(games: Games) -> Records:
+    return forged([*games[:3], games[7], *games[4:]])
+
+
+def other_rules(games: Games) -> Records:
+    flush = Rules(flush=True)
+    return forged([play(Game.from_seed(flush, FIRST + n, 0, "benchmark")) for n in range(DEALS)])
+
+
+def other_domain(games: Games) -> Records:
+    return forged([play(Game.from_seed(Rules(), FIRST + n, 0, "validation")) for n in range(DEALS)])
+
+
+def unfinished_game(games: Games) -> Records:
+    actions, points, lost = games[3]
+    return forged([*games[:3], (actions[:-1], points, lost), *games[4:]])
+
+
+def too_many_actions(games: Games) -> Records:
+    actions, points, lost = games[3]
+    return forged([*games[:3], ([*actions, 0], points, lost), *games[4:]])
+
+
+def figure(games: Games) -> Records:
+    records = forged(games)
+    (lineup,) = records.lineups
+    claims = {**lineup.claims, "mean": lineup.claims["mean"] + 1}
+    return dataclasses.replace(records, lineups=(dataclasses.replace(lineup, claims=claims),))
+
+
+def lost_rounds(games: Games) -> Records:
+    """The points are right, but lost rounds count as finished."""
+    return forged([(actions, points, False) for actions, points, _ in games])
+
+
+FORGERIES: dict[Callable[[Games], Records], str] = {
+    score: "deal 8, the file claims 95 points, the game has 75 points",
+    deal_number: "deal 6, play 1 is illegal: .* it is not in the hand.*; it is the game of deal 5",
+    deal: "deal 8, play [0-9]+ is illegal: .* it is not in the hand",
+    action: "deal 8, play 2 is illegal: .* it is not in the hand",
+    missing_game: "11 games of 12, that of deal 8 is missing; it is the game of deal 9",
+    repeated_game: "deal 8, play 1 is illegal: .* it is not in the hand.*; it repeats the game of deal 12",
+    other_rules: "deal [0-9]+, the file claims .* points, the game has .* points; it is a game with flush=True",
+    other_domain: "deal 5, play 1 is illegal: .* it is not in the hand.*; it is a game of the domain validation",
+    unfinished_game: "deal 8, the game has not ended after its last play",
+    too_many_actions: "deal 8, play [0-9]+ is illegal: the game has ended",
+    figure: "the file claims mean .*, its games have",
+    lost_rounds: "the file claims mean .*, its games have",
+}
+"""What each function forges, all checksums and figures included, and how the message names it."""
+
+
+def test_a_true_file(true: Records) -> None:
+    (result,) = verify(true)
+    assert result.to_json() == evaluate("greedy", DEALS, first=FIRST).to_json()
+    verify(forged(games_of(true)))  # the forgeries below start from it
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+def test_forged_files_are_named(forge: Callable[[Games], Records], true: Records) -> None:
+    with pytest.raises(VerificationError, match=f"^greedy: {FORGERIES[forge]}"):
+        verify(forge(games_of(true)))
+
+
+def test_truncated_files_and_foreign_versions_are_named(true: Records) -> None:
+    header, body = unseal(true.to_bytes())
+    with pytest.raises(RecordError, match="the games are cut short"):
+        Records.from_bytes(seal(header, zlib.compress(body[:-40])))
+    with pytest.raises(RecordError, match="the file is of version 2 of the format, this package reads version 1"):
+        Records.from_bytes(seal(header, zlib.compress(body), "quincunx_env games 2"))
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {},
+        {"mean": "high"},
+        {"lost_value": 10**400},
+        {"lost_value": None},
+        {"mean": 10**400},
+        {"classes": []},
+        {"ci95": [1]},
+    ],
+)
+def test_strange_claims(claims: dict[str, Any], true: Records) -> None:
+    header, body = unseal(true.to_bytes())
+    header["lineups"][0]["claims"] = header["lineups"][0]["claims"] | claims if claims else {}
+    with pytest.raises(VerificationError):
+        verify(Records.from_bytes(seal(json.dumps(header), zlib.compress(body))))
+
+
+# --- Asking the policy again -----------------------------------------------------------------------------------------
+
+
+class KnowsThePile:
+    """Plays the same numbered deals beside the games it is asked about, and so sees the cards that each play draws: it
+    takes the play with most points together with those of the best next one.
+    """
+
+    def __init__(self, config: MatchConfig) -> None:
+        self.observer = Observer(Rules(), preview=True)
+        self.games = Batch(Rules(), config.deals, config.domain)
+        self.games.reset(seed=config.first)
+
+    def __call__(
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Choose actions in all games that go on."""
+        live = np.flatnonzero(~self.games.over)
+        rows, actions = np.nonzero(mask)
+        after = self.games.fork(live[rows])
+        values = after.step(actions)[:, 0] - 1000 * after.lost
+        going_on = np.flatnonzero(~after.over)
+        if len(going_on):
+            values[going_on] += self.best_points(after.fork(going_on))
+        chosen = np.array([actions[rows == row][values[rows == row].argmax()] for row in range(len(live))])
+        self.games.step(chosen, live)
+        return chosen
+
+    def best_points(self, games: Batch) -> npt.NDArray[np.int64]:
+        """Most points of a play in each game."""
+        preview = self.observer.observe_batch(games)["preview"][..., 0].reshape(games.num_games, -1)
+        points: npt.NDArray[np.int64] = np.where(games.mask(), preview, -1000).max(axis=1)
+        return points
+
+
+@pytest.mark.parametrize("claimed", ["greedy", "heuristic-v0"])
+def test_a_player_who_knows_the_pile_is_found_by_asking_the_claimed_policy(claimed: str, tmp_path: Path) -> None:
+    config = MatchConfig(Rules(), "benchmark", 0, 30, seed=0, chunk=30)
+    path = tmp_path / "cheat.games"
+    cheat = evaluate_all({claimed: KnowsThePile(config)}, config.deals, chunk=config.chunk, records=path)[claimed]
+    records = Records.read(path)
+    (result,) = verify(records)
+    assert isinstance(result, Evaluation)
+    assert (result.scores == cheat.scores).all(), "the games are legal, their points are right"
+    assert cheat.mean > evaluate("greedy", config.deals).mean + 20
+    found = rerun(records, claimed, claimed)
+    assert found.positions >= 200
+    assert found.equal < 0.9 * found.positions
+    assert "the file has" in found.difference
+
+
+def test_the_policy_itself_agrees(tmp_path: Path) -> None:
+    """A deterministic policy in single positions, a stochastic one where its generator is in the same state."""
+    evaluate_all(["greedy", "uniform"], 60, chunk=11, seed=7, records=tmp_path / "two.games")
+    records = Records.read(tmp_path / "two.games")
+    verify(records)
+    greedy, uniform = (rerun(records, name, name) for name in ("greedy", "uniform"))
+    assert (greedy.equal, greedy.chunks) == (greedy.positions, 0)
+    assert greedy.positions >= 200
+    assert uniform.equal == uniform.positions >= 200
+    assert 2 <= uniform.chunks <= 3
+    every = rerun(records, "uniform", "uniform", positions=10**9)
+    assert (every.equal, every.chunks) == (len(records.lineups[1].actions), 6)
+    reseeded = dataclasses.replace(records, config=dataclasses.replace(records.config, seed=8))
+    assert rerun(reseeded, "uniform", "uniform").equal < 0.2 * 200
+
+
+def test_one_action_of_another_policy_is_found() -> None:
+    """In a deterministic policy's games; the difference is where it was made."""
+    config = MatchConfig(Rules(), "benchmark", 0, 10, seed=0, chunk=5)
+    alone = np.zeros((1, 1), np.int64)
+    chunks = [play_matches([policy], alone, config, number) for number, policy in enumerate([first_legal, last_once])]
+    results = MatchResults(*(np.concatenate(arrays) for arrays in zip(*chunks, strict=True)))
+    claims = Evaluation.of_results(results).to_json()
+    records = Records(config, (LineupRecord.of_results(("first",), (0,), results, claims),))
+    verify(records)
+    found = rerun(records, "first", first_legal, positions=10**9)
+    assert found.equal == found.positions - 1
+    assert found.difference.startswith("deal 5, play 2: the file has ")
+
+
+def first_legal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    actions: npt.NDArray[np.int64] = mask.argmax(axis=1)
+    return actions
+
+
+def last_once(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """As `first_legal`, but once, in the first game of five that have all made one play."""
+    actions = first_legal(observation, mask, rng)
+    if len(mask) == 5 and ((observation["board"] >= 0).sum(axis=1) == 5).all():
+        actions[0] = len(mask[0]) - 1 - mask[0, ::-1].argmax()
+    return actions
+
+
+def test_unknown_names(true: Records) -> None:
+    with pytest.raises(ValueError, match="the file has no games of 'uniform', but of greedy"):
+        rerun(true, "uniform", "uniform")
+    with pytest.raises(ValueError, match="unknown policy 'no-such'"):
+        rerun(true, "greedy", "no-such")
