@@ -83,7 +83,7 @@ EXTERNAL_DATA = re.compile(rb"\n\x08location\x12([\x00-\x7f])", re.DOTALL)
 def is_path(policy: str) -> bool:
     """Whether a policy is named by a path: by the suffix of a `FORMATS`, a separator, or because there is such a file.
 
-    A path with a drive letter has a colon, as ``module:attribute`` has, and is told apart by its separators or suffix.
+    A path with a drive letter has a colon, as ``module:attribute`` has, and is recognised by its separators or suffix.
     """
     return (
         "/" in policy
@@ -122,7 +122,7 @@ class PolicyFile:
 
     @property
     def definition(self) -> str:
-        """What tells it from other policies: its content, wherever the file lies."""
+        """What makes it this policy and no other: its content, wherever the file lies."""
         return f"file sha256:{self.digest}"
 
     def for_rules(self, rules: BaseRules) -> Policy:

@@ -61,7 +61,7 @@ class Encoding:
 class GreedyScores:
     """Chooses the legal action of the highest score, the first of several; a `quincunx_env.core.policy.Policy`.
 
-    Unlike `quincunx_agents.ties.best` it tells apart scores that differ by rounding, because their unit is unknown:
+    Unlike `quincunx_agents.ties.best` it distinguishes scores that differ by rounding, because their unit is unknown:
     it plays as the library does that trained the network.
     """
 
