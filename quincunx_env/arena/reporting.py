@@ -2,7 +2,7 @@
 
 The figures are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021).
 Their package rliable is not used: in its version 1.2.0 the bootstrap draws from NumPy's global generator and is not
-reproducible. The resampling here is SciPy's.
+reproducible. The resampling of `report` is SciPy's; `interquartile_mean` computes the interval that rliable does.
 
 The score of a run in a game is its mean over deals, as theirs is the mean over episodes. Single deals cannot take the
 place of their tasks: stratifying the runs by deal would treat the deals played by one run as if as many runs had been
@@ -173,3 +173,31 @@ def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples
     )
     low, high = result.confidence_interval
     return Estimate(float(of_drawn(*indices)), float(low), float(high))
+
+
+def interquartile_mean(scores: npt.ArrayLike, *, resamples: int = 50_000, seed: int = 0) -> Estimate:
+    """Interquartile mean of the scores of several runs in several tasks, with the interval that rliable computes.
+
+    The interval consists of the percentiles of a bootstrap that resamples runs separately for each task; deals are
+    not resampled. It is the usual one in publications, and narrower than that of `report`: with five runs its
+    percentiles cover less than 95 %. The indices are those that rliable 1.2.0 draws after ``numpy.random.seed(seed)``,
+    so that both intervals are equal.
+
+    Args:
+        scores: [runs, tasks], on comparable scales, such as `quincunx_env.benchmark.TaskResult.normalised`.
+        resamples: number of bootstrap resamples; the default is rliable's.
+        seed: seed of the bootstrap.
+
+    Raises:
+        ValueError: for arrays of other shapes, or fewer than two runs.
+        ImportError: without SciPy.
+    """
+    array = np.asarray(scores, np.float64)
+    if array.ndim != 2 or len(array) < 2 or not array.size:
+        raise ValueError(f"scores are [runs, tasks] with at least 2 runs, got {list(array.shape)}")
+    trim_mean = scipy_stats().trim_mean
+    runs, tasks = array.shape
+    rng = np.random.RandomState(seed)  # rliable draws from NumPy's global generator, which is of this class
+    drawn = array[rng.randint(runs, size=(resamples, runs, tasks)), np.arange(tasks)]
+    low, high = np.percentile(trim_mean(drawn.reshape(resamples, -1), 0.25, axis=1), [2.5, 97.5])
+    return Estimate(float(trim_mean(array, 0.25, axis=None)), float(low), float(high))
