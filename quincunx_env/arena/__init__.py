@@ -14,7 +14,7 @@ The deal is the unit of every interval: games of one deal, from different seats,
 - `seconds_per_action`: processor time of policies.
 - `resolve`: policies by name.
 
-``python -m quincunx_env.arena --help`` offers them on the command line. Games can be played with the package alone;
+``quincunx evaluate --help`` and the like offer them on the command line. Games can be played with the package alone;
 intervals, ratings, reports, pictures and the command line need the extra ``arena``.
 """
 

@@ -2,14 +2,14 @@
 ``module:attribute``, paths of files (weights, stable-baselines3, ONNX, RLlib), or any of them as ``name=...``, where
 the name is for tables.
 
-    python -m quincunx_env.arena evaluate uniform greedy --deals 1000
-    python -m quincunx_env.arena evaluate mine=runs/model.zip uniform
-    python -m quincunx_env.arena compare greedy uniform --num-players 3 --start open
-    python -m quincunx_env.arena tournament uniform greedy mine=my.module:policy --out runs/tournament
-    python -m quincunx_env.arena times heuristic-v0 value pimc-beam --deals 10
-    python -m quincunx_env.arena evaluate greedy --records greedy.games
-    python -m quincunx_env.arena verify greedy.games --rerun greedy
-    python -m quincunx_env.arena leaderboard greedy.games --page leaderboard.md
+    quincunx evaluate uniform greedy --deals 1000
+    quincunx evaluate mine=runs/model.zip uniform
+    quincunx compare greedy uniform --num-players 3 --start open
+    quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
+    quincunx times heuristic-v0 value pimc-beam --deals 10
+    quincunx evaluate greedy --records greedy.games
+    quincunx verify greedy.games --rerun greedy
+    quincunx leaderboard greedy.games --page leaderboard.md
 
 A directory of results holds figures (``result.json``), tables (``result.md``), a plot (``result.png``) and, for
 evaluations and tournaments, the results of single games: the same command resumes an interrupted run.
@@ -19,7 +19,6 @@ import json
 import os
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,7 +33,7 @@ from quincunx_env.arena.tournaments import tournament
 from quincunx_env.arena.verification import POSITIONS, VerificationError
 from quincunx_env.benchmark import best_known
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.command_line import fail, one_line_errors, requires_extra
+from quincunx_env.core.command_line import fail, one_line_errors, require_writable, requires_extra
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -330,24 +329,6 @@ def _write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
-def _require_writable(folder: Path, option: str = "--out") -> None:
-    """Check that results can be written, before games are played; creates nothing.
-
-    Raises:
-        ValueError: if the folder is a file.
-        OSError: if nothing can be written there.
-    """
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        raise ValueError(f"{existing} is a file: choose another folder for the results with {option}")
-    try:
-        with tempfile.TemporaryFile(dir=existing) as file:
-            file.write(b"0")
-    except OSError as error:
-        reason = error.strerror or error
-        raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with {option}") from error
-
-
 def _require_writable_file(path: Path) -> None:
     """Check that a file of games can be written, before games are played.
 
@@ -357,7 +338,7 @@ def _require_writable_file(path: Path) -> None:
     """
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name a file for the games with --records")
-    _require_writable(path.parent, "--records")
+    require_writable(path.parent, "--records")
 
 
 FALSE = 1
@@ -379,7 +360,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
             if getattr(command, "game", "") == "quincunx" and any(flag.startswith("--spiral.") for flag in arguments):
                 raise ValueError("options that begin with --spiral. need --game spiral")
             if isinstance(command, _Options):
-                _require_writable(command.out)
+                require_writable(command.out)
                 if (records := getattr(command, "records", None)) is not None:
                     _require_writable_file(records)
             if isinstance(command, Evaluate | Tournament):

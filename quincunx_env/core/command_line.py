@@ -3,9 +3,11 @@
 import re
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
 AnyArguments = TypeVar("AnyArguments")
@@ -84,6 +86,24 @@ def _with(remedy: Callable[[], str], message: str) -> str:
 def _terminate(number: int, frame: Any) -> NoReturn:
     signal.signal(number, signal.SIG_IGN)  # once is enough: ``timeout`` sends it to the process and to its group
     raise Terminated
+
+
+def require_writable(folder: Path, option: str = "--out") -> None:
+    """Check that results can be written, before games are played; creates nothing.
+
+    Raises:
+        ValueError: if the folder is a file.
+        OSError: if nothing can be written there.
+    """
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise ValueError(f"{existing} is a file: choose another folder for the results with {option}")
+    try:
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(b"0")
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with {option}") from error
 
 
 @contextmanager

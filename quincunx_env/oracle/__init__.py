@@ -9,7 +9,7 @@ the *regret* of a policy is the mean of oracle score minus value.
 - `oracle_scores`, `read`, `write`: oracle scores as an array, and their file.
 - `regret`: mean distance of a policy to the oracle scores, with its interval.
 
-``python -m quincunx_env.oracle`` computes oracle scores of more deals, or searches with wider beams.
+``quincunx oracle`` computes oracle scores of more deals, or searches with wider beams.
 """
 
 from quincunx_env.oracle.beam import LineOfPlay, beam_search

@@ -1,7 +1,7 @@
 """Compute oracle scores of benchmark deals by beam search with a known pile.
 
-python -m quincunx_env.oracle                    # resumes where it was interrupted
-python -m quincunx_env.oracle --width 200000     # wider beams; an oracle score never falls
+quincunx oracle                    # resumes where it was interrupted
+quincunx oracle --width 200000     # wider beams; an oracle score never falls
 """
 
 from collections.abc import Iterator, Sequence

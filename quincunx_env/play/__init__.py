@@ -1,1 +1,1 @@
-"""Play against agents (``python -m quincunx_env.play``): `session` has the logic, the others are user interfaces."""
+"""Play against agents (``quincunx play``): `session` has the logic, the others are user interfaces."""

@@ -1,12 +1,12 @@
 """Play against agents, or replay a recorded game. Without flags a start screen offers the choices.
 
-    python -m quincunx_env.play
-    python -m quincunx_env.play --num-players 2 --opponents greedy
-    python -m quincunx_env.play --window --num-players 3 --start open
-    python -m quincunx_env.play --game spiral --spiral.deals 1
-    python -m quincunx_env.play --resume runs/play/20260101-120000.txt
-    python -m quincunx_env.play --replay runs/play/20260101-120000.txt
-    python -m quincunx_env.play --window --replay runs/play/20260101-120000.txt
+    quincunx play
+    quincunx play --num-players 2 --opponents greedy
+    quincunx play --window --num-players 3 --start open
+    quincunx play --game spiral --spiral.deals 1
+    quincunx play --resume runs/play/20260101-120000.txt
+    quincunx play --replay runs/play/20260101-120000.txt
+    quincunx play --window --replay runs/play/20260101-120000.txt
 
 Every play is saved at once; an interrupted game is resumed from its file.
 """

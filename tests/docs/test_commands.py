@@ -1,9 +1,10 @@
 """The commands in the documentation exist, and their flags are right.
 
-Every ``python -m ...`` and ``make ...`` on a page is checked: its program parses the command line and stops. Those of
-the README are run completely, with a small budget appended where they would take minutes.
+Every ``quincunx ...``, ``python -m ...`` and ``make ...`` on a page is checked: its program parses the command line and
+stops. Those of the README are run completely, with a small budget appended where they would take minutes.
 """
 
+import argparse
 import os
 import re
 import runpy
@@ -24,8 +25,8 @@ PAGES = sorted(
     {*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")} - {ROOT / "CHANGELOG.md"}
 )  # it names commands of the past
 COMMAND = re.compile(
-    r"^    ((?:make|python -m)\b(?:.*\\\n)*.*)$"  # indented, a backslash joins lines
-    r"|`((?:make|python -m) [^`]+)`",
+    r"^    ((?:make|python -m|quincunx)(?= |$)(?:.*\\\n)*.*)$"  # indented, a backslash joins lines
+    r"|`((?:make|python -m|quincunx) [^`]+)`",
     re.MULTILINE,
 )
 
@@ -33,9 +34,9 @@ SMALL = {
     "train.ppo": "--total-steps 128 --num-envs 8 --rollout 16 --batch-size 64 --eval-every 128 --eval-deals 4 "
     "--test-deals 4 --no-progress",
     "train.benchmark": "--samples 1 --steps 100",
-    "quincunx_env.play": "--help",  # tests/play runs the terminal
+    "quincunx_env play": "--help",  # tests/play runs the terminal
 }
-"""Arguments appended to a program's command before it is run."""
+"""Arguments appended to the command of a program, or of its subcommand, before it is run."""
 
 
 def commands(page: Path) -> Iterator[str]:
@@ -47,8 +48,13 @@ def commands(page: Path) -> Iterator[str]:
 
 
 def programs(command: str) -> list[list[str]]:
-    """The modules, with their arguments, that a command runs with ``python -m``; for ``make`` from a dry run."""
+    """The modules, with their arguments, that a command runs with ``python -m``; for ``make`` from a dry run.
+
+    ``quincunx`` is ``python -m quincunx_env``.
+    """
     words = shlex.split(command)
+    if words[0] == "quincunx":
+        words[:1] = ["python", "-m", "quincunx_env"]
     if words[0] == "make":
         if shutil.which("make") is None:
             pytest.skip("make is not installed")
@@ -80,7 +86,7 @@ class Understood(SystemExit):
 
 
 def stop_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let tyro end every program as soon as its command line has been read."""
+    """Let tyro and argparse end every program as soon as its command line has been read."""
     import tyro
 
     def stopping(read: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,7 +96,11 @@ def stop_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return read_and_stop
 
-    for place, name in ((tyro, "cli"), (tyro.extras, "subcommand_cli_from_dict")):
+    readers = (
+        *((tyro, "cli"), (tyro.extras, "subcommand_cli_from_dict")),
+        (argparse.ArgumentParser, "parse_args"),  # tyro has another
+    )
+    for place, name in readers:
         monkeypatch.setattr(place, name, stopping(getattr(place, name)))
 
 
@@ -101,8 +111,25 @@ def test_commands_are_found(tmp_path: Path) -> None:
     """Without commands the tests below would check nothing."""
     assert {"make train", "make test", 'make train ARGS="--resume"', "python -m train.selfplay"} <= {*NAMED}
     page = tmp_path / "page.md"
-    page.write_text("Run\n\n    python -m some.module --one \\\n        --two  # says why\n\nor `make test`.\n")
-    assert [*commands(page)] == ["python -m some.module --one --two", "make test"]
+    page.write_text(
+        "Run\n\n    python -m some.module --one \\\n        --two  # says why\n    quincunx\n    quincunx_env\n\n"
+        "or `make test`, `quincunx` or `quincunx envs`.\n"
+    )
+    assert [*commands(page)] == ["python -m some.module --one --two", "quincunx", "make test", "quincunx envs"]
+    assert programs("quincunx envs") == [["quincunx_env", "envs"]]
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
+@pytest.mark.parametrize(
+    "command", ["quincunx evalaute greedy", "quincunx evaluate greedy --deal 3", "quincunx replay"]
+)
+def test_wrong_commands_are_not_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the tests below would show nothing."""
+    pytest.importorskip("tyro")
+    stop_once_read(monkeypatch)
+    [[module, *arguments]] = programs(command)
+    with pytest.raises(AssertionError, match="python -m quincunx_env "):
+        run(module, arguments, monkeypatch)
 
 
 @pytest.mark.filterwarnings("ignore:.*WeightUpdaterBase is deprecated:DeprecationWarning")  # TorchRL's own
@@ -122,7 +149,7 @@ def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPat
                 ROOT.joinpath(*module.split("."), "__main__.py") if spec.submodule_search_locations else spec.origin
             )
             text = Path(str(source)).read_text(encoding="utf-8")
-            reads = any(call in text for call in ("tyro", "parse(", "run_script("))  # the latter two call tyro
+            reads = any(call in text for call in ("tyro", "parse(", "parse_args(", "run_script("))
             assert reads or not arguments, f"{module} takes arguments but would run: see stop_once_read"
             with monkeypatch.context() as patch:
                 stop_once_read(patch)
@@ -141,7 +168,8 @@ def test_the_commands_of_the_readme_run(command: str, tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     for module, *arguments in runs:
         if module.split(".")[0] in {"quincunx_env", "train"}:
-            run(module, [*arguments, *SMALL.get(module, "").split()], monkeypatch)
+            small = SMALL.get(module) or SMALL.get(" ".join([module, *arguments[:1]]), "")
+            run(module, [*arguments, *small.split()], monkeypatch)
 
 
 def test_extras_on_pages_exist() -> None:

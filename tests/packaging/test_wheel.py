@@ -111,6 +111,23 @@ print(len(info["totals"]))
     assert installed.run("-c", program).split() == ["2"]
 
 
+def test_the_installed_command_runs(installed: Installed, tmp_path: Path) -> None:
+    """Also with worker processes, which import the script again."""
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [installed.python.with_name("quincunx"), *arguments],
+            cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert run() == installed.run("-m", "quincunx_env").replace("python -m quincunx_env", "quincunx")
+    assert 'gymnasium.make("Quincunx/Solitaire-v0")' in run("envs")
+    table = run("evaluate", "uniform", "greedy", "--deals", "20", "--chunk", "10", "--workers", "2")
+    assert "*`quincunx evaluate uniform greedy --deals 20 --chunk 10 --workers 2`: " in table
+
+
 def test_the_welcome_names_agents_and_extras(installed: Installed) -> None:
     text = installed.run("-m", "quincunx_env")
     assert all(name in text for name in registered_policies())
