@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import quincunx_agents.networks
+from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, markdown, multiplayer_columns, percent, solitaire_columns
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
 
@@ -22,18 +23,6 @@ HERE = Path(__file__).parent
 MAKE_TRAIN = HERE / "make_train.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 NETWORKS = ("solitaire-v0", "players-v0", "spiral-v0")
-
-VARIANTS = {
-    "solitaire": "solitaire",
-    "2-corners": "2 players, corners",
-    "3-corners": "3 players, corners",
-    "4-corners": "4 players, corners",
-    "2-open": "2 players, open start",
-    "3-open": "3 players, open start",
-    "4-open": "4 players, open start",
-    "spiral": "spiral game, one deal",
-}
-"""Variants of the games by their names in model cards."""
 
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
@@ -44,19 +33,6 @@ def model_card(network: str) -> dict[str, Any]:
     return card
 
 
-def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    lines = [[*header], *([*row] for row in rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return text.replace("| --- ", "|---").replace("|--- |", "|---|") + "\n"
-
-
-def percent(share: float, digits: int = 1) -> str:
-    """A share as a percentage."""
-    return f"{100 * share:.{digits}f} %"
-
-
 def networks() -> str:
     """Commands that trained the networks."""
     cards = {network: model_card(network) for network in NETWORKS}
@@ -64,7 +40,7 @@ def networks() -> str:
         ("network", "variants", "trained by"),
         (
             (
-                f"`{network}`",
+                f"[`{network}`](models/{network}.md)",
                 ", ".join(f"`{variant}`" for variant in card["arguments"]["variants"]),
                 f"`{card['command'].replace(' --no-progress', '')}`",
             )
@@ -100,13 +76,10 @@ def solitaire() -> str:
     row = (
         "`value`",
         f"{result['deals']:,}",
-        f"{result['mean']:.1f}",
-        f"{result['mean_low']:.1f} to {result['mean_high']:.1f}",
-        percent(result["lost"], 2),
-        percent(result["at_least_150"]),
+        *solitaire_columns(result),
         f"`{result['command']}`",
     )
-    return markdown(("agent", "deals", "mean score", "95 % interval", "lost", "150 and more", "command"), [row])
+    return markdown(("agent", "deals", *SOLITAIRE, "command"), [row])
 
 
 def multiplayer() -> str:
@@ -123,15 +96,10 @@ def multiplayer() -> str:
                     VARIANTS[variant],
                     f"{result['deals']:,}",
                     f"{rounds:,}",
-                    percent(result["win_rate"]),
-                    f"{100 * result['win_rate_low']:.1f} to {percent(result['win_rate_high'])}",
-                    percent(result["even"]),
-                    f"{result['margin']:+.1f}",
-                    f"{result['margin_low']:+.1f} to {result['margin_high']:+.1f}",
+                    *multiplayer_columns(result),
                 )
             )
-    header = ("network", "opponent", "variant", "deals", "rounds")
-    return markdown((*header, "win rate", "95 % interval", "even", "margin", "95 % interval"), rows)
+    return markdown(("network", "opponent", "variant", "deals", "rounds", *MULTIPLAYER), rows)
 
 
 def make_train(

@@ -9,6 +9,7 @@ from typing import Any
 
 import docstring_parser
 
+import quincunx_agents.networks
 import quincunx_env
 from quincunx_env import Observer, Rules, quincunx_v0, spiral, spiral_v0
 from quincunx_env.adapters import sb3
@@ -18,6 +19,7 @@ from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
+from quincunx_env.hub import card_of
 from quincunx_env.quincunx import PaddedObserver
 
 HERE = Path(__file__).parent
@@ -279,6 +281,7 @@ MODULES = {
             "arena.leaderboard",
             "benchmark",
             "statistics",
+            "hub",
         ),
     ),
 }
@@ -315,4 +318,19 @@ def pages() -> dict[Path, str]:
     """Return all generated pages by path."""
     tables = (f"\n## {title}\n\n{observer.table()}\n" for title, observer in EXAMPLES.items())
     environments = {HERE / "environments" / f"{name}.md": page.text() for name, page in ENVIRONMENTS.items()}
-    return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments | reference()
+    return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments | models() | reference()
+
+
+MODELS = {"solitaire-v0": "solitaire", "players-v0": "two-players", "spiral-v0": "spiral"}
+"""Names of the networks of the package, and of the picture of a game that each plays."""
+
+
+def models() -> dict[Path, str]:
+    """Return the model cards of the networks of the package by path; ``quincunx card`` writes those of other runs."""
+    weights = Path(quincunx_agents.networks.__file__).parent / "weights"
+    cards = {}
+    for network, picture in MODELS.items():
+        page = HERE / "models" / f"{network}.md"
+        shown = HERE / "pictures" / f"{picture}.png"
+        cards[page] = card_of(weights / f"{network}.safetensors", out=page, picture=shown, license="mit")
+    return cards

@@ -16,9 +16,9 @@ import quincunx_env
 
 LAYERS = {
     "quincunx_env": (
-        *("core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics", "notation"),
-        *("render", "oracle", "testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena", "benchmark"),
-        *("play", "_public", "__init__", "_commands", "__main__"),
+        *("core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics", "hub"),
+        *("notation", "render", "oracle", "testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena"),
+        *("benchmark", "play", "_public", "__init__", "_commands", "__main__"),
     ),
     "quincunx_agents": (
         *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "files"),

@@ -7,12 +7,13 @@
     python -m train.ppo --help                         # every flag
 
 A run writes to ``runs/<name>``: ``checkpoint.pt``, from which an interrupted run continues exactly, ``tensorboard/``,
-and at the end ``evaluation.json``, ``learning_curve.png``, ``<name>.safetensors`` for ``quincunx_agents.load``, and
-``model.zip`` for ``MaskablePPO.load``, which unpickles it: load only what you trust. Evaluations during training use
-``validation`` deals, the final table ``benchmark`` deals, which nothing else uses.
+and at the end ``evaluation.json``, ``<name>.json`` for ``quincunx card``, ``learning_curve.png``,
+``<name>.safetensors`` for ``quincunx_agents.load``, and ``model.zip`` for ``MaskablePPO.load``, which unpickles it:
+load only what you trust. Evaluations during training use ``validation`` deals, the final table ``benchmark`` deals,
+which nothing else uses.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,9 +34,10 @@ from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Agent, Evaluation, evaluate, table
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.hub import facts_of_evaluation
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
-from train.common.evaluation import with_baselines, write_json
+from train.common.evaluation import provenance, with_baselines, write_json
 from train.common.options import (
     Count,
     EmbeddedRules,
@@ -260,7 +262,9 @@ def evaluate_on_validation(arguments: Arguments, agent: Agent | str) -> Evaluati
 def report(arguments: Arguments, folder: Path, recorder: Recorder, model: MaskablePPO) -> dict[str, Evaluation]:
     """Print the final table; write it as JSON, the learning curve with baselines, and the model."""
     results = with_baselines(recorder.agent, arguments.rules, arguments.test_deals, arguments.lost_value)
-    write_json(folder / "evaluation.json", {name: result.to_json() for name, result in results.items()})
+    evaluation = {name: result.to_json() for name, result in results.items()}
+    write_json(folder / "evaluation.json", evaluation)
+    write_json(folder / f"{arguments.name}.json", facts(arguments, recorder, model.num_timesteps, evaluation))
     write_atomically(folder / "model.zip", model.save)
     steps, mean, low, high, _ = zip(*recorder.history, strict=True)
     draw_learning_curves(
@@ -270,13 +274,30 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
         title=arguments.name,
         references={name: evaluate_on_validation(arguments, name).mean for name in ("greedy", "uniform")},
     )
-    written = "evaluation.json, learning_curve.png, model.zip, tensorboard/"
+    written = f"{arguments.name}.json, evaluation.json, learning_curve.png, model.zip, tensorboard/"
     if isinstance(network := model.policy.mlp_extractor, PolicyNetwork):
         save_weights(folder / f"{arguments.name}.safetensors", network.trained())
         written = f"{arguments.name}.safetensors, {written}"
     print(table(results))
     print(f"\nWritten to {folder}: {written}")
     return results
+
+
+def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``quincunx card`` reads: how the run was made, its learning curve and its final figures."""
+    variant = variant_name(arguments.rules)
+    curve = []
+    for at, mean, low, high, lost in recorder.history:
+        figures = {"mean": mean, "mean_low": low, "mean_high": high, "lost": lost, "deals": arguments.eval_deals}
+        curve.append({"steps": at, "variants": {variant: figures}})
+    made = provenance("train.ppo", arguments) | {"steps": steps, "validation": curve}
+    return made | facts_of_evaluation(evaluation, variant)
+
+
+def variant_name(rules: Rules) -> str:
+    """Return "solitaire" with the options that are not the default ones."""
+    changed = [name for name, value in asdict(rules).items() if value != getattr(Rules(), name)]
+    return ", ".join(["solitaire", *(name.replace("_", " ") for name in changed)])
 
 
 if __name__ == "__main__":

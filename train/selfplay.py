@@ -22,10 +22,7 @@ at the end ``<name>.json``, a model card with command, versions and results, and
 during training use ``validation`` deals, the card's final figures ``benchmark`` deals.
 """
 
-import dataclasses
 import json
-import platform
-import sys
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -48,7 +45,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from train.common import checkpoint
-from train.common.evaluation import strength
+from train.common.evaluation import provenance, strength
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
@@ -346,15 +343,11 @@ def restore_checkpoint(run: Run) -> None:
 def write_card(run: Run) -> dict[str, Any]:
     """Write the model card of the finished run, and return it."""
     seconds = run.seconds
-    card = {
-        "command": " ".join(["python -m train.selfplay", *(a for a in sys.argv[1:] if a != "--resume")]),
-        "arguments": dataclasses.asdict(run.arguments),
+    card = provenance("train.selfplay", run.arguments) | {
         "steps": run.steps,
         "seconds": {phase: round(spent) for phase, spent in seconds.items()},
         "steps_per_second": round(run.steps / sum(seconds.values())),
         "environment_share": round(seconds["environment"] / sum(seconds.values()), 4),
-        "machine": f"{platform.machine()}, {run.arguments.threads} thread(s)",
-        "versions": {"python": platform.python_version(), "numpy": np.__version__, "torch": torch.__version__},
         "pool": run.pool.win_rates(),
         "validation": run.history,
         "benchmark": evaluate_variants(run, run.arguments.test_deals, "benchmark"),

@@ -12,6 +12,7 @@ pytest.importorskip("sb3_contrib")
 
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import evaluate  # noqa: E402
+from quincunx_env.hub import card_of  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
@@ -62,9 +63,18 @@ def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
         assert sum(result["classes"].values()) == pytest.approx(1)
         assert result["classes"]["lost"] == result["lost"]
     assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+    header, *points = (folder / "learning_curve.csv").read_text().splitlines()
+    assert header == "curve,steps,estimate,low,high"
+    assert [point.split(",")[:2] for point in points] == [["trained", "0"], ["trained", "512"], ["trained", "1024"]]
     assert list((folder / "tensorboard").iterdir())
     assert "| trained | 50 |" in capsys.readouterr().out
     assert not list(folder.glob(".*")), "no unfinished file stays behind"
+    card = card_of(folder)
+    assert "\n# tiny\n" in card
+    assert f"| solitaire | 50 | {results['trained']['mean']:.1f} | " in card
+    assert "![learning curve](learning_curve.png)" in card
+    assert "python -m train.ppo" in card
+    assert "no record of its training" not in card
 
 
 def test_the_saved_model_opens_in_stable_baselines3() -> None:

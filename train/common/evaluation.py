@@ -1,10 +1,15 @@
 """Evaluation of trained agents on ``validation`` and ``benchmark`` deals."""
 
+import dataclasses
 import json
 import os
+import platform
+import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from quincunx_env import __version__
 from quincunx_env.arena import Evaluation, compare, evaluate
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
@@ -58,6 +63,25 @@ def with_baselines(agent: Agent, rules: Rules, deals: int, lost_value: float = 0
     """Evaluate an agent for the solitaire, and the baselines ``uniform`` and ``greedy``, on ``benchmark`` deals."""
     agents: dict[str, Agent | str] = {"uniform": "uniform", "greedy": "greedy", "trained": agent}
     return {name: evaluate(each, deals, rules=rules, lost_value=lost_value) for name, each in agents.items()}
+
+
+def provenance(module: str, arguments: Any) -> dict[str, Any]:
+    """How a run was made, for its model card: command, arguments, machine and versions, as JSON values.
+
+    Args:
+        module: the script, for ``python -m``.
+        arguments: of the run, a dataclass with ``threads``.
+    """
+    return {
+        "command": " ".join([f"python -m {module}", *(a for a in sys.argv[1:] if a != "--resume")]),
+        "arguments": dataclasses.asdict(arguments),
+        "machine": f"{platform.machine()}, {arguments.threads} thread(s)",
+        "versions": {
+            "python": platform.python_version(),
+            "quincunx_env": __version__,
+            **{library: version(library) for library in ("numpy", "torch")},
+        },
+    }
 
 
 def write_json(path: Path, results: dict[str, Any]) -> None:

@@ -1,5 +1,7 @@
 """Learning curves."""
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +32,10 @@ def draw_learning_curves(
     xlabel: str = "environment steps",
     references: Mapping[str, float] | None = None,
 ) -> None:
-    """Write a figure of learning curves over environment steps, atomically.
+    """Write a figure of learning curves over environment steps, and the same as a table beside it, atomically.
+
+    The table has the name of the figure with ``.csv`` and a row for each point: ``curve``, ``steps``, ``estimate``,
+    ``low`` and ``high``.
 
     Args:
         path: the file, ``.png``.
@@ -50,3 +55,10 @@ def draw_learning_curves(
     axes.legend()
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
     plt.close(figure)
+    table = io.StringIO(newline="")
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(("curve", *Curve._fields))
+    for label, curve in curves.items():
+        writer.writerows((label, *point) for point in zip(*curve, strict=True))
+    text = table.getvalue()
+    write_atomically(path.with_suffix(".csv"), lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
