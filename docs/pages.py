@@ -17,6 +17,7 @@ from quincunx_env.core.observation import Observer as AnyObserver
 from quincunx_env.envs.aec import CardGameAEC
 from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.text import TextEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from quincunx_env.hub import card_of
@@ -93,7 +94,7 @@ class Page:
         sources: objects whose docstrings the page is made of. A section that several of them have is taken from the
             first.
         signatures: functions whose parameters are the arguments.
-        observer: attribute path of the environment's observer, whose table is shown.
+        observer: attribute path of the environment's observer, whose table is shown; empty if it has none.
         picture: a name in ``docs.pictures.GAMES``.
         rules: anchor of the game's rules in RULES.md.
     """
@@ -120,8 +121,9 @@ class Page:
             sections |= {title: text.strip() for title, text in zip(headed[::2], headed[1::2], strict=True)}
         names: dict[str, Any] = {}
         exec(self.make, names)
-        table = eval(f"env.{self.observer}", names).table()
-        sections["Observation Space"] += f"\n\nIn this example, as one vector:\n\n{table}"
+        if self.observer:
+            table = eval(f"env.{self.observer}", names).table()
+            sections["Observation Space"] += f"\n\nIn this example, as one vector:\n\n{table}"
         sections["Arguments"] = self._arguments(docstrings)
         if unknown := set(sections) - set(SECTIONS):
             raise ValueError(f"{self.title}: unknown sections {unknown}: add them to SECTIONS")
@@ -189,6 +191,15 @@ ENVIRONMENTS = {
         ("action_space",),
         (VsOpponentsVectorEnv, GamesVectorEnv),
         (VsOpponentsVectorEnv,),
+        picture="two-players",
+    ),
+    "text": Page(
+        "Text, for language models",
+        'import gymnasium, quincunx_env\n\nenv = gymnasium.make("Quincunx/Text-v0", opponents="greedy", num_players=2)',
+        ("observation_space.max_length", "action_space.max_length"),
+        (TextEnv,),
+        (TextEnv,),
+        observer="",
         picture="two-players",
     ),
     "quincunx": Page(

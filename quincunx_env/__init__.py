@@ -6,6 +6,7 @@ Environments, by library:
 
 - Gymnasium: ``Quincunx/Solitaire-v0`` (`SolitaireEnv`, `SolitaireVectorEnv`) and ``Quincunx/VsOpponents-v0``, one agent
   against policies (`VsOpponentsEnv`, `VsOpponentsVectorEnv`).
+- Gymnasium with prompts and answers as text, for language models: ``Quincunx/Text-v0`` (`TextEnv`).
 - PettingZoo: `quincunx_v0` for two to four players, `spiral_v0` for two.
 - Neither: `BatchedGames` steps thousands of games for several players and shows all seats.
 - ``quincunx_env.adapters.sb3`` and ``quincunx_env.adapters.rllib`` adapt them to stable-baselines3 and Ray RLlib.
@@ -28,7 +29,7 @@ Policies: `Policy` and `PolicyFactory` are the protocols; `registered_policies` 
 perfect information, ``quincunx play`` plays against them.
 
 Notation: `to_text`, `to_json`, `print_action`, `parse_action`, `card_name`, `parse_card`, and `Record` for whole
-games; `rules_card` has the rules in short.
+games; `rules_card` has the rules in short. `prompt` and `read_action` are for language models.
 """
 
 from importlib import import_module
@@ -71,6 +72,8 @@ register(
     entry_point="quincunx_env.envs.vs_opponents:VsOpponentsEnv",
     vector_entry_point="quincunx_env.envs.vs_opponents:VsOpponentsVectorEnv",
 )
+
+register(id="Quincunx/Text-v0", entry_point="quincunx_env.envs.text:TextEnv")
 
 if hasattr(pettingzoo, "register"):  # since PettingZoo 1.27
     pettingzoo.register("aec", "Quincunx/Quincunx-v0", entry_point="quincunx_env.quincunx_v0:env")

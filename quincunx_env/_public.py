@@ -9,7 +9,9 @@ from quincunx_env.envs.aec import CardGameAEC
 from quincunx_env.envs.batched import BatchedGames, Position, StepResult
 from quincunx_env.envs.codec import sample_action, sampling_mask
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.text import TextEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
+from quincunx_env.notation.prompts import prompt, read_action
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action, to_json, to_text
@@ -41,6 +43,7 @@ __all__ = [
     "SolitaireEnv",
     "SolitaireVectorEnv",
     "StepResult",
+    "TextEnv",
     "VsOpponentsEnv",
     "VsOpponentsVectorEnv",
     "card_name",
@@ -49,7 +52,9 @@ __all__ = [
     "parse_action",
     "parse_card",
     "print_action",
+    "prompt",
     "quincunx_v0",
+    "read_action",
     "registered_policies",
     "resample",
     "resolve",

@@ -29,6 +29,7 @@ Environments
   gymnasium.make("Quincunx/Solitaire-v0")  the solitaire; gymnasium.make_vec steps many games at once
   gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy", num_players=2)
                                            one agent against policies; game="spiral" for the spiral game
+  gymnasium.make("Quincunx/Text-v0")       prompts and answers for language models; opponents= as above
   quincunx_env.quincunx_v0.env()           Quincunx for two to four players (PettingZoo)
   quincunx_env.spiral_v0.env()             the spiral game for two players (PettingZoo)
   quincunx_env.BatchedGames(1024)          many games for several players, stepped together
@@ -124,6 +125,8 @@ def _shape(space: gymnasium.Space[Any]) -> str:
     """A space by dtype and shape; a dictionary by those of its entries."""
     if isinstance(space, gymnasium.spaces.Dict):
         return ", ".join(f"{name} {_shape(part)}" for name, part in space.items())
+    if isinstance(space, gymnasium.spaces.Text):
+        return f"text of at most {space.max_length} characters"
     return f"{space.dtype} {space.shape}" if isinstance(space, gymnasium.spaces.Box) else str(space)
 
 

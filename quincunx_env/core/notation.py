@@ -13,6 +13,8 @@ class BaseNotation(ABC, Generic[AnyGame]):
     """Notation of a game. It has no state; a `quincunx_env.core.spec.GameSpec` holds the one instance of a game."""
 
     NAMES: ClassVar[CardNames]
+    PLAY_FORM: ClassVar[str]
+    """How a play is written, for prompts."""
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
 

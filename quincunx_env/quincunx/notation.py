@@ -21,6 +21,7 @@ class Notation(BaseNotation[Game]):
     """
 
     NAMES = NAMES
+    PLAY_FORM = "card (row, column)"
 
     def _print_action(self, rules: Rules, action: int) -> str:
         if action >= rules.num_plays_encoded:

@@ -13,6 +13,7 @@ class Notation(BaseNotation[Game]):
     """A play is written as its card, ``9H``; the spiral determines its cell."""
 
     NAMES = NAMES
+    PLAY_FORM = "card"
 
     def _print_action(self, rules: Rules, action: int) -> str:
         return card_name(action)

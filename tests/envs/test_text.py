@@ -1,0 +1,241 @@
+"""The text environment: answers with mistakes, games that the engine plays too, and forfeits."""
+
+import copy
+import pickle
+import random
+import re
+from collections import Counter
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+from quincunx_agents.uniform import uniform
+from quincunx_env import Deal, IllegalAction, Rules, TextEnv, parse_action, rules_card, to_json
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.solitaire import SolitaireEnv
+from quincunx_env.envs.vs_opponents import VsOpponentsEnv
+from quincunx_env.notation.text import print_action
+from quincunx_env.registry import spec_of
+from tests.notation.test_prompts import varied
+from tests.variants import BASES, EVERY_GAME, random_action
+
+GARBAGE = ("", "pass", "I resign.", "CS", "(1, 3)", "AV (0, 1) or AL (0, 2)", "9Z 1 1", "💥", "seat 3 é", "x" * 5_000)
+
+
+def options_of(rules: BaseRules) -> dict[str, Any]:
+    """Options of `TextEnv` for a game with these rules."""
+    return {"rules": rules} | ({} if rules.num_players == 1 else {"game": spec_of(rules).name, "opponents": uniform})
+
+
+def illegal_play(env: TextEnv, rng: random.Random) -> str:
+    """A play of a card that is not in the hand, or into a cell that is taken."""
+    notation = spec_of(env.rules).notation
+    while True:
+        action = rng.randrange(env.rules.num_actions)
+        text = notation.print_action(env.rules, action)
+        try:
+            parse_action(env.game, text)
+        except IllegalAction:
+            return text
+
+
+def play(rules: BaseRules, seed: int) -> Counter[str]:
+    """Play a game with mistakes, and the same game through the environment of actions; return what occurred."""
+    rng, seen = random.Random(seed), Counter[str]()
+    env = TextEnv(**options_of(rules), rules_card=rng.choice(("first", "always", "never")))
+    other: Any = SolitaireEnv(rules=rules) if rules.num_players == 1 else VsOpponentsEnv(**options_of(rules))
+    text, info = env.reset(seed=seed)
+    other.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        assert text in env.observation_space
+        action = random_action(env.game, rng)
+        answer = print_action(env.game, action)
+        mistake = rng.choice(("case", "garbage", "illegal")) if rng.random() < 0.2 else "none"
+        seen[mistake] += 1
+        if mistake in ("garbage", "illegal"):
+            before = to_json(env.game)
+            answer = rng.choice(GARBAGE) if mistake == "garbage" else illegal_play(env, rng)
+            text, reward, over, _, info = env.step(answer)
+            assert (reward, over, info["illegal"], info["action"]) == (0, False, True, "")
+            assert to_json(env.game) == before
+            assert text.startswith("Illegal: ")
+            example = re.search(r"^Legal, for example: (.*)\.$", text, re.MULTILINE)
+            assert example
+            parse_action(env.game, example[1])
+            continue
+        text, reward, over, truncated, info = env.step(varied(answer, rng) if mistake == "case" else answer)
+        expected = other.step(action)
+        total += reward
+        assert (reward, over, truncated) == (float(expected[1]), *expected[2:4])
+        assert (info["illegal"], info["action"]) == (False, answer)
+        assert env.game.totals == other.game.totals
+    assert info["mistakes"] == seen["garbage"] + seen["illegal"]
+    last = {name: value for name, value in expected[4].items() if name != "action_mask"}
+    for name, value in last.items():
+        assert np.array_equal(info[name], value), name
+    assert info["score"] == env.game.totals[env.seat]
+    assert total == pytest.approx(info["value"])
+    assert text.endswith("Game over.")
+    return seen
+
+
+@pytest.mark.parametrize("name", ["solitaire", "corners-2+simpleton", "spiral-play-1"])
+def test_games_with_mistakes_have_the_scores_of_the_engine(name: str) -> None:
+    for seed in range(3):
+        play(EVERY_GAME[name], seed)
+
+
+@pytest.mark.slow
+def test_2000_games_with_mistakes_have_the_scores_of_the_engine() -> None:
+    """In every variant; a fifth of the answers are mistakes."""
+    seen = Counter[str]()
+    games = [*EVERY_GAME.values()]
+    for seed in range(2_000):
+        seen += play(games[seed % len(games)], seed)
+    print(f"2000 games, answers: {dict(seen)}")
+    assert seen.total() > 20_000
+    assert 0.19 < 1 - seen["none"] / seen.total() < 0.21
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"opponents": "greedy"}, {"opponents": "uniform", "game": "spiral", "max_mistakes": 1}], ids=str
+)
+def test_the_checker_of_gymnasium(options: dict[str, Any]) -> None:
+    check_env(gymnasium.make("Quincunx/Text-v0", **options).unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", ["solitaire", "corners-2"])
+def test_rules_card_and_reports(name: str) -> None:
+    rules = BASES[name]
+    card = rules_card(rules)
+    for mode, expected in {"first": [True, False], "always": [True, True], "never": [False, False]}.items():
+        env = TextEnv(**options_of(rules), rules_card=mode)
+        texts = [env.reset(seed=1)[0], env.step(print_action(env.game, random_action(env.game, random.Random(0))))[0]]
+        assert [text.startswith(card) for text in texts] == expected
+        assert env.step("rules")[0].startswith(card)
+        listed, reward, over, truncated, info = env.step("Legal?")
+        assert (reward, over, truncated, info["illegal"]) == (0, False, False, False)
+        assert listed.startswith(env.names[env.seat] + " may play ")
+
+
+def test_the_players_have_names() -> None:
+    env = TextEnv(opponents="greedy", num_players=3, names=["Ada", "Ben", "Cy"], seat=1, rules_card="never")
+    text, _ = env.reset(seed=3)
+    assert text.startswith("Ada: ")
+    assert "\nYou, Ben: 0 points, hand: " in text
+    over = False
+    while not over:
+        text, _, over, _, _ = env.step(print_action(env.game, random_action(env.game, random.Random(0))))
+        assert text.startswith("You: ")
+        assert ("\nCy: " in text) or over
+    assert re.search(r"over: won by (Ada|Ben|Cy)", text)
+    assert not re.search(r"\bseat|player_", text)
+
+
+def test_shared_wins_name_all_winners() -> None:
+    env = TextEnv(opponents=uniform, names=["Ada", "Ben"], game="spiral", scoring="end", deals=1, seat=0)
+    for seed in range(300):
+        env.reset(seed=seed)
+        over = False
+        while not over:
+            text, _, over, _, info = env.step(print_action(env.game, env.game.legal_cards()[0]))
+        if info["win"] == 0.5:
+            assert "over: won by Ada and Ben\n" in text
+            return
+    pytest.fail("no shared win")
+
+
+@pytest.mark.parametrize("allowed", [0, 2])
+def test_one_mistake_more_than_allowed_loses(allowed: int) -> None:
+    for options, lost in (({}, "lost"), ({"opponents": "greedy", "illegal_reward": -7.0, "reward": "outcome"}, "win")):
+        env, plain = TextEnv(max_mistakes=allowed, **options), TextEnv(**options)
+        for number in range(2):  # each game forgives as many
+            text, info = env.reset(seed=5 + number)
+            plain.reset(seed=5 + number)
+            for count in range(allowed):
+                text, reward, over, _, info = env.step("nonsense")
+                assert (reward, over, info["mistakes"]) == (0, False, count + 1)
+                assert f"Mistake {count + 1} of {allowed} allowed." in text
+            answer = print_action(env.game, random_action(env.game, random.Random(0)))
+            earned = [env.step(answer)[1], plain.step(answer)[1]]
+            assert earned[0] == earned[1]
+            text, reward, over, truncated, info = env.step("nonsense")
+            assert (over, truncated, info["illegal"], info["mistakes"]) == (True, False, True, allowed + 1)
+            assert f"mistake {allowed + 1}, {allowed} were allowed: you forfeit the game" in text
+            assert reward == (-7.0 if options else -earned[0])
+            assert info[lost] in (True, 0.0, 0.5, 1.0)
+            assert text in env.observation_space
+            with pytest.raises(ResetNeeded):
+                env.step("legal")
+
+
+def test_a_forfeit_is_that_of_the_other_environments() -> None:
+    env, other = TextEnv(max_mistakes=0), SolitaireEnv(illegal="lose")
+    env.reset(seed=2)
+    _, info = other.reset(seed=2)
+    expected = other.step(int(np.argmin(info["action_mask"])))
+    _, reward, over, _, info = env.step("?")
+    assert (reward, over) == expected[1:3]
+    assert {name: info[name] for name in expected[4] if name != "action_mask"} == {
+        name: value for name, value in expected[4].items() if name != "action_mask"
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"game": "chess"}, "game must be one of 'quincunx', 'spiral', got 'chess'"),
+        ({"game": "spiral"}, "several players need opponents="),
+        ({"num_players": 3}, "several players need opponents="),
+        ({"rules_card": "once"}, "rules_card must be one of"),
+        ({"max_mistakes": -1}, "max_mistakes must be"),
+        ({"max_mistakes": 1.5}, "max_mistakes must be"),
+        ({"names": "A"}, "names must be 1 different strings"),
+        ({"names": ["A", "A"], "opponents": "greedy"}, "names must be 2 different strings"),
+        ({"names": ["é"]}, "of 1 to 16 ASCII characters"),
+        ({"names": ["a\n"]}, "of 1 to 16 ASCII characters"),
+        ({"names": [[]]}, "of 1 to 16 ASCII characters"),
+        ({"opponents": "greedy", "pool": ["greedy"]}, "either opponents or pool"),
+        ({"render_mode": "text"}, "render_mode must be one of"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_named(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(match)):
+        TextEnv(**options)
+
+
+@pytest.mark.parametrize("options", [{"preview": True}, {"reward": "points"}, {"simple": 1}], ids=str)
+def test_unknown_options_are_named(options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=f"has no option '{next(iter(options))}'"):
+        TextEnv(**options)
+
+
+def test_other_actions_than_text_are_refused() -> None:
+    env = TextEnv()
+    with pytest.raises(ResetNeeded):
+        env.step("legal")
+    env.reset(seed=0)
+    for action in (3, None, b"CS (1, 3)", ["CS (1, 3)"]):
+        with pytest.raises(IllegalAction, match="an action of this environment is a string"):
+            env.step(action)  # type: ignore[arg-type]
+
+
+def test_given_deals_specs_and_copies() -> None:
+    deal = Deal.from_seed(Rules(), 9)
+    env = gymnasium.make("Quincunx/Text-v0", max_mistakes=3, names=["Ada"], rules=Rules())
+    again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))  # type: ignore[union-attr]
+    texts = [each.reset(options={"deal": deal})[0] for each in (env, again, TextEnv(names=["Ada"]))]
+    assert texts[0] == texts[1] == texts[2]
+    first: Any = TextEnv(opponents="greedy", num_players=3, simpleton=True)
+    first.reset(seed=4)
+    first.step(print_action(first.game, random_action(first.game, random.Random(0))))
+    copies = [copy.deepcopy(first), pickle.loads(pickle.dumps(first))]
+    steps = [[each.step("announce 3"), each.step("nonsense")] for each in (first, *copies)]
+    assert steps[0] == steps[1] == steps[2]

@@ -1,0 +1,160 @@
+"""Prompts, and answers as models and people write them."""
+
+import random
+import re
+import string
+
+import pytest
+
+from quincunx_env import IllegalAction, Rules, parse_card, spiral, to_json
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.prompts import prompt, read_action
+from quincunx_env.notation.rules_card import rules_card
+from quincunx_env.notation.text import parse_action, print_action
+from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action
+
+LIMIT = 1_500
+
+QUINCUNX = [
+    *("CS (1, 3)", "cs 1 3", "cs 1,3", "CS at (1, 3)", "play: CS (1,3).", "  c s\t(1 ;3)", "CS(1,3)", "CS -> 1, 3"),
+    *(
+        "**CS (1, 3)**",
+        "`CS (1, 3)`",
+        "- CS (1, 3)",
+        "“CS (1, 3)”",
+        "[CS (1, 3)]",
+        "CS\u00a0(1,\u00a03)!",
+    ),
+    *(
+        "I will play the CS at row 1, column 3.",
+        "Action: CS to row 1 and column 3",
+        '{"card": "CS", "row": 1, "column": 3}',
+    ),
+    *("AV (0, 1) would lose points.\n\nFinal answer: CS (1, 3)\n", "Either AV or CS.\n```\nCS (1, 3)\n```\n"),
+    *(
+        "<action>CS (1, 3)</action> as AV (0, 1) is worse",
+        "<think>AV (0, 1)?</think>\n<ACTION>\ncs 1 3\n</ACTION>\nDone.",
+    ),
+    *("It pairs.\n<action>CS (1, 3)", "<action>AV (0, 1)</action> no: <action>CS (1, 3)</action>"),
+]
+"""Ways to write CS (1, 3)."""
+
+UNREADABLE = [
+    *(
+        "",
+        "   ",
+        "pass",
+        "CS",
+        "CS 1",
+        "(1, 3)",
+        "CS (1, 3, 2)",
+        "CS or AV (1, 3)",
+        "CS (1, 3) or (0, 1)",
+        "not CS (1, 3)",
+    ),
+    *(
+        "CS (-1, 3)",
+        "CS (1, -3)",
+        "CS 1-3",
+        "CS column 3 row 1",
+        "CS (1, 3²)",
+        "CS (1, \uff13)",
+        "CS (1, 3)?",
+        "CS (1, 3) ✓",
+    ),
+    *(
+        "CS (1, 3)\nThat is a pair.",
+        "CS (1, 3) AV (0, 1)",
+        "CS (1.5, 3)",
+        "1CS (1, 3)",
+        "CS (\uff11, 3)",
+        "<action></action>",
+    ),
+    *("10S (1, 3)", "announce 5", "5", "seat 9 é", "CS (1, 3)" * 400, "\u017f", "CSs (1, 3)", "\ud800"),
+]
+"""Texts that are no play, or may denote two."""
+
+
+@pytest.mark.parametrize("text", QUINCUNX)
+def test_plays_are_read_as_people_write_them(text: str) -> None:
+    game = new_game(Rules(), 0)
+    assert read_action(game, text) == parse_action(game, "CS (1, 3)")
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_text_that_may_mean_something_else_is_refused(text: str) -> None:
+    game = new_game(Rules(), 0)
+    before = to_json(game)
+    with pytest.raises(IllegalAction) as error:
+        read_action(game, text)
+    assert str(error.value).isascii()
+    assert len(str(error.value)) < 500
+    assert to_json(game) == before
+
+
+def test_illegal_plays_are_explained() -> None:
+    game = new_game(Rules(), 0)
+    with pytest.raises(IllegalAction, match=r"AK cannot be played at \(1, 3\): it is not in the hand"):
+        read_action(game, "ak 1 3")
+    with pytest.raises(IllegalAction, match="the cell is taken"):
+        read_action(game, "cs 0 0")
+
+
+def test_the_cell_of_the_spiral_may_be_written() -> None:
+    game = new_game(spiral.Rules(), 0)
+    for text in ("TS", "10s", "Play: 10 S.", "ts at (2, 3)", "T S row 2, column 3"):
+        assert print_action(game, read_action(game, text)) == "TS"
+    with pytest.raises(IllegalAction, match=r"the next card goes to \(2, 3\), not to \(2, 4\)"):
+        read_action(game, "TS (2, 4)")
+
+
+def test_the_excuse_is_read() -> None:
+    excuse, games = parse_card("X"), (new_game(Rules(excuse=True), seed) for seed in range(99))
+    game = next(game for game in games if excuse in game.hand(0))
+    for text in ("x 0 1", "X at (0, 1)", "Play: X to 0 1"):
+        assert print_action(game, read_action(game, text)) == "X (0, 1)"
+
+
+def test_announcements_are_read_when_they_are_due() -> None:
+    game = new_game(Rules(2, simpleton=True), 0)
+    with pytest.raises(IllegalAction, match="no announcement is due"):
+        read_action(game, "announce 5")
+    game.step(random_action(game, random.Random(0)))
+    for text in (
+        "announce -5",
+        "ANNOUNCE: -5",
+        "-5",
+        "\u22125 points",
+        "I announce -5 points.",
+        "My announcement is -5",
+    ):
+        assert print_action(game, read_action(game, text)) == "announce -5"
+    for text in ("announce - 5", "announce \u20135", "announce 5.5", "announce 4 5", "announce five", "announce 99999"):
+        with pytest.raises(IllegalAction):
+            read_action(game, text)
+    with pytest.raises(IllegalAction, match="must announce the points"):
+        read_action(game, "CS (1, 3)")
+
+
+@by_name(EVERY_GAME)
+def test_prompts_are_short_and_read_back(rules: BaseRules) -> None:
+    """With the rules card, in positions of a game; every written form of a legal action is read as this one."""
+    card, names = rules_card(rules), [f"player_{seat}" for seat in range(rules.num_players)]
+    rng = random.Random(0)
+    for game in positions(rules, 0):
+        if game.ply > rules.num_players and rng.random() < 0.8:  # prompts are longest after the end of a round
+            continue
+        text = prompt(game, game.mover, names, card)
+        assert len(text) < LIMIT, text
+        assert set(text) <= {*string.ascii_letters, *string.digits, *string.punctuation, " ", "\n"}
+        assert not re.search(r"\bseat \d", text)
+        if not game.over:
+            action = random_action(game, rng)
+            assert read_action(game, varied(print_action(game, action), rng)) == action
+
+
+def varied(text: str, rng: random.Random) -> str:
+    """An action in another case and spacing, alone or after a thought."""
+    text = rng.choice((str.lower, str.upper, str.title))(text)
+    text = text.replace(", ", rng.choice((",", " ", " , ", ", "))).replace("(", rng.choice(("(", "( ", "at (")))
+    return rng.choice(("", "Let me think.\n", "Play: ", "<action>", "\n\n")) + text + rng.choice(("", ".", " ", "\n"))
