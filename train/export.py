@@ -1,13 +1,18 @@
-"""Export a value network (`quincunx_agents.networks.value`) as ONNX, for other languages and runtimes.
+"""Export a network as ONNX, for other languages and runtimes.
 
     python -m train.export players-v0                # writes players-v0.onnx
     python -m train.export runs/mine/mine.safetensors
 
-Inputs, for n states with m legal actions each: ``features`` float32 [n, m, size], the afterstate of each action
-(`quincunx_agents.afterstates`); ``points`` float32 [n, m], the immediate score of each action; ``mask`` bool [n, m],
-True for a legal action. Outputs: ``action_values`` float32 [n, m], minus infinity where the mask is False, and
-``action`` int64 [n], their argmax. The network is exported for one number of players, that of its variants; where these
-differ, ``--players`` selects it.
+A policy network (`quincunx_agents.networks.policy`) maps the flat observations of n states with the preview,
+``observation`` float32 [n, size], and ``mask`` bool [n, actions], True for a legal action, to ``logits`` float32
+[n, actions], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The arena plays such a
+file.
+
+A value network (`quincunx_agents.networks.value`) has other inputs, for n states with m legal actions each:
+``features`` float32 [n, m, size], the afterstate of each action (`quincunx_agents.afterstates`); ``points`` float32
+[n, m], the immediate score of each action; ``mask`` bool [n, m], True for a legal action. Outputs: ``action_values``
+float32 [n, m], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The network is exported
+for one number of players, that of its variants; where these differ, ``--players`` selects it.
 """
 
 import warnings
@@ -22,9 +27,9 @@ import tyro
 from torch import Tensor, nn
 
 from quincunx_agents.afterstates import SEATS
-from quincunx_agents.networks import value
+from quincunx_agents.networks import policy, value, weights_io
 from quincunx_agents.networks.weights_io import WeightsError
-from quincunx_agents.torch import ValueNetwork
+from quincunx_agents.torch import PolicyNetwork, ValueNetwork
 from quincunx_env.core.atomic_write import write_atomically
 from train.common.options import OptionError, run_script
 
@@ -39,6 +44,19 @@ class Arguments:
     """number of players, where the network's variants differ in it"""
     output: Path | None = None
     """the file to write; by default the network's name with .onnx in the current folder"""
+
+
+class GreedyLogits(nn.Module):
+    """The logits of a policy network, and the greedy action."""
+
+    def __init__(self, network: PolicyNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits [n, actions] and greedy actions [n]; inputs as the module's documentation lists them."""
+        logits = self.network.forward_actor(observation).masked_fill(~mask, -torch.inf)
+        return logits, logits.argmax(dim=1)
 
 
 class GreedyActionValues(nn.Module):
@@ -66,12 +84,20 @@ def torch_network(found: value.ValueWeights) -> ValueNetwork:
     return network
 
 
+def torch_policy(found: policy.PolicyWeights) -> PolicyNetwork:
+    """Return the torch module with these weights."""
+    weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
+    network = PolicyNetwork(found.observer, len(weights["trunk.0.bias"]), len(weights["card_embedding.bias"]))
+    network.load_state_dict(weights)
+    return network
+
+
 def main(arguments: Arguments) -> Path:
     """Write the file; returns its path.
 
     Raises:
         OptionError: if there is no such network, or if the number of players is ambiguous or wrong.
-        WeightsError: if the file holds no weights of a value network.
+        WeightsError: if the file holds no weights of a network.
     """
     shipped = arguments.network in value.SHIPPED
     path = value.WEIGHTS / f"{arguments.network}.safetensors" if shipped else Path(arguments.network)
@@ -79,6 +105,15 @@ def main(arguments: Arguments) -> Path:
         raise OptionError(
             f"there is no network {arguments.network!r}: name a weights file or one of {', '.join(value.SHIPPED)}"
         )
+    output = arguments.output or Path(f"{path.stem}.onnx")
+    if weights_io.read(path)[1].get("network") == policy.KIND:
+        own = policy.load_weights(path)
+        if arguments.players not in (None, own.rules.num_players):
+            raise OptionError(f"--players: the network has learned games of {own.rules.num_players}; leave it out")
+        size, actions = own.observer.size, own.observer.num_actions
+        states = torch.zeros(2, size), torch.ones(2, actions) > 0
+        names = ["observation", "mask"], ["logits", "action"]
+        return write(GreedyLogits(torch_policy(own)), states, *names, ("n",), output)
     found = value.load_weights(path)
     numbers = {value.VARIANTS[variant].num_players for variant in found.variants}
     players = min(numbers) if arguments.players is None else arguments.players
@@ -86,23 +121,44 @@ def main(arguments: Arguments) -> Path:
         raise OptionError(f"--players: the network has learned games of {sorted(numbers)} players; choose one")
     network = torch_network(found)
     example = (torch.zeros(2, 3, network.layout.size), torch.zeros(2, 3), torch.ones(2, 3) > 0)
-    n, m = torch.export.Dim("n"), torch.export.Dim("m")
+    names = ["features", "points", "mask"], ["action_values", "action"]
+    return write(GreedyActionValues(network, players), example, *names, ("n", "m"), output)
+
+
+def write(
+    network: nn.Module,
+    example: tuple[Tensor, ...],
+    inputs: list[str],
+    outputs: list[str],
+    axes: tuple[str, ...],
+    path: Path,
+) -> Path:
+    """Write a network as ONNX; returns the path.
+
+    Args:
+        network: the module.
+        example: arguments of its ``forward``.
+        inputs: names of its arguments.
+        outputs: names of its results.
+        axes: names of the first axes of all arguments, whose lengths are free.
+        path: of the file.
+    """
+    free = dict(enumerate(map(torch.export.Dim, axes)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that the inputs share their axes, which is intended
         program = torch.onnx.export(
-            GreedyActionValues(network, players).eval(),
+            network.eval(),
             example,
-            input_names=["features", "points", "mask"],
-            output_names=["action_values", "action"],
-            dynamic_shapes=({0: n, 1: m}, {0: n, 1: m}, {0: n, 1: m}),
+            input_names=inputs,
+            output_names=outputs,
+            dynamic_shapes=(free,) * len(example),
             dynamo=True,
             verbose=False,
         )
     assert program is not None
-    output = arguments.output or Path(f"{path.stem}.onnx")
-    write_atomically(output, program.save)
-    print(f"Written to {output}")
-    return output
+    write_atomically(path, program.save)
+    print(f"Written to {path}")
+    return path
 
 
 if __name__ == "__main__":

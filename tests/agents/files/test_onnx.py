@@ -154,3 +154,30 @@ def test_other_models_are_refused(
     with pytest.raises(PolicyFileError, match=rf"model\.onnx cannot be used: .*{message}"):
         PolicyFile(path).for_rules(Rules())
     assert capfd.readouterr().err == ""
+
+
+def test_an_exported_policy_network_plays_as_its_weights_file(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    from quincunx_agents.networks.policy import save_weights
+    from quincunx_agents.torch import PolicyNetwork
+    from train.export import Arguments, main
+
+    network = PolicyNetwork(make_observer(Rules(), preview=True), width=8, depth=4)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel())))
+    save_weights(tmp_path / "mine.safetensors", network.trained())
+    path = main(Arguments(str(tmp_path / "mine.safetensors"), output=tmp_path / "mine.onnx"))
+    scores = [evaluate(str(file), 9).scores.tolist() for file in (path, tmp_path / "mine.safetensors")]
+    assert scores[0] == scores[1]
+    assert len(set(scores[0])) > 1
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_model_is_refused(share: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = Path(save(tmp_path / "model.onnx"))
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.onnx cannot be used: [^\n]+$"):
+        PolicyFile(str(path)).for_rules(Rules())
+    assert capfd.readouterr().err == ""

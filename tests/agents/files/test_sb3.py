@@ -240,3 +240,12 @@ def test_missing_weights_are_refused(missing: str, tmp_path: Path) -> None:
             torch.save(weights, file)
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: [^\n]+$"):
         PolicyFile(str(path)).for_rules(Rules())
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_model_is_refused(share: float, tmp_path: Path) -> None:
+    path = tmp_path / "model.zip"
+    make("MaskablePPO", observation="flat")[0].save(path)
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: it is damaged, or no model[^\n]+$"):
+        PolicyFile(str(path)).for_rules(Rules())
