@@ -1,6 +1,7 @@
 """The command ``quincunx``: what is installed, what can be done, and the subcommands."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -36,6 +37,9 @@ COMMANDS = {
     "times": Command(ARENA, "measure the processor time of policies per action", named=True),
     "verify": Command(ARENA, "replay all games of files written with --records, and check their figures", named=True),
     "leaderboard": Command(ARENA, "write a page with the results of verified files", named=True),
+    "benchmark": Command(
+        "quincunx_env._commands.benchmark", "list the tasks of the standard benchmark, or evaluate policies on one"
+    ),
     "envs": Command("quincunx_env._commands.overview", "list the environments with their spaces and options"),
     "oracle": Command("quincunx_env.oracle.__main__", "compute scores reachable with a known pile"),
     "card": Command("quincunx_env.hub", "write the model card of a training run for the Hugging Face Hub"),
@@ -46,9 +50,19 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
     """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and not arguments[0].startswith("-"):
-        _run(arguments[0], arguments[1:], program)
-        return
+    try:
+        if arguments and not arguments[0].startswith("-"):
+            _run(arguments[0], arguments[1:], program)
+        else:
+            _overview(arguments, program)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the output, such as ``head``, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end of the process
+        sys.exit(1)
+
+
+def _overview(arguments: Sequence[str], program: str) -> None:
+    """Print what is installed and what can be done, or help."""
     parser = argparse.ArgumentParser(
         prog=program,
         usage=f"{program} [-h] [--version] [command] ...",

@@ -16,6 +16,7 @@ import pytest
 import quincunx_env
 from quincunx_env import __main__ as command
 from quincunx_env._commands import overview
+from quincunx_env.benchmark import TASKS, evaluate_on_task, read_results
 from quincunx_env.policies import registered_policies
 from tests.test_imports import HEAVY
 
@@ -162,6 +163,16 @@ def test_commands_without_their_libraries_say_how_to_get_them(
     assert (end.value.code, capsys.readouterr().err) == (2, error)
 
 
+def test_a_reader_that_stops_is_no_error() -> None:
+    program = [sys.executable, "-m", "quincunx_env", "replay", str(RECORDS / "open.txt"), "--positions"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
 def test_the_environments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     command.main(["envs"])
     text = capsys.readouterr().out
@@ -176,3 +187,61 @@ def test_the_environments_are_listed(capsys: pytest.CaptureFixture[str]) -> None
     assert spiral.startswith("quincunx_env.spiral_v0.env()\n  observation  action_mask int8 (52,), observation int16")
     assert "deals=2 | 1 | 4" in spiral
     assert '  of quincunx  num_players=2, start="corners" | "open"' in text
+
+
+def test_the_tasks_of_the_benchmark_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tyro")
+    command.main(["benchmark"])
+    text = capsys.readouterr().out
+    for name, task in TASKS.items():
+        final, reference = task.final, re.escape(task.reference)
+        deals = f"final: {final.domain} {final.first} to {final.first + final.count - 1};"
+        assert re.search(rf"^  {name} .*; reference {reference}\n .*{deals} search: ", text, re.MULTILINE)
+    assert "  3-corners  quincunx, num_players=3; win rate against heuristic-v0; reference heuristic-v0\n" in text
+
+
+@pytest.mark.parametrize(("task", "unit"), [("solitaire", "mean score"), ("2-open", "win rate")])
+def test_policies_are_evaluated_on_a_task_of_the_benchmark(
+    task: str, unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    command.main(["benchmark", task, "greedy", "mine=uniform", "--deals", "4", "--workers", "1"])
+    heading, _, *rows, empty, note = capsys.readouterr().out.splitlines()
+    assert heading.startswith(f"| policy | deals | {unit} | 95 % interval | ")
+    expected = evaluate_on_task(task, "greedy", deals=4)
+    assert rows[0].startswith("| greedy | 4 | ")
+    low, high = expected.normalised[1:]
+    assert rows[0].endswith(f" | {expected.normalised.value:.3f} | {low:.3f} to {high:.3f} |")
+    assert rows[1].startswith("| mine | 4 | ")
+    assert (len(rows), empty) == (2, "")
+    assert note == f"*Task {task} v0, benchmark 100000 to 100003; intervals by Student's t, over deals.*"
+    stored = {each.policy: each for each in read_results(Path("runs/benchmark/results.csv"))}
+    assert stored.keys() == {"greedy", "mine"}
+    assert stored["greedy"].score.value == pytest.approx(expected.score.value, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("bridge greedy", "unknown task 'bridge'; the tasks are solitaire, "),
+        ("solitaire", "there is nothing to play: name a policy"),
+        ("solitaire no-such", "unknown policy 'no-such'"),
+        ("solitaire greedy --deals 20000", "solitaire has 10000 final deals, got 20000"),
+        ("solitaire greedy --deals 4 --out file", "file is a file: choose another folder"),
+    ],
+)
+def test_errors_of_the_benchmark(
+    arguments: str,
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    status, _, error = ended(capsys, "benchmark", *arguments.split())
+    assert (status, error.count("\n")) == (2, 1)
+    assert error.removeprefix("error: ").removeprefix(f"{tmp_path}/").startswith(complaint)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

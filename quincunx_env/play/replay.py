@@ -53,5 +53,5 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx replay
     parser.add_argument("--positions", action="store_true", help="show the position after every action")
     options = parser.parse_args(arguments)
     with one_line_errors(ValueError):
-        for text in transcript(Record.read(options.file), options.seat, options.positions):
-            print(text)
+        texts = [*transcript(Record.read(options.file), options.seat, options.positions)]
+    print(*texts, sep="\n")

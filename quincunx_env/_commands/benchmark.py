@@ -1,0 +1,153 @@
+"""List the tasks of the standard benchmark, or evaluate policies on one of them with its numbered deals.
+
+    quincunx benchmark
+    quincunx benchmark solitaire mine=my.module:policy --split validation
+    quincunx benchmark solitaire mine=my.module:policy
+
+Without a task the tasks are listed, with their deals. Scores are normalised to 0 for uniformly random play and 1 for
+the reference policy. Policies are named as for `quincunx evaluate`. The directory of results holds the figures
+(``results.csv``) and the results of single games: the same command resumes an interrupted run.
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+from quincunx_env.benchmark import (
+    TASKS,
+    VERSION,
+    DealRange,
+    Split,
+    TaskResult,
+    evaluate_on_task,
+    task_of,
+    write_results,
+)
+from quincunx_env.core.command_line import fail, one_line_errors, parse, require_writable, requires_extra
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import by_display_name
+from quincunx_env.registry import spec_of
+from quincunx_env.statistics import Estimate
+
+with requires_extra("arena"):
+    import tyro
+    from tqdm.auto import tqdm
+
+
+@dataclass(kw_only=True)
+class Arguments:
+    """Task, policies and deals."""
+
+    task: tyro.conf.Positional[str] = ""
+    """name of the task; without one the tasks are listed"""
+    policies: tyro.conf.Positional[tuple[str, ...]] = ()
+    """policies to evaluate"""
+    split: Split = "final"
+    """deals to play: select settings and checkpoints on validation deals; search has the first of the final deals, for
+    policies that are too slow for all"""
+    deals: int | None = None
+    """number of deals, the first ones of the split; all of them by default"""
+    seed: int = 0
+    """seed of the policies' generators"""
+    chunk: int = 250
+    """number of deals played side by side, the unit of work of a process; an interruption loses at most these. The
+    actions of randomised policies depend on it"""
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """number of processes"""
+    trust: bool = False
+    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
+    out: Path = Path("runs/benchmark")
+    """directory of the results"""
+
+    def results(self) -> Iterator[TaskResult]:
+        """Evaluate each policy.
+
+        Raises:
+            ValueError: as `evaluate_on_task` does, or without a policy.
+            OSError: if the results cannot be written.
+        """
+        task = task_of(self.task)
+        if not self.policies:
+            raise ValueError(f"there is nothing to play: name a policy, as in 'benchmark {self.task} greedy'")
+        for name, policy in by_display_name(self.policies, self.trust).items():
+            yield evaluate_on_task(
+                task,
+                policy,
+                name=name,
+                split=self.split,
+                deals=self.deals,
+                seed=self.seed,
+                chunk=self.chunk,
+                out=self.out,
+                workers=self.workers,
+                progress=partial(tqdm, unit="chunk", disable=None, desc=name),
+            )
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "quincunx benchmark") -> None:
+    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parse(Arguments, program, __doc__, arguments)
+    stored = ""
+    with one_line_errors(remedy=lambda: stored):
+        if not options.task:
+            print(_tasks())
+            return
+        try:
+            require_writable(options.out)
+            stored = f"finished games are stored, this resumes: {program} {shlex.join(arguments)}"
+            results = [*options.results()]
+            write_results(options.out / "results.csv", results)
+        except (ValueError, ImportError) as error:
+            fail(error)
+        print(_table(results))
+
+
+def _tasks() -> str:
+    """The tasks with the domains and numbers of their deals."""
+    lines = [f"Tasks of version {VERSION}"]
+    for task in TASKS.values():
+        score = "mean score" if task.opponent is None else f"win rate against {task.opponent}"
+        lines.append(f"  {task.name:<11}{_game(task.rules)}; {score}; reference {task.reference}")
+        deals = "; ".join(f"{split}: {_deals(task.deals(split))}" for split in get_args(Split))
+        lines.append(f"{'':<13}{deals}")
+    return "\n".join(lines)
+
+
+def _game(rules: BaseRules) -> str:
+    changed = (
+        f"{option.name}={getattr(rules, option.name)}"
+        for option in fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
+        if getattr(rules, option.name) != option.default
+    )
+    return ", ".join([spec_of(rules).name, *changed])
+
+
+def _deals(deals: DealRange) -> str:
+    return f"{deals.domain} {deals.first} to {deals.first + deals.count - 1}"
+
+
+def _table(results: Sequence[TaskResult]) -> str:
+    """Results on one task as a table."""
+    solitaire = results[0].task.opponent is None
+    rows = [
+        f"| policy | deals | {'mean score' if solitaire else 'win rate'} | 95 % interval | "
+        f"{'lost' if solitaire else 'margin'} | normalised score | 95 % interval |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for each in results:
+        score = _estimate(each.score, ".1f" if solitaire else ".1%")
+        other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
+        normalised = _estimate(each.normalised, ".3f")
+        rows.append(f"| {each.policy} | {each.deals.count} | {score} | {other} | {normalised} |")
+    deals = f"Task {results[0].task.name} {VERSION}, {_deals(results[0].deals)}; intervals by Student's t, over deals"
+    return "\n".join([*rows, "", f"*{deals}.*"])
+
+
+def _estimate(estimate: Estimate, style: str) -> str:
+    return f"{estimate.value:{style}} | {estimate.low:{style}} to {estimate.high:{style}}"
