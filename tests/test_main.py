@@ -186,7 +186,9 @@ def test_the_environments_are_listed(capsys: pytest.CaptureFixture[str]) -> None
     assert 'actions="joint" | "factored"' in solitaire
     assert spiral.startswith("quincunx_env.spiral_v0.env()\n  observation  action_mask int8 (52,), observation int16")
     assert "deals=2 | 1 | 4" in spiral
-    assert '  of quincunx  num_players=2, start="corners" | "open"' in text
+    for name, num_players in (("VsOpponents", 2), ("Text", 1)):
+        [described] = (part for part in text.split("\n\n") if f"Quincunx/{name}-v0" in part)
+        assert f'  of quincunx  num_players={num_players}, start="corners" | "open"' in described
 
 
 def test_the_tasks_of_the_benchmark_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

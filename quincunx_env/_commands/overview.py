@@ -16,6 +16,7 @@ import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 import quincunx_env
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES
 
@@ -67,10 +68,12 @@ def environments() -> Iterator[str]:
             calls.append(f"gymnasium.make_vec({_arguments(name, num_envs=1024, **given)})")
         make: Callable[..., Any] = partial(gymnasium.make, name, **given)
         env, parameters = make(), inspect.signature(load_env_creator(str(spec.entry_point))).parameters
+        env.reset(seed=0)
         observation = _shape(env.observation_space)
         if "observation" in parameters:
             observation += f'; with observation="flat": {_shape(make(observation="flat").observation_space)}'
-        yield _described(calls, observation, _shape(env.action_space), parameters.values())
+        rules = env.unwrapped.game.rules
+        yield _described(calls, observation, _shape(env.action_space), parameters.values(), rules)
     for name in PETTINGZOO:
         make = import_module(f"quincunx_env.{name}").env
         env, parameters = make(), inspect.signature(make).parameters
@@ -86,15 +89,21 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx envs")
     print(*environments(), "help() of an environment explains its options.", sep="\n\n")
 
 
-def _described(calls: Sequence[str], observation: str, action: str, options: Collection[inspect.Parameter]) -> str:
-    """The text of an environment."""
+def _described(
+    calls: Sequence[str],
+    observation: str,
+    action: str,
+    options: Collection[inspect.Parameter],
+    default: BaseRules | None = None,
+) -> str:
+    """The text of an environment; ``default`` are its rules where its options leave those of a game open."""
     own = [option for option in options if option.kind != option.VAR_KEYWORD]
     rows = {"observation": observation, "action": action, "options": ", ".join(map(_option, own))}
     if len(own) < len(options):  # the others are the options of the rules
         for spec in GAMES.values():
-            rules = inspect.signature(spec.Rules).parameters.values()
-            default = spec.multiplayer_rules()
-            given = (option.replace(default=getattr(default, option.name)) for option in rules)
+            rules = default if isinstance(default, spec.Rules) else spec.multiplayer_rules()
+            of_rules = inspect.signature(spec.Rules).parameters.values()
+            given = (option.replace(default=getattr(rules, option.name)) for option in of_rules)
             rows[f"of {spec.name}"] = ", ".join(map(_option, given))
     return "\n".join([*calls, *starmap(_row, rows.items())])
 
