@@ -277,7 +277,7 @@ def baselines() -> dict[tuple[str, str], TaskResult]:
 def best_known(rules: BaseRules) -> TaskResult | None:
     """The best stored result at a solitaire, whose players saw no hidden card; None if there is no task of these rules.
 
-    A mean above it is worth a second look: numbered deals are public, and a player who knows the pile scores more.
+    A mean above it needs an explanation: numbered deals are public, and a player who knows the pile scores more.
     """
     results = [each for each in baselines().values() if each.task.opponent is None and each.task.rules == rules]
     return max(results, key=lambda each: each.score.value, default=None)

@@ -296,10 +296,14 @@ unless a file says otherwise.
 """
 
 
+ROUNDING = 1e-4
+"""Stored results have five decimals."""
+
+
 def _flag(rules: BaseRules, result: Evaluation) -> str:
     """Mark a mean above the best known one, which may have seen hidden cards."""
     best = best_known(rules)
-    if best is None or result.mean <= best.score.value:
+    if best is None or result.mean <= best.score.value + ROUNDING:
         return ""
     return f"above the best known result ({best.policy}, {best.score.value:.1f})"
 

@@ -2,10 +2,11 @@
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation, plot, table
@@ -15,9 +16,13 @@ from quincunx_env.arena.verification import POSITIONS, Rerun, VerificationError,
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import spec_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+DEFAULTS = {"domain": "benchmark", "first": 0, "deals": 1000, "seed": 0, "chunk": 250}
+"""Options of the commands that `VerifiedFile.command` leaves out."""
 
 Flag = Callable[[BaseRules, Evaluation], str]
 """What is remarkable about an evaluation, in a few words; empty for most."""
@@ -89,8 +94,28 @@ class VerifiedFile:
     def checked(self) -> str:
         """What has been checked: that the games are legal, and which policies were asked again."""
         asked = ", ".join(f"{name} {result.equal} actions" for name, result in self.reruns.items())
-        text = f"{self.path.name}: `{self.records.config.domain}` deals {self.deals}, {self.games} games replayed"
+        text = f"`{self.command}`: `{self.records.config.domain}` deals {self.deals}, {self.games} games replayed"
         return f"{text}; rerun: {asked}" if asked else text
+
+    @property
+    def command(self) -> str:
+        """The command that plays these games, with the policies by their names in the file."""
+        config, lineups = self.records.config, self.records.lineups
+        rules: Any = config.rules
+        alone = rules.num_players == 1
+        program = "evaluate" if alone else "compare" if len(lineups) == 1 else "tournament"
+        words = ["quincunx", program]
+        words += dict.fromkeys(name for lineup in lineups for name in lineup.policies)
+        words += [] if isinstance(rules, Rules) else ["--game", "spiral"]
+        default = Rules(num_players=1 if alone else 2) if isinstance(rules, Rules) else type(rules)()
+        for option in changed_options(rules, default):
+            flag, value = option.replace("_", "-"), getattr(rules, option)
+            flag = f"--{flag}" if isinstance(rules, Rules) else f"--{spec_of(rules).name}.{flag}"
+            words += [flag] if value is True else [flag, str(value)]
+        for name in ("domain", "first", "deals", "seed", "chunk"):
+            if (value := getattr(config, name)) != DEFAULTS[name]:
+                words += [f"--{name}", str(value)]
+        return f"{shlex.join(words)} --records {shlex.quote(self.path.name)}".replace("`", "'")
 
 
 def sections(files: Iterable[VerifiedFile], flag: Flag | None = None) -> str:
@@ -174,7 +199,8 @@ def _table_of_several(file: VerifiedFile) -> str:
 
 
 def _section(rules: BaseRules, tables: str, files: Sequence[VerifiedFile]) -> str:
-    return f"## {heading(rules)}\n\n{tables}\n\n*{'; '.join(file.checked for file in files)}.*\n"
+    checks = "\n".join(f"- {file.checked}" for file in files)
+    return f"## {heading(rules)}\n\n{tables}\n\n{checks}\n"
 
 
 def _plain(name: str) -> str:

@@ -2,8 +2,8 @@
 
 `verify` replays every game through the engine. It shows that the games are legal, that they are those of the numbered
 deals, each once and played to its end, and that points and figures are theirs. It does not show who chose the actions:
-numbered deals are public, and whoever knows the pile can choose better than any policy that does not. `rerun` asks the
-named policy for its actions in positions of these games, and so shows that.
+numbered deals are public, and a player who knows the pile can choose better than any policy that does not. `rerun` asks
+the named policy for its actions in positions of these games, and so shows that.
 """
 
 import math

@@ -61,6 +61,12 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "| 0 to 19 | replayed |" in page
     assert "`python -m quincunx_env.arena leaderboard alone.games three.games held.games --rerun greedy --page" in page
     assert Path("board.png").exists()
+    for played, file in (
+        ("evaluate greedy random --deals 20", "alone.games"),
+        ("compare greedy random --num-players 3 --start open --deals 20", "three.games"),
+        ("compare greedy uniform --flush --deals 20", "held.games"),
+    ):
+        assert f"`quincunx {played} --records {file}`" in page
 
 
 def test_a_false_file_has_another_exit_status(

@@ -192,7 +192,7 @@ def test_strange_claims(claims: dict[str, Any], true: Records) -> None:
 
 
 class KnowsThePile:
-    """Plays the same numbered deals beside the games it is asked about, and so sees the cards that each play draws: it
+    """Plays the same numbered deals beside those of the arena, and so sees the cards that each play draws: it
     takes the play with most points together with those of the best next one.
     """
 

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from docs.pictures import ANIMATION, SHEET, contact_sheet, games
+from quincunx_env.arena.records import Records
 from tests.pictures import TOLERANCE, difference
 
 ROOT = Path(__file__).parents[2]
@@ -49,13 +50,40 @@ def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
 def test_pages_state_the_same_sample_of_a_network() -> None:
     from docs.figures import model_card
 
-    leaderboard = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     solitaire = model_card("solitaire-v0")["benchmark"]["solitaire"]
-    assert f"| value | {solitaire['deals']} | {solitaire['mean']:.1f} | {solitaire['mean_low']:.1f} to " in leaderboard
+    assert f"| value | {solitaire['deals']} | {solitaire['mean']:.1f} | {solitaire['mean_low']:.1f} to " in page
     two_players = model_card("players-v0")["benchmark"]["2-corners"]
-    section = leaderboard.partition("## 2 players")[2].partition("## ")[0]
+    section = page.partition("### 2 players")[2].partition("### ")[0]
     assert f"--deals {two_players['deals']}" in section
     assert re.search(rf"\| value \|.*\| - \| {two_players['win_rate']:.1%} \|", section)
+
+
+def test_the_leaderboard_is_that_of_its_files() -> None:
+    """Every row is in a stored file; `make test-slow` verifies all of them."""
+    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    paths = sorted((ROOT / "docs" / "leaderboard").glob("*.games"))
+    for path in paths:
+        assert path.stat().st_size < 300_000
+        assert f" docs/leaderboard/{path.name} " in page.split("\n## ")[0]
+        records = Records.read(path)
+        for lineup in records.lineups:
+            for name in lineup.policies:
+                assert f"| {name} | " in page
+            if len(lineup.policies) == 1:
+                assert f"| {lineup.policies[0]} | {lineup.claims['deals']} | {lineup.claims['mean']:.1f} | " in page
+
+
+@pytest.mark.slow
+def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
+    pytest.importorskip("tyro")
+    from quincunx_env.arena import __main__ as program
+
+    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    verified = program.Verify(files=tuple(sorted((ROOT / "docs" / "leaderboard").glob("*.games")))).verified()
+    written = program.sections(verified, program._flag).replace("| replayed", "| rerun")
+    rows = [line for line in written.splitlines() if line.startswith("|")]
+    assert rows == [line.replace("| replayed", "| rerun") for line in page.splitlines() if line.startswith("|")]
 
 
 def test_make_train_is_reported_for_several_seeds() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import struct
+import zlib
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,10 +13,14 @@ from hypothesis import strategies as st
 import quincunx_agents
 from quincunx_agents.networks import policy, value
 from quincunx_agents.networks.weights_io import WeightsError
+from quincunx_env.arena import evaluate_all
+from quincunx_env.arena.records import Records
+from quincunx_env.arena.verification import VerificationError, verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.oracle import store
 from quincunx_env.quincunx import Batch, Rules
 from quincunx_env.registry import make_observer
+from tests.arena.test_records import seal, unseal
 from tests.fuzz.games import Played, by_position
 from tests.fuzz.harness import Fuzz
 from tests.fuzz.inputs import arrays, contents, junk, numbers, snapshots, texts
@@ -132,6 +137,46 @@ def test_new_records(played: Played, fuzz: Fuzz, tmp_path: Path) -> None:
             assert Record.read(path) == record
 
     fuzz(check, 12)
+
+
+# --- Games of evaluations --------------------------------------------------------------------------------------------
+
+
+def test_damaged_games(fuzz: Fuzz, tmp_path: Path) -> None:
+    path = tmp_path / "two.games"
+    evaluate_all(["greedy", "uniform"], 3, records=path)
+    whole = path.read_bytes()
+
+    def check(data: st.DataObject) -> None:
+        path.write_bytes(data.draw(contents(whole)))
+        read, error = fuzz.attempt(lambda: Records.read(path))
+        assert (type(error) is RecordError) if error else (read.to_bytes() == whole)
+
+    fuzz(check, 30)
+
+
+def test_forged_games(fuzz: Fuzz, tmp_path: Path) -> None:
+    """Changed headers and arrays whose checksum is right are refused, or the games have the figures of the file."""
+    pytest.importorskip("scipy")
+    path = tmp_path / "two.games"
+    evaluate_all(["greedy", "uniform"], 3, records=path)
+    header, body = unseal(path.read_bytes())
+
+    def check(data: st.DataObject) -> None:
+        try:
+            text = json.dumps(data.draw(st.just(header) | snapshots(header)))
+        except (TypeError, ValueError):
+            text = repr(header)
+        changed = zlib.compress(data.draw(st.just(body) | contents(body)))
+        packed = data.draw(st.just(changed) | contents(changed))
+        records, error = fuzz.attempt(lambda: Records.from_bytes(seal(text, packed)))
+        assert error is None or type(error) is RecordError
+        if not error:
+            results, error = fuzz.attempt(lambda: verify(records), VerificationError)
+            assert error is None or type(error) is VerificationError
+            assert error or [each.to_json() for each in results] == [dict(each.claims) for each in records.lineups]
+
+    fuzz(check, 40)
 
 
 # --- Oracle scores ---------------------------------------------------------------------------------------------------
