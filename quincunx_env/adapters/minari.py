@@ -1,0 +1,240 @@
+"""Offline data: games that an agent plays alone as a Minari dataset, with the action mask of every step.
+
+    import minari
+    from quincunx_env.adapters.minari import write_dataset
+
+    write_dataset("quincunx/heuristic-v0", "heuristic-v0", 1000)
+    dataset = minari.load_dataset("quincunx/heuristic-v0")
+    dataset[0].observations["action_mask"]    # int8 [T + 1, actions]
+
+Minari keeps its datasets in the folder that the environment variable ``MINARI_DATASETS_PATH`` names, or in
+``~/.minari/datasets``; nothing is written elsewhere.
+"""
+
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any, Literal
+
+import gymnasium
+import minari
+import numpy as np
+from minari import MinariDataset
+from minari.data_collector import EpisodeBuffer
+from minari.dataset.minari_dataset import parse_dataset_id
+from minari.storage import get_dataset_path
+
+from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.deal import check_seed
+from quincunx_env.core.integers import check_integer
+from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.rules import RulesLike
+from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.hub import front_matter
+from quincunx_env.policies import display_name, resolve
+from quincunx_env.registry import make_observer
+from quincunx_env.statistics import Estimate
+
+ENVIRONMENT = "Quincunx/Solitaire-v0"
+CHUNK = 1000
+"""Games played side by side, and held in memory until they are written."""
+
+
+def write_dataset(
+    dataset_id: str,
+    agent: Agent | str,
+    games: int = 1000,
+    *,
+    seed: int = 0,
+    rules: RulesLike | None = None,
+    observation: Literal["flat", "pieces"] = "flat",
+    preview: bool = True,
+    lost_value: float = 0.0,
+    author: str | None = None,
+    author_email: str | None = None,
+    code_permalink: str | None = None,
+) -> MinariDataset:
+    """Let an agent play the solitaire, and write its games as a new dataset with a card, ``README.md``.
+
+    Episode i is game 0 of ``Quincunx/Solitaire-v0`` seeded ``seed + i``, and stores that seed: the recovered
+    environment plays it again, action by action. Observations are dictionaries (``mask_in="obs"``): with
+    ``observation="flat"`` of ``observation`` (int16 [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions],
+    1 = legal, all 0 after the last action); with ``"pieces"`` the pieces take the place of the vector.
+
+    Args:
+        dataset_id: its name and version, such as ``quincunx/heuristic-v0``.
+        agent: the agent, or its name as `quincunx_env.policies.resolve` takes it.
+        games: number of episodes, at least 2, for an interval.
+        seed: of the first episode, and of the agent.
+        rules: of the solitaire, as the environment takes them.
+        observation: encoding of the observations.
+        preview: whether they include the points and draws of every legal play.
+        lost_value: return of a lost round.
+        author: named in the metadata of the dataset.
+        author_email: likewise.
+        code_permalink: likewise: address of the code that made the dataset.
+
+    Returns:
+        The dataset, as ``minari.load_dataset`` does.
+
+    Raises:
+        ValueError: if the name is malformed or taken, for an unknown agent or option, or an agent that does not play
+            these rules. No dataset is left then, nor after any other error.
+    """
+    games, first = check_integer("games", games, 2, 2**63 - 1), check_seed(seed)
+    check_seed(first + games - 1)
+    _check_name(dataset_id)
+    name, policy = display_name(agent), resolve(agent)
+    options: dict[str, Any] = {"observation": observation, "preview": preview, "lost_value": lost_value}
+    options |= {} if rules is None else {"rules": rules}
+    env = gymnasium.make(ENVIRONMENT, mask_in="obs", **options)
+    playing = policy_for(policy, env.unwrapped.rules)  # type: ignore[attr-defined]
+    dataset: MinariDataset | None = None
+    try:
+        for number in range(-(-games // CHUNK)):
+            start = number * CHUNK
+            envs = SolitaireVectorEnv(min(CHUNK, games - start), mask_in="obs", **options)
+            rng = np.random.default_rng([first, number])
+            episodes = [*_episodes(envs, playing, rng, first + start)]
+            if dataset is not None:
+                dataset.update_dataset_from_buffer(episodes)
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of authors that are not given
+                dataset = minari.create_dataset_from_buffers(
+                    dataset_id,
+                    episodes,
+                    env=env,
+                    algorithm_name=name,
+                    author=author,
+                    author_email=author_email,
+                    code_permalink=code_permalink,
+                    description=f"Games that the agent {name} of quincunx_env plays at {ENVIRONMENT}.",
+                    requirements=[f"quincunx_env=={version('quincunx_env')}"],
+                )
+        assert dataset is not None
+        card = dataset_card(dataset)
+        path = get_dataset_path(dataset_id) / "README.md"
+        write_atomically(path, lambda unfinished: unfinished.write_text(card, encoding="utf-8"))
+    except BaseException:
+        shutil.rmtree(get_dataset_path(dataset_id), ignore_errors=True)
+        raise
+    return dataset
+
+
+def _check_name(dataset_id: str) -> None:
+    try:
+        parse_dataset_id(dataset_id)
+    except (TypeError, ValueError):  # Minari raises a TypeError where there is no version
+        raise ValueError(
+            f"dataset_id must be a name with a version, such as 'quincunx/heuristic-v0', got {dataset_id!r}"
+        ) from None
+    if get_dataset_path(dataset_id).exists():
+        raise ValueError(
+            f"there is already a dataset {dataset_id}: choose another version, or minari.delete_dataset({dataset_id!r})"
+        )
+
+
+def _episodes(envs: SolitaireVectorEnv, policy: Any, rng: np.random.Generator, seed: int) -> Iterator[EpisodeBuffer]:
+    """Play the first game of every row of a vector environment; what follows in a row that has ended is left out."""
+    observer, batch = make_observer(envs.rules, preview=True), envs.batch
+    shown: Any
+    shown, _ = envs.reset(seed=seed)
+    playing = np.ones(envs.num_envs, np.bool_)
+    lengths = np.zeros(envs.num_envs, np.int64)
+    seen, taken, gained = [shown], [], []
+    while playing.any():
+        rows = np.flatnonzero(playing)
+        live = batch.fork(rows)
+        actions = shown["action_mask"].argmax(axis=1)  # anything legal where the game is over
+        actions[rows] = policy(observer.observe_batch(live), live.mask(), rng)
+        shown, rewards, terminated, _, _ = envs.step(actions)
+        seen.append(shown)
+        taken.append(actions)
+        gained.append(rewards)
+        lengths[rows] += 1
+        playing &= ~terminated
+    observations = {name: np.stack([each[name] for each in seen], axis=1) for name in seen[0]}
+    actions, rewards = np.stack(taken, axis=1), np.stack(gained, axis=1)
+    # No action is legal after the last one; vector environments that reset by themselves say that any is.
+    observations["action_mask"][np.arange(envs.num_envs), lengths] = 0
+    for row, length in enumerate(lengths.tolist()):
+        yield EpisodeBuffer(
+            seed=seed + row,
+            observations={name: piece[row, : length + 1] for name, piece in observations.items()},
+            actions=actions[row, :length],
+            rewards=rewards[row, :length].tolist(),
+            terminations=[*[False] * (length - 1), True],
+            truncations=[False] * length,
+        )
+
+
+# --- The card --------------------------------------------------------------------------------------------------------
+
+CARD = """\
+# {name}
+
+{episodes:,} games ({steps:,} steps) that the agent `{agent}` of `quincunx_env` {version} played at
+`{environment}`: {options}.
+
+| episodes | steps | mean return | 95 % interval | lowest | highest |
+|---|---|---|---|---|---|
+| {episodes:,} | {steps:,} | {mean:.1f} | {low:.1f} to {high:.1f} | {least:g} | {most:g} |
+
+Rewards are the points of each play, and the return of a lost round is {lost_value:g}. Observations are dictionaries;
+`action_mask` is 1 for each legal action (`card * {cells} + cell`) and all 0 after the last one. Each episode stores its
+seed, with which the environment deals it again; its deals are of the domain `play`, which no evaluation uses.
+
+    import minari
+
+    dataset = minari.load_dataset("{name}")
+    env = dataset.recover_environment()
+
+## Observations
+
+{table}
+
+## Limits
+
+The agent is no optimum, and an agent that imitates it learns its mistakes. States that it does not reach are missing.
+"""
+
+
+def dataset_card(dataset: MinariDataset) -> str:
+    """The card of a dataset that `write_dataset` wrote: Markdown with the metadata of the Hugging Face Hub.
+
+    Figures are computed from the dataset. ``MinariDataset.storage`` of a dataset of other origin lacks what it needs.
+    """
+    returns = np.array([episode.rewards.sum() for episode in dataset])
+    env: Any = dataset.recover_environment().unwrapped
+    mean = Estimate.of_mean(returns)
+    steps = int(dataset.total_steps)
+    size = next(text for most, text in SIZES.items() if steps < most)
+    data: Mapping[str, Any] = {
+        "pretty_name": dataset.id,
+        "tags": ["minari", "offline-rl", "reinforcement-learning", "quincunx", "card-game"],
+        "task_categories": ["reinforcement-learning"],
+        "size_categories": [size],
+    }
+    return front_matter(data) + CARD.format(
+        name=dataset.id,
+        episodes=dataset.total_episodes,
+        steps=steps,
+        agent=dataset.storage.metadata["algorithm_name"],
+        version=version("quincunx_env"),
+        environment=ENVIRONMENT,
+        options=", ".join(f"`{name}={value!r}`" for name, value in sorted(dataset.env_spec.kwargs.items())),
+        mean=mean.value,
+        low=mean.low,
+        high=mean.high,
+        least=returns.min(),
+        most=returns.max(),
+        lost_value=env.lost_value,
+        cells=env.rules.num_cells,
+        table=env.observer.table(),
+    )
+
+
+SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**18: "n>1M"}
+"""Names of the Hub for numbers of steps below these."""
