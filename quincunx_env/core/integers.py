@@ -13,7 +13,7 @@ def as_integer(value: Any) -> int:
     Raises:
         TypeError: if it is not an integer; a bool is not one here.
     """
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool):
         raise TypeError("a bool is not an integer here")
     try:
         return index(value)
