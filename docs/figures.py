@@ -7,6 +7,7 @@ the oracle scores. A page marks the place of a table by ``<!-- figures: NAME -->
 import csv
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -147,7 +148,38 @@ def oracle() -> str:
     return markdown(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
 
 
+def speed(
+    interfaces: Iterable[str] = (
+        *(
+            "Gymnasium, one game, pieces",
+            "make_vec, 4096 games, pieces",
+            "stable-baselines3 VecEnv, 4096 games, pieces",
+        ),
+        *("batch engine, 4096 games, factored mask", "quincunx_v0.env()"),
+    ),
+) -> str:
+    """Some rows of the tables of speed in the README."""
+    readme = (HERE.parent / "README.md").read_text(encoding="utf-8")
+    measured = {row[0]: row[2] for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| .+ \|$", readme, re.MULTILINE)}
+    return markdown(("interface", "steps per second"), ((name, measured[name]) for name in interfaces))
+
+
+def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
+    """Badges of the project, once its repository has an address."""
+    address = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["urls"].get("Repository", "").rstrip("/")
+    if not address:
+        return ""
+    tests, index = f"{address}/actions/workflows/tests.yml", "https://pypi.org/project/quincunx_env/"
+    return f"""[![tests]({tests}/badge.svg)]({tests})
+[![version](https://img.shields.io/pypi/v/quincunx_env)]({index})
+[![Python](https://img.shields.io/pypi/pyversions/quincunx_env)]({index})
+"""
+
+
 FIGURES: dict[str, Callable[[], str]] = {
+    "badges": badges,
+    "front-page-results": partial(make_train, ("lost", "150 and more"), every_seed=False),
+    "front-page-speed": speed,
     "networks": networks,
     "cost": cost,
     "solitaire": solitaire,
@@ -158,7 +190,7 @@ FIGURES: dict[str, Callable[[], str]] = {
 }
 """Tables by name."""
 
-PAGES = (HERE.parent / "README.md", *(HERE / name for name in ("agents.md", "oracle.md", "training.md")))
+PAGES = (HERE.parent / "README.md", *(HERE / name for name in ("index.md", "agents.md", "oracle.md", "training.md")))
 
 
 def pages_with_figures() -> dict[Path, str]:

@@ -38,6 +38,17 @@ def test_tables_of_figures_are_up_to_date() -> None:
     assert sorted(found) == sorted(FIGURES), "a table has no place on a page, or more than one"
 
 
+def test_badges_need_an_address(tmp_path: Path) -> None:
+    from docs.figures import badges
+
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text("[project.urls]\n")
+    assert badges(pyproject) == ""
+    pyproject.write_text('[project.urls]\nRepository = "https://example.org/a/b/"\n')
+    assert "(https://example.org/a/b/actions/workflows/tests.yml/badge.svg)" in badges(pyproject)
+    assert len(re.findall(r"^\[!\[", badges(pyproject), re.MULTILINE)) == 3
+
+
 def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
     from docs.figures import NETWORKS, model_card
 
