@@ -12,7 +12,7 @@ import os
 import pkgutil
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,6 +76,10 @@ CONSTRUCTOR = "class_and_ctor_args.pkl"
 MAX_REASON = 300
 """Characters of another library's message that are quoted."""
 
+MAX_LOADED = 64
+"""Files that are kept in memory: more than an arena compares, and few for a training that names a file after every
+change."""
+
 EXTERNAL_DATA = re.compile(rb"\n\x08location\x12([\x00-\x7f])", re.DOTALL)
 """Start of an entry of an ONNX file that names another file with weights; the group is the length of the name."""
 
@@ -114,9 +118,12 @@ class PolicyFile:
     """Key in `FORMATS`."""
     digest: str = field(init=False)
     """SHA-256 of the content, in hexadecimal."""
+    location: Path = field(init=False, repr=False)
+    """The path from the root, since another process may run in another folder."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", os.fspath(self.path))
+        object.__setattr__(self, "location", Path(self.path).absolute())
         object.__setattr__(self, "kind", self._find_kind())
         object.__setattr__(self, "digest", self._find_digest())
 
@@ -134,7 +141,7 @@ class PolicyFile:
         return _policy(self, rules)
 
     def _find_kind(self) -> str:
-        path = Path(self.path)
+        path = self.location
         if not path.exists():
             raise PolicyFileError(f"there is no policy file {self.path}")
         if path.is_dir():
@@ -148,14 +155,14 @@ class PolicyFile:
 
     def _find_digest(self) -> str:
         try:
-            return _digest(Path(self.path), self.kind)
+            return _digest(self.location, self.kind)
         except OSError as error:
             raise PolicyFileError(f"{self.path} cannot be read: {error.strerror or error}") from error
         except ValueError as error:
             raise PolicyFileError(f"{self.path} cannot be used: {error}") from error
 
 
-@cache
+@lru_cache(maxsize=MAX_LOADED)
 def same(file: PolicyFile) -> PolicyFile:
     """The first `PolicyFile` that was equal to this one, so that one file is one policy in a comparison."""
     return file
@@ -189,15 +196,15 @@ def _external(content: bytes) -> list[str]:
     return sorted({content[end : end + length].decode(errors="replace") for end, length in ends})
 
 
-@cache
+@lru_cache(maxsize=MAX_LOADED)
 def _load(file: PolicyFile) -> Any:
     """The content of a file as an agent, once in a process."""
     if file._find_digest() != file.digest:
         raise PolicyFileError(f"{file.path} has changed since it was named: start again")
-    return pkgutil.resolve_name(FORMATS[file.kind].reader)(Path(file.path), file.trust)
+    return pkgutil.resolve_name(FORMATS[file.kind].reader)(file.location, file.trust)
 
 
-@cache
+@lru_cache(maxsize=MAX_LOADED)
 def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
     """The policy in a file, after it has chosen actions for two deals."""
     try:

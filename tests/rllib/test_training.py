@@ -20,6 +20,7 @@ import quincunx_agents
 from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
 from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule
 from quincunx_env.arena import compare, evaluate, table
+from quincunx_env.policy_files import PolicyFile
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import rllib as training
 from train.common import checkpoint
@@ -88,6 +89,8 @@ def test_a_run_writes_weights_that_play_without_ray_and_can_be_resumed() -> None
     agent = quincunx_agents.load("runs/tiny/tiny.safetensors")
     assert evaluate(agent, TINY["test_deals"]).to_json() == results["trained"]
     assert list(Path("runs/tiny/tensorboard").iterdir())
+    last = max(Path("runs/tiny/checkpoints").iterdir())
+    assert len(evaluate(PolicyFile(str(last), trust=True), 4).scores) == 4
 
     main(Arguments(**TINY | {"resume": True, "total_steps": 700, "keep": 1}))
     (state,) = states()

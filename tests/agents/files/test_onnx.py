@@ -156,6 +156,7 @@ def test_other_models_are_refused(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_an_exported_policy_network_plays_as_its_weights_file(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
