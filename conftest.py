@@ -10,6 +10,7 @@ from quincunx_env.envs.common import METADATA
 
 NEEDS = {
     "ray": ("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
+    "openenv": ("tests/openenv", "quincunx_env/adapters/openenv.py"),
     "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
     "fcntl": (  # of the standard library, not on Windows: terminals, signals and process groups
         *("tests/arena/test_processes.py", "tests/engines/core/test_atomic_write.py", "tests/packaging"),
@@ -19,7 +20,7 @@ NEEDS = {
 """Paths by a library that they need."""
 
 collect_ignore = [path for library, paths in NEEDS.items() if find_spec(library) is None for path in paths]
-"""Not collected, for want of a library. Ray has a virtual environment of its own (`make test-rllib`)."""
+"""Not collected, for want of a library. `make test-rllib` and `make test-text` have Ray and OpenEnv."""
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell ignores it for programs that it starts in the background; tests of interrupts send it.

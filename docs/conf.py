@@ -52,12 +52,17 @@ nitpicky = True
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
-autodoc_mock_imports = ["ray"]  # not installed with the site: it pins another Gymnasium
+autodoc_mock_imports = [
+    "fastapi",
+    "openenv",
+    "pydantic",
+    "ray",
+]  # not installed with the site
 nitpick_ignore_regex = [
     # other projects
     ("py:.*", r"(collections|concurrent|importlib|inspect|pathlib)\..*"),
     ("py:.*", r"quincunx_agents\..*"),  # has no reference pages
-    ("py:.*", r"(numpy|npt|np|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib|minari)\..*"),
+    ("py:.*", r"(numpy|npt|np|fastapi|gymnasium|openenv|pettingzoo|ray|stable_baselines3|torch|matplotlib|minari)\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
     ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias
     ("py:class", r"[^.]*"),  # shapes where napoleon expects a type: Returns: int64 [n, P]: ...

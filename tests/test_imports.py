@@ -44,7 +44,7 @@ OUTSIDE = {"train", "tests", "docs"}
 
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro"),
-    *("pygame", "textual", "rich", "safetensors", "minari", "h5py", "onnxruntime"),
+    *("pygame", "textual", "rich", "safetensors", "minari", "h5py", "onnxruntime", "openenv", "fastapi"),
 }
 """Loaded when a module that needs one of these is imported itself: adapters, programs, painters, networks."""
 

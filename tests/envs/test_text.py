@@ -32,7 +32,12 @@ def options_of(rules: BaseRules) -> dict[str, Any]:
     return {"rules": rules} | ({} if rules.num_players == 1 else {"game": spec_of(rules).name, "opponents": uniform})
 
 
-def illegal_play(env: TextEnv, rng: random.Random) -> str:
+def text_env(**options: Any) -> Any:
+    """The environment, without the types of its options and of its game."""
+    return TextEnv(**options)
+
+
+def illegal_play(env: Any, rng: random.Random) -> str:
     """A play of a card that is not in the hand, or into a cell that is taken."""
     notation = spec_of(env.rules).notation
     while True:
@@ -47,7 +52,7 @@ def illegal_play(env: TextEnv, rng: random.Random) -> str:
 def play(rules: BaseRules, seed: int) -> Counter[str]:
     """Play a game with mistakes, and the same game through the environment of actions; return what occurred."""
     rng, seen = random.Random(seed), Counter[str]()
-    env = TextEnv(**options_of(rules), rules_card=rng.choice(("first", "always", "never")))
+    env = text_env(**options_of(rules), rules_card=rng.choice(("first", "always", "never")))
     other: Any = SolitaireEnv(rules=rules) if rules.num_players == 1 else VsOpponentsEnv(**options_of(rules))
     text, info = env.reset(seed=seed)
     other.reset(seed=seed)
@@ -115,7 +120,7 @@ def test_rules_card_and_reports(name: str) -> None:
     rules = BASES[name]
     card = rules_card(rules)
     for mode, expected in {"first": [True, False], "always": [True, True], "never": [False, False]}.items():
-        env = TextEnv(**options_of(rules), rules_card=mode)
+        env = text_env(**options_of(rules), rules_card=mode)
         texts = [env.reset(seed=1)[0], env.step(print_action(env.game, random_action(env.game, random.Random(0))))[0]]
         assert [text.startswith(card) for text in texts] == expected
         assert env.step("rules")[0].startswith(card)
@@ -125,7 +130,7 @@ def test_rules_card_and_reports(name: str) -> None:
 
 
 def test_the_players_have_names() -> None:
-    env = TextEnv(opponents="greedy", num_players=3, names=["Ada", "Ben", "Cy"], seat=1, rules_card="never")
+    env = text_env(opponents="greedy", num_players=3, names=["Ada", "Ben", "Cy"], seat=1, rules_card="never")
     text, _ = env.reset(seed=3)
     assert text.startswith("Ada: ")
     assert "\nYou, Ben: 0 points, hand: " in text
@@ -139,7 +144,7 @@ def test_the_players_have_names() -> None:
 
 
 def test_shared_wins_name_all_winners() -> None:
-    env = TextEnv(opponents=uniform, names=["Ada", "Ben"], game="spiral", scoring="end", deals=1, seat=0)
+    env = text_env(opponents=uniform, names=["Ada", "Ben"], game="spiral", scoring="end", deals=1, seat=0)
     for seed in range(300):
         env.reset(seed=seed)
         over = False
@@ -154,7 +159,7 @@ def test_shared_wins_name_all_winners() -> None:
 @pytest.mark.parametrize("allowed", [0, 2])
 def test_one_mistake_more_than_allowed_loses(allowed: int) -> None:
     for options, lost in (({}, "lost"), ({"opponents": "greedy", "illegal_reward": -7.0, "reward": "outcome"}, "win")):
-        env, plain = TextEnv(max_mistakes=allowed, **options), TextEnv(**options)
+        env, plain = text_env(max_mistakes=allowed, **options), text_env(**options)
         for number in range(2):  # each game forgives as many
             text, info = env.reset(seed=5 + number)
             plain.reset(seed=5 + number)
@@ -176,7 +181,7 @@ def test_one_mistake_more_than_allowed_loses(allowed: int) -> None:
 
 
 def test_a_forfeit_is_that_of_the_other_environments() -> None:
-    env, other = TextEnv(max_mistakes=0), SolitaireEnv(illegal="lose")
+    env, other = text_env(max_mistakes=0), SolitaireEnv(illegal="lose")
     env.reset(seed=2)
     _, info = other.reset(seed=2)
     expected = other.step(int(np.argmin(info["action_mask"])))
@@ -208,32 +213,32 @@ def test_a_forfeit_is_that_of_the_other_environments() -> None:
 )
 def test_wrong_options_are_named(options: dict[str, Any], match: str) -> None:
     with pytest.raises(ValueError, match=re.escape(match)):
-        TextEnv(**options)
+        text_env(**options)
 
 
 @pytest.mark.parametrize("options", [{"preview": True}, {"reward": "points"}, {"simple": 1}], ids=str)
 def test_unknown_options_are_named(options: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=f"has no option '{next(iter(options))}'"):
-        TextEnv(**options)
+        text_env(**options)
 
 
 def test_other_actions_than_text_are_refused() -> None:
-    env = TextEnv()
+    env = text_env()
     with pytest.raises(ResetNeeded):
         env.step("legal")
     env.reset(seed=0)
     for action in (3, None, b"CS (1, 3)", ["CS (1, 3)"]):
         with pytest.raises(IllegalAction, match="an action of this environment is a string"):
-            env.step(action)  # type: ignore[arg-type]
+            env.step(action)
 
 
 def test_given_deals_specs_and_copies() -> None:
     deal = Deal.from_seed(Rules(), 9)
     env = gymnasium.make("Quincunx/Text-v0", max_mistakes=3, names=["Ada"], rules=Rules())
     again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))  # type: ignore[union-attr]
-    texts = [each.reset(options={"deal": deal})[0] for each in (env, again, TextEnv(names=["Ada"]))]
+    texts = [each.reset(options={"deal": deal})[0] for each in (env, again, text_env(names=["Ada"]))]
     assert texts[0] == texts[1] == texts[2]
-    first: Any = TextEnv(opponents="greedy", num_players=3, simpleton=True)
+    first: Any = text_env(opponents="greedy", num_players=3, simpleton=True)
     first.reset(seed=4)
     first.step(print_action(first.game, random_action(first.game, random.Random(0))))
     copies = [copy.deepcopy(first), pickle.loads(pickle.dumps(first))]
