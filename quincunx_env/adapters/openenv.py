@@ -30,7 +30,6 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
 from pydantic import Field
 
-from quincunx_env import __version__
 from quincunx_env.envs.text import TextEnv
 
 
@@ -102,7 +101,7 @@ class QuincunxEnvironment(Environment[QuincunxAction, QuincunxObservation, Quinc
     def get_metadata(self) -> EnvironmentMetadata:
         """Name, version and description."""
         about = (TextEnv.__doc__ or "").partition("\n")[0]
-        return EnvironmentMetadata(name="quincunx", version=__version__, description=about)
+        return EnvironmentMetadata(name="quincunx", version="v0", description=about)
 
     def close(self) -> None:
         """Close the window, if there is one."""
