@@ -149,7 +149,7 @@ def _agents() -> Iterator[str]:
     for declared_by, names in groupby(sorted(policies, key=lambda name: (package(name), name)), package):
         text = f"{declared_by}: {', '.join(names)}"
         yield fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    yield '  Any other policy has the name "module:attribute".'
+    yield '  Any other policy has the name "module:attribute", or is the path of a file.'
 
 
 def _extras() -> Iterator[str]:
