@@ -22,6 +22,8 @@ NEEDS = {
 collect_ignore = [path for library, paths in NEEDS.items() if find_spec(library) is None for path in paths]
 """Not collected, for want of a library. `make test-rllib` and `make test-text` have Ray and OpenEnv."""
 
+collect_ignore.append("docs/quick_start.py")  # a script, which trains when it is imported
+
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell ignores it for programs that it starts in the background; tests of interrupts send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)

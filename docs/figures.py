@@ -1,7 +1,8 @@
-"""Tables of figures in the hand-written pages, from the files that hold the figures.
+"""Tables of figures in the hand-written pages, from the files that hold the figures, and the script of the quick start.
 
-Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv``, and
-the oracle scores. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
+Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv``
+(their learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, and the oracle
+scores. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
 """
 
 import csv
@@ -22,6 +23,9 @@ from quincunx_env.statistics import Estimate
 
 HERE = Path(__file__).parent
 MAKE_TRAIN = HERE / "make_train.csv"
+MAKE_TRAIN_CURVES = HERE / "make_train_curves.csv"
+QUICK_START = HERE / "quick_start.py"
+QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 NETWORKS = ("solitaire-v0", "players-v0", "spiral-v0")
 
@@ -134,6 +138,62 @@ def make_train(
     return markdown(("agent", "mean score", "95 % interval", *shares), rows)
 
 
+def quick_start_script() -> str:
+    """The script of the quick start."""
+    return f"```python\n{QUICK_START.read_text(encoding='utf-8')}```\n"
+
+
+def quick_start() -> str:
+    """Benchmark results of the script of the quick start with several seeds, and of the agents it prints besides."""
+    with QUICK_START_RUNS.open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    trained = [row for row in rows if row["seed"]]
+    means = Estimate.of_mean(np.array([float(row["mean"]) for row in trained]))
+    each = ", ".join(f"{float(row['mean']):.1f}" for row in trained)
+    listed = [
+        (row["agent"], Estimate(*(float(row[figure]) for figure in ("mean", "low", "high"))), [row])
+        for row in rows
+        if not row["seed"]
+    ]
+    listed.append((f"mine, mean of {len(trained)} seeds ({each})", means, trained))
+    shares = ("lost", "150 and more")
+    minutes = float(np.mean([float(row["seconds"]) for row in trained])) / 60
+    return markdown(
+        ("agent", "mean score", "95 % interval", *shares, "processor time"),
+        (
+            (
+                name,
+                f"{mean.value:.1f}",
+                f"{mean.low:.1f} to {mean.high:.1f}",
+                *(percent(float(np.mean([float(run[share]) for run in runs]))) for share in shares),
+                f"{minutes:.1f} min" if runs is trained else "",
+            )
+            for name, mean, runs in sorted(listed, key=lambda row: row[1].value)
+        ),
+    )
+
+
+MAKE_TRAIN_SECONDS = 400
+"""Processor time of ``make train``, 1.5 million steps, on one core: docs/training.md."""
+
+
+def learning_curve() -> str:
+    """Means on validation deals in the course of ``make train``, at some of the evaluations."""
+    curves: dict[int, list[dict[str, str]]] = {}
+    with MAKE_TRAIN_CURVES.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            curves.setdefault(int(row["steps"]), []).append(row)
+    rows = []
+    for number in (1, 2, 4, 10, len(curves) - 1):
+        steps, runs = sorted(curves.items())[number]
+        means = [float(run["mean"]) for run in runs]
+        lost = float(np.mean([float(run["lost"]) for run in runs]))
+        minutes = f"{steps / 1.5e6 * MAKE_TRAIN_SECONDS / 60:.1f} min"
+        each = ", ".join(f"{mean:.1f}" for mean in means)
+        rows.append((f"{steps:,}", minutes, f"{np.mean(means):.1f}", each, percent(lost)))
+    return markdown(("environment steps", "processor time", "mean score", "of each run", "lost"), rows)
+
+
 def oracle() -> str:
     """Oracle scores of the benchmark deals."""
     scores = np.array([entry.score or 0 for entry in read().values()], np.float64)
@@ -158,9 +218,9 @@ def speed(
         *("batch engine, 4096 games, factored mask", "quincunx_v0.env()"),
     ),
 ) -> str:
-    """Some rows of the tables of speed in the README."""
-    readme = (HERE.parent / "README.md").read_text(encoding="utf-8")
-    measured = {row[0]: row[2] for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| .+ \|$", readme, re.MULTILINE)}
+    """Some rows of the tables of ``speed.md``."""
+    page = (HERE / "speed.md").read_text(encoding="utf-8")
+    measured = {row[0]: row[2] for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| .+ \|$", page, re.MULTILINE)}
     return markdown(("interface", "steps per second"), ((name, measured[name]) for name in interfaces))
 
 
@@ -185,12 +245,17 @@ FIGURES: dict[str, Callable[[], str]] = {
     "solitaire": solitaire,
     "multiplayer": multiplayer,
     "make-train": make_train,
-    "results": partial(make_train, ("lost", "150 and more"), every_seed=False),
+    "quick-start-script": quick_start_script,
+    "quick-start": quick_start,
+    "learning-curve": learning_curve,
     "oracle": oracle,
 }
 """Tables by name."""
 
-PAGES = (HERE.parent / "README.md", *(HERE / name for name in ("index.md", "agents.md", "oracle.md", "training.md")))
+PAGES = (
+    HERE.parent / "README.md",
+    *(HERE / name for name in ("index.md", "agents.md", "oracle.md", "quick_start.md", "training.md")),
+)
 
 
 def pages_with_figures() -> dict[Path, str]:

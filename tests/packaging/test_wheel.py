@@ -5,6 +5,7 @@ It is built and installed with the extras ``arena`` and ``play``; the commands o
 
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -201,3 +202,41 @@ print(quincunx_agents.__file__)
     )
     assert trained.returncode == 0, trained.stderr
     assert trained.stdout.startswith(str(target))
+
+
+def test_the_quick_start_runs_as_written(installed: Installed) -> None:
+    """The script of the README, shortened by its own flags, in an environment whose packages are the wheel's own.
+
+    PyTorch and stable-baselines3, the extra ``sb3``, are taken from the environment of the tests.
+    """
+    pytest.importorskip("sb3_contrib")
+    [script] = re.findall(r"```python\n(\"\"\".*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    folder = installed.folder / "quick_start"
+    venv.create(folder / "venv")
+    python = folder / "venv" / "bin" / "python"
+    paths = [
+        subprocess.run(
+            [each, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for each in (python, installed.python, sys.executable)
+    ]
+    Path(paths[0].strip(), "others.pth").write_text("".join(paths[1:]))
+    (folder / "quick_start.py").write_text(script)
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([python, *arguments], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert run("-c", "import quincunx_env; print(quincunx_env.__file__)").startswith(str(installed.folder))
+    rows = [
+        line.strip("| ").split(" | ") for line in run("quick_start.py", "--steps", "1", "--deals", "20").splitlines()
+    ]
+    assert [row[:2] for row in rows[2:]] == [[name, "20"] for name in ("uniform", "greedy", "heuristic-v0", "mine")]
+    assert float(rows[-1][2]) > float(rows[2][2]), "an update is enough to play better than at random"
+    again = run("-m", "quincunx_env", "evaluate", "mine=model.zip", "--deals", "20", "--workers", "1")
+    assert f"| mine | 20 | {rows[-1][2]} |" in again, "the saved model is the agent that was evaluated"

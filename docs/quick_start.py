@@ -1,0 +1,40 @@
+"""Train an agent for the solitaire, and compare it with others on benchmark deals."""
+
+import argparse
+
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.utils import LinearSchedule
+from tqdm import tqdm
+
+from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_env.adapters.sb3 import SolitaireVecEnv
+from quincunx_env.arena import evaluate, table
+
+parser = argparse.ArgumentParser(description=__doc__)
+for flag, default in {"--steps": 300_000, "--seed": 0, "--deals": 1_000}.items():
+    parser.add_argument(flag, type=int, default=default)
+options = parser.parse_args()
+
+env = SolitaireVecEnv(500, observation="flat", preview=True)  # 500 games side by side
+observer = env.envs.observer
+model = MaskablePPO(
+    QuincunxMaskablePolicy,
+    env,
+    policy_kwargs={"observer": observer},
+    n_steps=24,  # of each game between two updates: 12,000 steps in all
+    batch_size=2_000,
+    n_epochs=4,
+    learning_rate=LinearSchedule(2e-3, 0.0, 1.0),
+    gamma=1.0,  # a score is a sum
+    ent_coef=0.01,
+    vf_coef=0.0002,  # values are in points
+    seed=options.seed,
+    device="cpu",
+)
+with tqdm(total=options.steps, unit="step") as bar:
+    model.learn(options.steps, callback=lambda *_: bar.update(env.num_envs) or True)
+model.save("model.zip")
+
+results = {name: evaluate(name, options.deals) for name in ("uniform", "greedy", "heuristic-v0")}
+results["mine"] = evaluate(SB3PolicyAgent(model.policy, observer), options.deals)
+print(table(results))
