@@ -292,7 +292,8 @@ LEGEND = """\
 `replayed`: every game was replayed from its numbered deal; it is legal, and the figures are those of the games. Since
 numbered deals are public, this does not show that the policy could not see hidden cards. `rerun`: besides, the policy
 chose the recorded actions when it was asked again. Intervals are Student's t at 95 %, over deals; lost rounds count 0
-unless a file says otherwise.
+unless a file says otherwise. Ratings are Bradley-Terry in Elo points with mean 0, their intervals from resampled deals;
+the columns after them are the share of wins of the policy in the row against that in the column.
 """
 
 
