@@ -1,8 +1,9 @@
 """Tables of figures in the hand-written pages, from the files that hold the figures, and the script of the quick start.
 
 Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv``
-(their learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, and the oracle
-scores. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
+(their learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, the oracle
+scores, the results of the standard benchmark in ``quincunx_env/benchmark.csv`` and the learning curves in
+``docs/benchmark``. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
 """
 
 import csv
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 
 import quincunx_agents.networks
+from quincunx_env.arena import interquartile_mean
+from quincunx_env.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, markdown, multiplayer_columns, percent, solitaire_columns
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
@@ -27,6 +30,7 @@ MAKE_TRAIN_CURVES = HERE / "make_train_curves.csv"
 QUICK_START = HERE / "quick_start.py"
 QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
+BENCHMARK = HERE / "benchmark"
 NETWORKS = ("solitaire-v0", "players-v0", "spiral-v0")
 
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
@@ -236,6 +240,91 @@ def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
 """
 
 
+TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
+"""Rules of the tasks of the benchmark, by name."""
+
+
+def tasks() -> str:
+    """The tasks of the benchmark: rules, metric, deals, scores of uniform play and of the reference."""
+    rows = []
+    for name, task in TASKS.items():
+        uniform, reference = (baselines()[name, policy].score.value for policy in ("uniform", task.reference))
+        final = task.final
+        rows.append(
+            (
+                f"`{name}`",
+                TASK_RULES[name],
+                f"share of wins against `{task.opponent}`" if task.opponent else "points of a round, 0 if lost",
+                f"{final.first:,} to {final.first + final.count - 1:,}",
+                f"the first {task.search.count}",
+                *((f"{each:.4f}" if task.opponent else f"{each:.1f}") for each in (uniform, reference)),
+            )
+        )
+    header = ("task", "rules", "score", "final `benchmark` deals", "for searches", "uniform, 0", "reference, 1")
+    return markdown(header, rows)
+
+
+def benchmark_baselines() -> str:
+    """Results of the baseline policies on the final deals of the benchmark."""
+
+    def score(result: TaskResult) -> tuple[str, str]:
+        value, low, high = result.score
+        if result.task.opponent:
+            return percent(value), f"{100 * low:z.1f} to {percent(high)}"
+        return f"{value:.1f}", f"{low:.1f} to {high:.1f}"
+
+    order = [*TASKS]
+    results = sorted(baselines().values(), key=lambda each: (order.index(each.task.name), each.normalised.value))
+    rows = (
+        (
+            f"`{each.task.name}`",
+            f"`{each.policy}`",
+            f"{each.deals.count:,}",
+            *score(each),
+            "" if each.lost is None else percent(each.lost),
+            "" if each.margin is None else f"{each.margin:+.1f}",
+            f"{each.normalised.value:.2f}",
+            f"{each.normalised.low:z.2f} to {each.normalised.high:.2f}",
+        )
+        for each in results
+    )
+    header = ("task", "policy", "deals", "score", "95 % interval", "lost", "margin", "normalised", "95 % interval")
+    return markdown(header, rows)
+
+
+def learning() -> str:
+    """Learning results of the benchmark, from the learning curves in ``docs/benchmark``, and their figure."""
+    methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
+    rows = []
+    for name, method in methods.items():
+        if not (BENCHMARK / f"{name}.csv").exists():
+            continue
+        with (BENCHMARK / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            final = [row for row in csv.DictReader(file) if row["domain"] == "benchmark"]
+        means = np.array([float(row["mean"]) for row in final])
+        mean = Estimate.of_mean(means)
+        scores = [[TASKS["solitaire"].normalised(Estimate(each, each, each)).value] for each in means.tolist()]
+        iqm = interquartile_mean(scores)
+        rows.append(
+            (
+                method["label"],
+                method["track"],
+                str(len(final)),
+                f"{mean.value:.1f}",
+                f"{mean.low:.1f} to {mean.high:.1f}",
+                percent(float(np.mean([float(row["lost"]) for row in final]))),
+                f"{iqm.value:.3f}",
+                f"{iqm.low:.3f} to {iqm.high:.3f}",
+                f"`{method['command']}`",
+            )
+        )
+    if not rows:
+        return "No method has been collected yet.\n"
+    header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
+    table = markdown((*header, "command, seed 0"), rows)
+    return f"{table}\n![Learning curves](benchmark/learning_curves.png)\n"
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "badges": badges,
     "front-page-results": partial(make_train, ("lost", "150 and more"), every_seed=False),
@@ -249,12 +338,15 @@ FIGURES: dict[str, Callable[[], str]] = {
     "quick-start": quick_start,
     "learning-curve": learning_curve,
     "oracle": oracle,
+    "tasks": tasks,
+    "benchmark": benchmark_baselines,
+    "learning": learning,
 }
 """Tables by name."""
 
 PAGES = (
     HERE.parent / "README.md",
-    *(HERE / name for name in ("index.md", "agents.md", "oracle.md", "quick_start.md", "training.md")),
+    *(HERE / f"{name}.md" for name in ("index", "agents", "benchmark", "oracle", "quick_start", "training")),
 )
 
 
