@@ -1,12 +1,16 @@
-"""The wheel works in an empty environment, outside any checkout: ``make test-wheel``.
+"""The wheel and the sdist work in empty environments, outside any checkout: ``make test-wheel``.
 
-It is built and installed with the extras ``arena`` and ``play``; the commands of the README then run in another folder.
+The wheel is installed with the extras ``arena`` and ``play``; the commands of the README then run in another folder.
+The sdist is installed without extras.
 """
 
+import json
 import os
 import pty
 import re
 import select
+import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -25,18 +29,26 @@ pytestmark = pytest.mark.wheel
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
 """Nothing that could lead back to the checkout."""
 
+TOOLS = ROOT / ".venv-tools" / "bin" / "python"
+"""Made by ``make dist``: it has hatchling."""
+
+
+def distribution(pattern: str) -> Path:
+    """The file that ``make dist`` has built."""
+    found = [*(ROOT / "dist").glob(pattern)]
+    assert len(found) == 1, "run these tests by `make test-wheel`, which builds wheel and sdist"
+    return found[0]
+
 
 class Installed:
-    """An environment of its own with the wheel in it."""
+    """An environment of its own with the wheel or the sdist in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pattern: str = "*.whl", extras: str = "[arena,play]") -> None:
         self.folder = folder
-        build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-        subprocess.run(build, check=True, env=ENVIRONMENT)
-        [self.wheel] = folder.glob("*.whl")
+        self.wheel = distribution(pattern)
         venv.create(folder / "venv", with_pip=True)
         self.python = folder / "venv" / "bin" / "python"
-        wanted = [f"{self.wheel}[arena,play]", "--constraint", str(ROOT / "constraints.txt")]
+        wanted = [f"{self.wheel}{extras}", "--constraint", str(ROOT / "constraints.txt")]
         subprocess.run([self.python, "-m", "pip", "install", "--quiet", *wanted], check=True, env=ENVIRONMENT)
 
     def run(self, *arguments: str) -> str:
@@ -57,6 +69,73 @@ class Installed:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel in an empty environment."""
     return Installed(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def from_sdist(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The sdist without extras in an empty environment."""
+    return Installed(tmp_path_factory.mktemp("sdist"), "*.tar.gz", extras="")
+
+
+def test_the_sdist_alone_is_the_environments(from_sdist: Installed) -> None:
+    program = """
+import gymnasium, quincunx_env
+for name, options in ("Quincunx/Solitaire-v0", {}), ("Quincunx/VsOpponents-v0", {"opponents": "greedy"}):
+    env = gymnasium.make(name, **options)
+    observation, info = env.reset(seed=0)
+    env.step(env.action_space.sample(mask=info["action_mask"]))
+env = quincunx_env.quincunx_v0.env()
+env.reset(seed=0)
+print(env.num_agents)
+"""
+    assert from_sdist.run("-c", program).split() == ["2"]
+    assert "heuristic-v0" in from_sdist.run("-m", "quincunx_env")
+
+
+def test_importing_takes_hardly_longer_than_its_libraries(from_sdist: Installed) -> None:
+    """Processor time of alternating fresh processes; a noisy machine is measured for longer."""
+    seconds: dict[str, list[float]] = {"gymnasium, pettingzoo": [], "quincunx_env": []}
+    for _ in range(4):
+        for _ in range(9):
+            for modules, measured in seconds.items():
+                program = f"import {modules}, time; print(time.process_time())"
+                measured.append(float(from_sdist.run("-c", program)))
+        libraries, package = map(statistics.median, seconds.values())
+        if package <= 1.15 * libraries:
+            return
+    pytest.fail(f"importing takes {package:.3f} s, its libraries alone {libraries:.3f} s")
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/someone/quincunx_env"])
+def test_links_of_the_readme_are_absolute_once_there_is_an_address(address: str, tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "README.md", "LICENSE", "hatch_build.py", "quincunx_env/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    pyproject = tmp_path / "pyproject.toml"
+    urls = f'[project.urls]\nRepository = "{address}"\n' if address else "[project.urls]\n"
+    table = re.compile(r"^\[project\.urls\]\n(?:.+\n)*", re.MULTILINE)
+    pyproject.write_text(table.sub(urls, pyproject.read_text(encoding="utf-8")), encoding="utf-8")
+    program = """
+import json
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
+core = ProjectMetadata(".", PluginManager()).core
+print(json.dumps([core.readme, core.urls]))
+"""
+    built = subprocess.run(
+        [TOOLS, "-c", program], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    readme, found = json.loads(built.stdout)
+    original = (ROOT / "README.md").read_text(encoding="utf-8")
+    if not address:
+        assert (readme, found) == (original, {})
+        return
+    assert found == {"Repository": address}
+    assert f"]({address}/raw/HEAD/docs/solitaire.webp)" in readme
+    assert f"]({address}/blob/HEAD/RULES.md)" in readme
+    assert "](http://www.decktet.com)" in readme
+    assert "](docs/" not in readme
+    assert readme.replace(f"{address}/raw/HEAD/", "").replace(f"{address}/blob/HEAD/", "") == original
 
 
 def test_what_the_wheel_holds(installed: Installed) -> None:
