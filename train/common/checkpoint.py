@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import torch
 
 from quincunx_env.core.atomic_write import remove_unfinished, write_atomically
 

@@ -18,8 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from gymnasium.vector import AutoresetMode
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
