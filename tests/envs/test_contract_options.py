@@ -320,6 +320,7 @@ REQUIRED: dict[str, list[Options]] = {
         {"opponents": ["greedy", "quincunx_agents.uniform:uniform"], "rules": asdict(Rules(3, "open")), "seat": 1},
         {"pool": ["uniform", "greedy"], "game": "spiral", "rules": {"deals": 1}, "preview": True},
     ],
+    "Quincunx/Text-v0": [{}, {"opponents": ["greedy"], "game": "spiral", "rules": {"deals": 1}, "seat": 1}],
 }
 """Options with which each environment can be made and written as JSON, by its id."""
 
@@ -358,9 +359,16 @@ def test_metadata_of_agents_environments_are_complete(module: Any) -> None:
     assert metadata["is_parallelizable"] is False
 
 
-@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
 @pytest.mark.parametrize(
-    ("name", "options"), [(name, options) for name, several in REQUIRED.items() for options in several], ids=str
+    ("make", "name", "options"),
+    [
+        (make, name, options)
+        for name, several in REQUIRED.items()
+        for options in several
+        for make in (gymnasium.make, gymnasium.make_vec)
+        if make is gymnasium.make or gymnasium.spec(name).vector_entry_point
+    ],
+    ids=str,
 )
 def test_environments_are_made_again_from_json(make: Make, name: str, options: Options) -> None:
     """Opponents by their names survive, and rules in every form; the games are the same."""

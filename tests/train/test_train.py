@@ -56,7 +56,7 @@ def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
     results = json.loads((folder / "evaluation.json").read_text())
     assert list(results) == ["uniform", "greedy", "trained"]
     for result in results.values():
-        assert set(result) == {"mean", "ci95", "lost", "classes", "deals"}
+        assert set(result) == {"mean", "ci95", "lost", "lost_value", "classes", "deals"}
         assert result["deals"] == 50
         assert result["ci95"][0] < result["mean"] < result["ci95"][1]
         assert list(result["classes"]) == list(RATINGS)

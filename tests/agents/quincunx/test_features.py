@@ -60,7 +60,7 @@ def test_unseen_cards_in_each_cell_score_as_the_rules_say(rules: Rules, plies: i
 def test_known_values() -> None:
     """After the last play only penalties come; a lost round counts 0 in all. There are no features of these."""
     rules = Rules()
-    batch, observer = Batch(rules, 300), Observer(rules, preview=True)
+    batch, observer = Batch(rules, 60), Observer(rules, preview=True)
     batch.reset(seed=0)
     lost = ended = 0
     while not batch.over.all():
