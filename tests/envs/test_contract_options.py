@@ -368,7 +368,7 @@ def test_metadata_of_agents_environments_are_complete(module: Any) -> None:
         for make in (gymnasium.make, gymnasium.make_vec)
         if make is gymnasium.make or gymnasium.spec(name).vector_entry_point
     ],
-    ids=str,
+    ids=lambda value: value.__name__ if callable(value) else str(value),
 )
 def test_environments_are_made_again_from_json(make: Make, name: str, options: Options) -> None:
     """Opponents by their names survive, and rules in every form; the games are the same."""
