@@ -247,3 +247,13 @@ def test_errors_of_the_benchmark(
     assert (status, error.count("\n")) == (2, 1)
     assert error.removeprefix("error: ").removeprefix(f"{tmp_path}/").startswith(complaint)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_reader_may_leave_before_the_end() -> None:
+    """As ``head`` does: nothing is said about the closed pipe, also where other errors of files are reported."""
+    program = [sys.executable, "-m", "quincunx_env", "replay", str(RECORDS / "spiral.txt")]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        run.stdout.close()
+        assert run.communicate()[1] == b""
+        assert run.returncode == 1

@@ -68,6 +68,8 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
     previous = signal.signal(signal.SIGTERM, _terminate) if main_thread else None
     try:
         yield
+    except BrokenPipeError:  # the reader of the output has seen enough: no error of the program
+        raise
     except errors as error:
         fail(_with(remedy, str(error)))
     except Terminated:

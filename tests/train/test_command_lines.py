@@ -44,8 +44,9 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
     [
         ("ppo --num-envs -3", "--num-envs must be at least 1, got -3"),
         ("ppo --total-steps 0", "--total-steps must be at least 1, got 0"),
-        ("ppo --name=", "--name must be the name of a folder, without a path, got ''"),
+        ("ppo --name=", "--name must be the name of a folder, without a path, and not 'evaluation', got ''"),
         ("ppo --name ..", "--name must be the name of a folder"),
+        ("ppo --name evaluation", "--name must be the name of a folder"),
         ("ppo --name ../x", "--name must be the name of a folder"),
         ("ppo --name a/b", "--name must be the name of a folder"),
         ("ppo --learning-rate nan", "--learning-rate must be a number of at least 0, got nan"),

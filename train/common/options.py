@@ -47,10 +47,11 @@ PolicyName = Annotated[str, Valid("a policy", lambda value: resolve(value) is no
 
 
 def _is_folder_name(name: str) -> bool:
-    return name == Path(name).name and name not in ("", ".", "..")
+    return name == Path(name).name and name not in ("", ".", "..", "evaluation")
 
 
-RunName = Annotated[str, Valid("the name of a folder, without a path", _is_folder_name)]
+RunName = Annotated[str, Valid("the name of a folder, without a path, and not 'evaluation'", _is_folder_name)]
+"""Name of a run's folder; ``<name>.json`` stands in it beside ``evaluation.json``."""
 
 
 @dataclass

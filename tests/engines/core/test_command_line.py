@@ -30,6 +30,11 @@ def test_an_error_is_one_line(action: object, line: str, status: int, capsys: py
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_the_end_of_a_pipe_is_left_to_the_command() -> None:
+    with pytest.raises(BrokenPipeError), one_line_errors():
+        raise BrokenPipeError
+
+
 def test_a_fault_of_the_program_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError), one_line_errors(ValueError):
         _ = 1 / 0
