@@ -85,6 +85,26 @@ MIXED = FEW | {name: rules for name, rules in VARIANTS.items() if name.endswith(
 """The same, and with everything there is."""
 
 
+def _covering(games: Mapping[str, BaseRules], strength: int = 3) -> frozenset[str]:
+    """Few of these games in which any three options meet that meet in one of them, chosen greedily (t-way testing)."""
+    meetings = {name: {*itertools.combinations(vars(rules).items(), strength)} for name, rules in games.items()}
+    missing, chosen = set().union(*meetings.values()), set()
+    while missing:
+        best = max(meetings, key=lambda name: len(meetings[name] & missing))
+        chosen.add(best)
+        missing -= meetings[best]
+    return frozenset(chosen)
+
+
+COVERING = _covering(VARIANTS) | _covering(SPIRAL)
+"""Names of the games of which expensive tests are not marked ``slow``."""
+
+
+def slow_unless_covering(name: str) -> list[pytest.MarkDecorator]:
+    """The marks of an expensive test of this game: `COVERING` in every run of the tests, the others in slow ones."""
+    return [] if name in COVERING else [pytest.mark.slow]
+
+
 def by_name(variants: Mapping[str, BaseRules]) -> pytest.MarkDecorator:
     """One test for each of these games."""
     return pytest.mark.parametrize("rules", [pytest.param(rules, id=name) for name, rules in variants.items()])

@@ -21,7 +21,7 @@ from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.registry import make_observer, spec_of
-from tests.variants import EVERY_GAME, new_batch, new_game
+from tests.variants import EVERY_GAME, new_batch, new_game, slow_unless_covering
 
 SEED = 11
 NEIGHBOURS = 3
@@ -302,7 +302,12 @@ VARIANTS = {
     for padded in ([False, True] if spec_of(rules).PaddedObserver else [False])
 }
 CASES = [
-    pytest.param(variant, interface, id=f"{name}-{interface.__name__}")
+    pytest.param(
+        variant,
+        interface,
+        id=f"{name}-{interface.__name__}",
+        marks=slow_unless_covering(name.removesuffix("-padded")),
+    )
     for name, variant in VARIANTS.items()
     for interface in (ALONE if variant.rules.num_players == 1 else TOGETHER + LEARNING)
 ]

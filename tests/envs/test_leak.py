@@ -20,11 +20,13 @@ from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.testing import Observe, assert_no_leak, permute_hidden
-from tests.variants import EVERY_GAME, new_batch, new_game, random_action
+from tests.variants import EVERY_GAME, new_batch, new_game, random_action, slow_unless_covering
 
 SEED = 700
 
-every_game = pytest.mark.parametrize("rules", EVERY_GAME.values(), ids=EVERY_GAME)
+every_game = pytest.mark.parametrize(
+    "rules", [pytest.param(rules, id=name, marks=slow_unless_covering(name)) for name, rules in EVERY_GAME.items()]
+)
 
 
 def replayed(rules: BaseRules, deals: Deals, actions: list[int]) -> Any:
@@ -185,9 +187,10 @@ def test_a_game_shows_no_seat_what_it_cannot_see(rules: BaseRules) -> None:
     assert compared == pytest.approx(length(rules) / 3 * rules.num_players, abs=rules.num_players)
 
 
-@pytest.mark.parametrize(("number", "rules"), list(enumerate(EVERY_GAME.values())), ids=EVERY_GAME)
-def test_no_interface_shows_what_a_seat_cannot_see(number: int, rules: BaseRules) -> None:
+@every_game
+def test_no_interface_shows_what_a_seat_cannot_see(rules: BaseRules) -> None:
     """Every interface, padded and not, at the start and at one later moment."""
+    number = [*EVERY_GAME.values()].index(rules)
     later = length(rules) * (1 + number % 3) // 24 * 3  # elsewhere in the first half for the next rules
     for padded in (False, True) if spec_of(rules).PaddedObserver else (False,):
         looks = {interface: interface(rules, padded) for interface in (ALONE if rules.num_players == 1 else TOGETHER)}

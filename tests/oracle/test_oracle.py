@@ -147,6 +147,7 @@ def test_a_beam_of_one_is_greedy_on_the_heuristic_value() -> None:
     assert finished >= 10
 
 
+@pytest.mark.slow
 def test_a_wider_beam_finds_more() -> None:
     means = []
     for width in (30, 300, 3000):

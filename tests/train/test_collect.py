@@ -49,6 +49,7 @@ def train(name: str, seed: int) -> Path:
     return Path("runs") / name
 
 
+@pytest.mark.slow
 def test_runs_are_collected(folder: Path) -> None:
     runs = [train("b", seed=1), train("a", seed=0)]
     collect.collect("tiny", runs, folder, min_seeds=2, deals=20)

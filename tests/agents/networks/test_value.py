@@ -54,7 +54,7 @@ def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
     if isinstance(rules, Rules) and rules.num_players > 1:
         rules = replace(rules, match=True)
     policy, observer = value.for_rules(rules), make_observer(rules, preview=True)
-    batch = spec_of(rules).Batch(rules, 8)
+    batch = spec_of(rules).Batch(rules, 2)
     batch.reset(seed=5)
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)

@@ -23,7 +23,7 @@ from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
-from tests.variants import VARIANTS
+from tests.variants import VARIANTS, slow_unless_covering
 
 RNG = np.random.default_rng(0)
 
@@ -48,7 +48,10 @@ def play(batch: Batch, *plays: tuple[str, Sequence[int]]) -> None:
         batch.step([parse_card(card) * batch.rules.num_cells + batch.rules.grid.cell((row, column))])
 
 
-@pytest.mark.parametrize("rules", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize(
+    "rules",
+    [pytest.param(rules, id=name, marks=slow_unless_covering(name)) for name, rules in VARIANTS.items()],
+)
 def test_plays_every_variant_to_its_end(rules: Rules) -> None:
     """The engine refuses illegal plays; announcements are true."""
     batch = Batch(rules, 3)

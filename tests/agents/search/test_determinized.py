@@ -1,7 +1,7 @@
 """The searching agents: they see no more than their observation, play legally, and find what is obvious."""
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.testing import permute_hidden
-from tests.variants import VARIANTS
+from tests.variants import SPIRAL, VARIANTS, slow_unless_covering
 
 TINY: dict[str, Any] = {
     "monte_carlo": MonteCarlo(shortlist=4, samples=2, rounds=2),
@@ -39,12 +39,12 @@ if importlib.util.find_spec("safetensors"):
 else:
     BEAM_WEIGHT = []
 
-SPIRALS: dict[str, BaseRules] = {
-    "spiral": SpiralRules(),
-    "spiral-end-fifteens": SpiralRules(scoring="end", fifteens=True, deals=1),
-}
+SPIRALS: dict[str, BaseRules] = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-1")}
 
 EVERY: dict[str, BaseRules] = {**VARIANTS, **SPIRALS}
+
+
+Marks = Callable[[str], Collection[pytest.MarkDecorator]]
 
 
 def can_play(agent: Any, rules: BaseRules) -> bool:
@@ -56,10 +56,10 @@ def can_play(agent: Any, rules: BaseRules) -> bool:
     return True
 
 
-def both(games: Mapping[str, BaseRules], **agents: Any) -> pytest.MarkDecorator:
-    """Parameters ``rules`` and ``agent``: every agent with all of these games that it plays."""
+def both(games: Mapping[str, BaseRules], marks: Marks = lambda name: [], **agents: Any) -> pytest.MarkDecorator:
+    """Parameters ``rules`` and ``agent``: every agent with all of these games that it plays; marks by game."""
     pairs = [
-        pytest.param(rules, agent, id=f"{name}-{game}")
+        pytest.param(rules, agent, id=f"{name}-{game}", marks=marks(game))
         for name, agent in agents.items()
         for game, rules in games.items()
         if can_play(agent, rules)
@@ -140,7 +140,7 @@ def test_an_agent_that_knows_the_pile_would_be_found_out() -> None:
     assert sum(disagreements(cheat, Rules(), seed) for seed in range(3)) > 0
 
 
-@both(EVERY, **TINY)
+@both(EVERY, slow_unless_covering, **TINY)
 def test_plays_legally_in_every_variant(rules: BaseRules, agent: Any) -> None:
     """Random games in which the agent plays now and then, and to the end; announcements are true."""
     policy, rng = agent.for_rules(rules), np.random.default_rng(1)
@@ -221,7 +221,7 @@ def test_every_agent_plays_what_it_should() -> None:
             for players in (2, 3, 4)
             for match in ("", "+match")
         }
-        assert played == {"solitaire", "solitaire-contact", "spiral", *plain}
+        assert played == {"solitaire", "solitaire-contact", "spiral-play-2", *plain}
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,14 @@ from tests.variants import (
     positions,
     random_action,
     same,
+    slow_unless_covering,
 )
 
 SEED = 4_000
 
-every_game = pytest.mark.parametrize("variant", EVERY_GAME)
+every_game = pytest.mark.parametrize(
+    "variant", [pytest.param(name, marks=slow_unless_covering(name)) for name in EVERY_GAME]
+)
 MATCHES = [name for name, rules in EVERY_GAME.items() if rules.num_rounds > 1]
 
 
