@@ -46,7 +46,10 @@ MIN_SEEDS = 5
 """Training runs with different seeds that a learning result needs."""
 
 BASELINES = Path(__file__).with_suffix(".csv")
-"""Stored results of baseline policies; written by `write_results`."""
+"""Stored results of baseline policies; written by `write_results`.
+
+:meta hide-value:
+"""
 
 Split = Literal["validation", "final", "search"]
 """Uses of numbered deals."""
