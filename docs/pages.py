@@ -269,7 +269,11 @@ MODULES = {
         ("registry", "policies", "policy_files", "render", "oracle.", "spiral."),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),
-    "play": ("Play, records, text", "[Play](../play.md) shows how to use them.", ("play.session", "notation.")),
+    "play": (
+        "Play, records, text",
+        "[Play](../play.md) shows how to use them.",
+        ("play.session", "play.ending", "notation."),
+    ),
     "core": (
         "Shared by all games",
         "Base classes for rounds, seats, seeds and copies; observations; the policy protocol. "

@@ -6,25 +6,31 @@
 [3, 0]
 >>> session.candidates()[0].text, str(session.candidates()[0].score)
 ('CV (1, 3)', '+30 (three +30)')
+>>> hint = next(session.hints())
+>>> hint.text, str(hint.score), hint.others
+('CV (1, 3)', '+30 (three +30)', ())
 >>> session.undo()
 >>> session.game.totals, session.mover
 ([0, 0], 0)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from quincunx_env.core.deal import Deals
 from quincunx_env.core.game import Game
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction, Seeded, apply_action
 from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
+from quincunx_env.play.ending import Ending, ending
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
 
@@ -105,6 +111,21 @@ class Candidate(NamedTuple):
     text: str
     score: PlayScore | None
     """Its immediate score; None in games that are scored at the end."""
+
+
+class Hint(NamedTuple):
+    """A legal play, and the other cells in which it is the same play."""
+
+    action: int
+    text: str
+    score: PlayScore | None
+    """Its immediate score; None in games that are scored at the end, and of announcements."""
+    others: tuple[int, ...] = ()
+    """Cells in which the same card scores the same with the same cards, as mirror images of a play do."""
+
+    def __str__(self) -> str:
+        """``AV (0, 1): +3 (basic -2, pair +5)``."""
+        return self.text + ("" if self.score is None else f": {self.score}")
 
 
 class Session:
@@ -241,16 +262,27 @@ class Session:
                 return
         raise ValueError("there is nothing to take back")
 
+    @property
+    def ending(self) -> Ending | None:
+        """The end of the game in words; None while it is in progress."""
+        names = ["" if name == HUMAN else name for name in self.names]
+        return ending(self.game, names, self.human_seats[0] if len(self.human_seats) == 1 else None)
+
     # --- Hints -------------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[Candidate]:
         """The legal plays by decreasing immediate score; none while an announcement is due."""
         game = self.game
-        plays = [
-            Candidate(play, print_action(game, play), play_score(game, play))
-            for play in spec_of(self.rules).notation.legal_plays(game)
-        ]
-        return sorted(plays, key=lambda play: play.score is not None and (-play.score.points, -play.score.draws))
+        legal = spec_of(self.rules).notation.legal_plays(game)
+        plays = (Candidate(play, print_action(game, play), play_score(game, play)) for play in legal)
+        return sorted(plays, key=_by_points)
+
+    def scores(self, card: int) -> dict[int, ScoredPlay]:
+        """The legal plays of a card with their points, draws and parts, by cell.
+
+        Empty if the card may not be played now, and in games that are scored at the end.
+        """
+        return {play.cell: play for play in _scored_plays(self.game).values() if play.card == card and play.scored}
 
     def advise(self) -> int | None:
         """The adviser's action for the seat to move; None without an adviser.
@@ -262,12 +294,47 @@ class Session:
             raise ValueError("the game is over")
         return None if self._adviser is None else self._action_of(self._adviser)
 
+    def hints(self) -> Iterator[Hint]:
+        """Iterate over the legal plays, those that the adviser prefers first.
+
+        The adviser ranks them by choosing again without the plays that it has chosen before, so that each hint takes
+        one call. Without an adviser they are ordered by immediate score. Plays that score the same with the same cards
+        are one hint. While an announcement is due, the only hint is the adviser's announcement.
+
+        Raises:
+            ValueError: if the game is over.
+        """
+        if self.game.over:
+            raise ValueError("the game is over")
+        plays = _scored_plays(self.game)
+        if self._adviser is None:
+            hints = (_hint(self.game, plays, group[0], group) for group in _groups(plays))
+            return iter(sorted(hints, key=_by_points))
+        return self._ranked(self._adviser, self.game.copy(), len(self.turns), plays)
+
+    def _ranked(self, policy: Policy, game: Game, number: int, plays: Mapping[int, ScoredPlay]) -> Iterator[Hint]:
+        groups = {action: group for group in _groups(plays) for action in group}
+        mask = self._observer.mask(game).astype(bool)
+        while mask.any():
+            action = self._ask(policy, game, number, mask)
+            if not mask[action]:
+                return  # a policy that chooses among all legal actions, whatever the mask
+            group = groups.get(action, [])
+            yield _hint(game, plays, action, group)
+            if not group:
+                return  # an announcement
+            mask[group] = False
+
     def _action_of(self, policy: Policy) -> int:
-        game, observer = self.game.copy(), self._observer
-        observation = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
-        rng = np.random.default_rng([self._seed, game.mover, len(self.turns)])
+        game = self.game.copy()
+        return self._ask(policy, game, len(self.turns), self._observer.mask(game).astype(bool))
+
+    def _ask(self, policy: Policy, game: Game, number: int, mask: npt.NDArray[np.bool_]) -> int:
+        """The action of a policy in a position after ``number`` actions, among those of a mask, bool [actions]."""
+        observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
+        rng = np.random.default_rng([self._seed, game.mover, number])
         with self._policy_lock:
-            return int(policy(observation, observer.mask(game)[None].astype(bool), rng)[0])
+            return int(policy(observation, mask[None].copy(), rng)[0])
 
     # --- Records -----------------------------------------------------------------------------------------------------
 
@@ -284,3 +351,31 @@ class Session:
 
 def _policy(player: Agent | str | None, rules: BaseRules) -> Policy | None:
     return None if player is None else policy_for(resolve(player), rules)
+
+
+def _by_points(play: Candidate | Hint) -> tuple[int, int]:
+    """Sorts plays by decreasing score; plays without a score stay in order."""
+    return (0, 0) if play.score is None else (-play.score.points, -play.score.draws)
+
+
+def _scored_plays(game: Game) -> dict[int, ScoredPlay]:
+    """The legal plays with the parts of their scores, by action."""
+    spec = spec_of(game.rules)
+    places = {action: spec.notation.decode_play(game, action) for action in spec.notation.legal_plays(game)}
+    return {action: spec.candidate(game, *place) for action, place in places.items()}
+
+
+def _groups(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:
+    """Actions that play the same card for the same parts with the same cards, as mirror images of a play do."""
+    groups: dict[object, list[int]] = {}
+    for action, play in plays.items():
+        parts = sorted(part._replace(cells=tuple(sorted(part.cells))) for part in play.parts)
+        groups.setdefault((play.card, play.scored, tuple(parts)), []).append(action)
+    return [*groups.values()]
+
+
+def _hint(game: Game, plays: Mapping[int, ScoredPlay], action: int, group: Sequence[int]) -> Hint:
+    score = play_score(game, action) if action in plays else None
+    return Hint(
+        action, print_action(game, action), score, tuple(plays[other].cell for other in group if other != action)
+    )

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from quincunx_env.core.game import Game
 from quincunx_env.core.scene import Scene
 from quincunx_env.notation.record import Record, RecordedAction
+from quincunx_env.play.ending import Ending, ending
 from quincunx_env.registry import spec_of
 
 KEY_STEPS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
@@ -22,12 +23,15 @@ KEY_STEPS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
 
 
 def describe(turn: RecordedAction) -> str:
-    """Number, seat, text and score of an action; also the gains of all seats where they differ from the score."""
+    """Number, seat, text and score of an action; also the gains of all seats where they differ from the score, and at
+    the end of a round the points lost for cards left in hand, which are part of the gains.
+    """
     score = "" if turn.score is None else f": {turn.score}"
     others = any(gain for seat, gain in enumerate(turn.gains) if seat != turn.seat)
     differs = turn.score is None or turn.gains[turn.seat] != turn.score.points
     gains = f", gains {' '.join(f'{gain:+}' for gain in turn.gains)}" if any(turn.gains) and (others or differs) else ""
-    return f"{turn.number}. seat {turn.seat} {turn.text}{score}{gains}"
+    left = f", left in hand {' '.join(str(-points) for points in turn.penalties)}" if any(turn.penalties) else ""
+    return f"{turn.number}. seat {turn.seat} {turn.text}{score}{gains}{left}"
 
 
 class Viewer:
@@ -69,6 +73,11 @@ class Viewer:
     def scene(self) -> Scene:
         """The position as a scene."""
         return spec_of(self.record.rules).scene(self.game, self.seat)
+
+    @property
+    def ending(self) -> Ending | None:
+        """The end of the game, or of a round, in words; None elsewhere."""
+        return ending(self.game, self.record.seats)
 
     @property
     def turns(self) -> Sequence[RecordedAction]:

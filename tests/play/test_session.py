@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from quincunx_agents.greedy import greedy
 from quincunx_env import spiral
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
@@ -25,6 +26,11 @@ GAMES: dict[str, BaseRules] = {
 def drawn(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Any legal action."""
     return np.array([rng.choice(np.flatnonzero(row)) for row in mask])
+
+
+def deaf_to_masks(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """The play with most points, whether or not the mask allows it."""
+    return greedy(observation, np.ones_like(mask), rng)
 
 
 def play_on(session: Session, until: int = 10_000) -> None:
@@ -110,6 +116,48 @@ def test_hints() -> None:
     assert Session(Rules(), [None]).advise() is None
     silent = Session(spiral.Rules(scoring="end"), [None, None], Seeded(0))
     assert [play.score for play in silent.candidates()] == [None] * 13
+
+
+def test_hints_are_ranked_by_the_adviser_and_grouped() -> None:
+    """Every legal play is in one hint; those of a hint have the same card and the same parts."""
+    session = Session(Rules(num_players=2, start="open"), [None, None], Seeded(0), adviser="greedy")
+    first, cells = session.game.hand(0)[0], {play.action % session.rules.num_cells for play in session.candidates()}
+    hints = [*session.hints()]
+    assert len(hints) == 12, "in the open start the four cells beside the first card are mirror images"
+    assert all(len(hint.others) == 3 for hint in hints)
+    points = [hint.score.points for hint in hints if hint.score]
+    assert points == sorted(points, reverse=True), "greedy ranks by points"
+    assert hints[0].action == session.advise()
+    assert {*session.scores(first)} == cells
+    for hint in hints:
+        card, cell = divmod(hint.action, session.rules.num_cells)
+        scores = session.scores(card)
+        assert {play.points for play in scores.values()} == {hint.score.points if hint.score else None}
+        assert {cell, *hint.others} == cells
+    session.play(hints[0].action)
+    while not session.game.over:
+        grouped = [*session.hints()]
+        assert sum(1 + len(hint.others) for hint in grouped) == len(session.candidates())
+        session.play(grouped[-1].action)
+    with pytest.raises(ValueError, match="the game is over"):
+        session.hints()
+    assert session.scores(first) == {}
+
+
+def test_hints_of_other_advisers() -> None:
+    solitaire = Rules()
+    without = [*Session(solitaire, [None], Seeded(0)).hints()]
+    assert [str(hint) for hint in without[:2]] == ["9LK (0, 2): +9 (basic +9)", "9LK (2, 0): +9 (basic +9)"]
+    assert without[0].others == (7,), "the other cell beside the same Crown"
+    deaf = [*Session(solitaire, [None], Seeded(0), adviser=deaf_to_masks).hints()]
+    assert [hint.text for hint in deaf] == ["9LK (0, 2)"], "it chooses the same again"
+    simpleton = Session(Rules(2, simpleton=True), [None, None], Seeded(0), adviser="greedy")
+    simpleton.play(simpleton.parse("9LK (0, 3)"))
+    [hint] = simpleton.hints()
+    assert (str(hint), simpleton.scores(0)) == ("announce 9", {})
+    silent = Session(spiral.Rules(scoring="end"), [None, None], Seeded(0), adviser="uniform")
+    assert len([*silent.hints()]) == 13
+    assert silent.scores(silent.game.hand(0)[0]) == {}
 
 
 def test_mistakes_change_nothing() -> None:

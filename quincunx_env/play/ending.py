@@ -1,0 +1,82 @@
+"""The end of a game in words, for any game and user interface.
+
+>>> from quincunx_env import Game, Rules
+>>> game = Game.from_seed(Rules(), seed=7)
+>>> while not game.over:
+...     gains = game.step(game.legal_cards()[0] * game.rules.num_cells + game.legal_cells()[0])
+>>> ending(game, you=0).headline
+'The round is lost: the hand ran out before the grid was full.'
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from quincunx_env.core.game import Game
+from quincunx_env.registry import spec_of
+
+
+class Ending(NamedTuple):
+    """The end of a game, or of a round of a match."""
+
+    points: str
+    """Points of all seats, to be printed large: ``131 : 117``; empty if they do not count, as in a lost solitaire."""
+    headline: str
+    """The result in a sentence: who wins and by how much; in a solitaire the rating class."""
+    notes: tuple[str, ...]
+    """Further lines: the round, the points lost for cards left in hand."""
+
+
+def ending(game: Game, names: Sequence[str] = (), you: int | None = None) -> Ending | None:
+    """Describe the end of a game.
+
+    Args:
+        game: the game.
+        names: of the players, by seat, an empty one if it is not to be printed; empty if unknown.
+        you: the seat of the reader, if it is one of them.
+
+    Returns:
+        The end; None while the game is in progress.
+    """
+    if not game.over:
+        return None
+    spec = spec_of(game.rules)
+    notes = tuple(note for note in spec.scene(game).notes if not note.startswith("over:"))
+    points = " : ".join(map(str, game.totals))
+    if not game.decided:  # a record that stops at the end of a round
+        return Ending(points, f"The end of {notes[0]}.", notes[1:])
+    if game.rules.num_players > 1:
+        return Ending(points, _result(game, names, you), notes)
+    state = spec.notation.public_state(game)
+    if state["lost"]:
+        return Ending("", "The round is lost: the hand ran out before the grid was full.", notes)
+    headline = f"{_player(names, 0, you)} score{'s' * (you != 0)} {_points(game.totals[0])}, rated {state['rating']}."
+    return Ending(points, _sentence(headline), notes)
+
+
+def _result(game: Game, names: Sequence[str], you: int | None) -> str:
+    """Who wins, and by how much."""
+    winners, best = game.winners, max(game.totals)
+    players = " and ".join(_player(names, seat, you) for seat in sorted(winners, key=lambda seat: seat != you))
+    if len(winners) == game.rules.num_players:
+        return f"A draw: all have {_points(best)}."
+    if len(winners) > 1:
+        verdict = f"{players} share the win"
+    else:
+        margin = best - max(total for seat, total in enumerate(game.totals) if seat not in winners)
+        verdict = f"{players} win{'s' * (you not in winners)} by {_points(margin)}"
+    behind = "" if you is None or you in winners else f"; you are {_points(best - game.totals[you])} behind"
+    return _sentence(f"{verdict}{behind}.")
+
+
+def _player(names: Sequence[str], seat: int, you: int | None) -> str:
+    if seat == you:
+        return "you"
+    return f"seat {seat} ({names[seat]})" if names and names[seat] else f"seat {seat}"
+
+
+def _points(number: int) -> str:
+    return f"{number} point{'s' * (abs(number) != 1)}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
