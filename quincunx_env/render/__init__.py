@@ -21,9 +21,22 @@ from gymnasium.error import DependencyNotInstalled
 from quincunx_env.core.game import Game
 from quincunx_env.core.integers import check_integer
 from quincunx_env.registry import spec_of
+from quincunx_env.render import svg
 from quincunx_env.render.layout import HEIGHT, WIDTH, TableLayout, layout_scene
 
-__all__ = ["HEIGHT", "WIDTH", "Frame", "Renderer", "TableLayout", "frame", "in_colour", "layout", "text"]
+__all__ = [
+    "HEIGHT",
+    "WIDTH",
+    "Frame",
+    "Renderer",
+    "TableLayout",
+    "frame",
+    "in_colour",
+    "layout",
+    "svg",
+    "text",
+    "to_svg",
+]
 
 Frame = npt.NDArray[np.uint8]
 """An RGB picture, uint8 [height, width, 3]."""
@@ -77,12 +90,62 @@ def picture(
     spec = spec_of(game.rules)
     scene = spec.scene(game, seat)
     candidate = spec.candidate(game, *play) if play else None
+    return paint(scene, layout_scene(scene, scale), candidate, _by_cell(game, values))
+
+
+def to_svg(
+    game: Game,
+    seat: int | None = None,
+    *,
+    play: tuple[int, int] | None = None,
+    candidates: int | None = None,
+    values: Mapping[int, float] | npt.ArrayLike | None = None,
+    portion: svg.Portion = "table",
+    theme: svg.ThemeName = "dark",
+    scale: float = 1.0,
+) -> str:
+    """Draw a game as SVG. Needs no library.
+
+    Args:
+        game: the game to show.
+        seat: the seat from whose point of view the game is shown, the other hands face down. None shows all hands.
+        play: (card, cell) of a candidate play, to show with its score in place of the last play.
+        candidates: a card, to show its points and draws in every cell where it may be played.
+        values: a number for each cell (NaN for none), or a mapping from some cells. Empty cells show their numbers, and
+            a colour on a scale from the lowest to the highest.
+        portion: the whole ``"table"``, the ``"grid"`` alone or the ``"hand"`` alone.
+        theme: ``"dark"`` or ``"light"``.
+        scale: factor of the size.
+
+    Returns:
+        A complete SVG document without XML declaration. Cells have the attribute ``data-cell``, cards of the hand
+        ``data-card``.
+
+    Raises:
+        ValueError: if there is no such seat, card, cell, portion or theme, or the cell of the play is taken.
+    """
+    spec = spec_of(game.rules)
+    scene = spec.scene(game, seat)
+    return svg.draw(
+        scene,
+        portion=portion,
+        theme=theme,
+        play=spec.candidate(game, *play) if play else None,
+        candidates=[]
+        if candidates is None
+        else [spec.candidate(game, candidates, cell) for cell in sorted(scene.legal)],
+        values=_by_cell(game, values),
+        scale=scale,
+    )
+
+
+def _by_cell(game: Game, values: Mapping[int, float] | npt.ArrayLike | None) -> dict[int, float]:
     if isinstance(values, Mapping):
         last = game.rules.num_cells - 1
-        values = {check_integer("cell", cell, 0, last): value for cell, value in values.items()}
-    elif values is not None:
-        values = dict(enumerate(np.asarray(values, np.float64).reshape(game.rules.num_cells).tolist()))
-    return paint(scene, layout_scene(scene, scale), candidate, values)
+        return {check_integer("cell", cell, 0, last): value for cell, value in values.items()}
+    if values is None:
+        return {}
+    return dict(enumerate(np.asarray(values, np.float64).reshape(game.rules.num_cells).tolist()))
 
 
 def layout(game: Game, seat: int | None = None, *, scale: float = 1.0) -> TableLayout:
