@@ -54,6 +54,7 @@ LOADS_HEAVY = {
         "adapters/",
         "render/paint.py",
         "render/window.py",
+        "play/dialogs.py",
         "play/terminal.py",
         "play/widgets.py",
         "play/window.py",

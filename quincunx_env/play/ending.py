@@ -64,8 +64,9 @@ def _result(game: Game, names: Sequence[str], you: int | None) -> str:
     else:
         margin = best - max(total for seat, total in enumerate(game.totals) if seat not in winners)
         verdict = f"{players} win{'s' * (you not in winners)} by {_points(margin)}"
-    behind = "" if you is None or you in winners else f"; you are {_points(best - game.totals[you])} behind"
-    return _sentence(f"{verdict}{behind}.")
+    if you is not None and you not in winners and game.rules.num_players > 2:
+        verdict += f"; you are {_points(best - game.totals[you])} behind"
+    return _sentence(f"{verdict}.")
 
 
 def _player(names: Sequence[str], seat: int, you: int | None) -> str:

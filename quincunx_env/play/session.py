@@ -149,6 +149,7 @@ class Session:
     Attributes:
         rules: the rules of the game.
         names: names of the players, by seat.
+        adviser: name of the adviser; None without one.
         game: the current position; read or copy it, but do not change it.
         turns: the actions taken, in order.
     """
@@ -165,6 +166,7 @@ class Session:
             raise ValueError(f"these rules have {rules.num_players} seats, got {len(players)} players")
         self.rules = rules
         self.names = tuple(HUMAN if player is None else display_name(player) for player in players)
+        self.adviser = None if adviser is None else display_name(adviser)
         self._players, self._adviser_agent = tuple(players), adviser
         self._policies = [_policy(player, rules) for player in players]
         self._adviser = _policy(adviser, rules)

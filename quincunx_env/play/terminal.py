@@ -1,4 +1,4 @@
-"""Full-screen terminal interface with Textual: a start screen, games, and replays of records.
+"""Full-screen terminal interface with Textual: games, and replays of records.
 
 Positions are shown from `quincunx_env.core.scene`, the logic comes from `quincunx_env.play.session`. Agents run in a
 worker thread, so that the screen stays responsive.
@@ -6,69 +6,47 @@ worker thread, so that the screen stays responsive.
 
 import asyncio
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from rich.console import Group
+from rich.table import Table
 from rich.text import Text
-from textual import events, on, work
+from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.screen import ModalScreen, Screen
-from textual.widgets import Button, Footer, Input, Label, Select, Static
+from textual.screen import Screen
+from textual.widgets import Digits, Footer, Static
 
-from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Scene
 from quincunx_env.notation.record import Record, RecordedAction
-from quincunx_env.notation.rules_card import rules_card
-from quincunx_env.play.session import (
-    DEFAULT_AGENTS,
-    HUMAN,
-    Candidate,
-    Session,
-    adviser_name,
-    default_agent,
-    new_path,
-    seat_players,
-)
+from quincunx_env.notation.text import play_score, print_action
+from quincunx_env.play.dialogs import AnnounceScreen, HelpScreen, StartScreen
+from quincunx_env.play.ending import Ending
+from quincunx_env.play.session import Hint, Session, new_path
 from quincunx_env.play.viewer import KEY_STEPS, Viewer, describe
-from quincunx_env.play.widgets import LABELS, Board, Hand, VariantList, styled
-from quincunx_env.policies import registered_policies
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import GAMES, spec_of
+from quincunx_env.play.widgets import LABELS, Board, Hand, styled
+from quincunx_env.registry import spec_of
 
-NEEDED = 80, 23
+NEEDED = 60, 20
 """Columns and rows of the smallest terminal in which the table fits."""
 
-_LOG_LENGTH = 30
+_LOG_LENGTH = 60
 """Actions in the log, more than fit on any screen."""
 
-_HINTS = 12
-"""Plays listed with a hint. Not tuned."""
+_HINTS = 5
+"""Plays listed as hints. Not tuned."""
 
-HELP = """\
-[b]Choose a card[/b]  its letter, or Tab and Shift+Tab, or click it
-[b]Choose a cell[/b]  the arrow keys, or click it
-[b]Play[/b]           Enter, or click the cell once more
-[b]Announce[/b]       with Simpleton: type the points, then Enter
-
-[b]h[/b]  hint: the adviser's play, and the plays that score most at once
-[b]p[/b]  show the points of the chosen card in each cell
-[b]u[/b]  undo, back to your last decision
-[b]s[/b]  save; every play is saved anyway
-[b]n[/b]  new game
-[b]q[/b]  quit; the game can be resumed
-
-A record is replayed with the right and left arrow, Home and End;
-[b]v[/b] changes the point of view.
-
-The last card played stands in brackets, a dot where a card may go.
-[b]?[/b] again shows the rules. [b]Any other key closes this.[/b]"""
+_OTHERS = 3
+"""Further cells listed with a hint. Not tuned."""
 
 
 class TableScreen(Screen[None]):
@@ -77,17 +55,19 @@ class TableScreen(Screen[None]):
     rules: BaseRules
 
     def compose(self) -> ComposeResult:
-        """Grid and hand; beside them seats and log; below a message."""
-        yield Static(
-            f"The table needs {NEEDED[0]} columns and {NEEDED[1]} rows.\nMake the terminal larger.", id="small"
-        )
+        """Grid and hand; beside them seats and log; below the end of the game and a message."""
+        needed = f"The table needs {NEEDED[0]} columns and {NEEDED[1]} rows.\nMake the terminal larger."
+        yield Static(needed, id="small")
         with Vertical(id="table"):
+            yield Static(id="title", markup=False)
             with Horizontal(id="upper"):
                 yield Board()
                 with Vertical(id="side"):
                     yield Static(id="seats", markup=False)
                     yield Static(id="log", markup=False)
             yield Hand()
+            yield Digits(id="points")
+            yield Static(id="ending", markup=False)
             yield Static(id="message", markup=False)
         yield Footer()
 
@@ -95,134 +75,104 @@ class TableScreen(Screen[None]):
         """Show a notice instead of a table that does not fit."""
         self.set_class(event.size.width < NEEDED[0] or event.size.height < NEEDED[1], "small")
 
-    def show(self, scene: Scene, names: Sequence[str], turns: Sequence[RecordedAction]) -> None:
-        """Show a position and the actions that led to it."""
+    def show(self, scene: Scene, names: Sequence[str], turns: Sequence[RecordedAction], ending: Ending | None) -> None:
+        """Show a position and the actions that led to it; at the end of a game also the result."""
+        self.set_class(ending is not None, "over")
         self.query_one(Board).scene = scene
         hand = self.query_one(Hand)
         hand.faces = scene.faces
-        hand.cards = scene.seats[scene.shown].cards or ()
-        self.query_one("#seats", Static).update(_seats(scene, names))
-        self.query_one("#log", Static).update(_log(turns))
+        hand.cards = () if ending else scene.seats[scene.shown].cards or ()
+        self.query_one("#title", Static).update(scene.title)
+        self.query_one("#seats", Static).update(_seats(scene, names, ending is not None))
+        self.show_log(describe(turn) for turn in reversed(turns[-_LOG_LENGTH:]))  # the oldest ones are cut off
+        if ending:
+            points = ending.points if len(ending.points) < 14 else ending.points.replace(" ", "")  # of four seats
+            self.query_one(Digits).update(points)
+            self.query_one(Digits).display = bool(points)
+            self.query_one("#ending", Static).update("\n".join([ending.headline, *ending.notes]))
+
+    def show_log(self, lines: Iterable[str]) -> None:
+        """Show lines of text beside the grid."""
+        self.query_one("#log", Static).update("\n".join(lines))
 
     def show_message(self, text: str) -> None:
         """Show a line of text below the table."""
         self.query_one("#message", Static).update(text)
 
     def action_help(self) -> None:
-        """Show the list of keys."""
+        """Show keys and rules."""
         self.app.push_screen(HelpScreen(self.rules))
 
 
-def _seats(scene: Scene, names: Sequence[str]) -> Text:
-    text = Text.assemble((scene.title, "bold"))
+def _seats(scene: Scene, names: Sequence[str], over: bool) -> Group:
+    """A row for each seat, and the open hands that are not shown large; notes, unless the game is over."""
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(width=1)
+    table.add_column(ratio=1, no_wrap=True)
+    table.add_column(justify="right", min_width=3, no_wrap=True)
+    table.add_column(justify="right", min_width=4, no_wrap=True)
+    table.add_row("", "", "pts", "hand", style="dim")
     for number, seat in enumerate(scene.seats):
-        name = f" {names[number]}" if names else ""
-        text.append(f"\n{'>' if seat.to_move else ' '} {seat.name}{name}: {seat.score} points, {seat.hand_size} cards")
-        if seat.cards and number != scene.shown:
-            text.append("\n   ")
-            for card in seat.cards:
-                text.append(" ").append_text(styled(scene.faces[card]))
+        name = " ".join([seat.name, *names[number : number + 1]])
+        style = "bold" if seat.to_move or seat.won else ""
+        table.add_row(">" if seat.to_move else "", name, str(seat.score), str(seat.hand_size), style=style)
     if scene.pile is not None:
-        text.append(f"\n  pile: {scene.pile} cards")
+        table.add_row("", "pile", "", str(scene.pile))
+    lines = []
+    for number, seat in enumerate(scene.seats):
+        if seat.cards and (over or number != scene.shown):
+            lines.append(Text(" ").join([Text(f"{seat.name}:"), *(styled(scene.faces[card]) for card in seat.cards)]))
     for name, scores in (("rows", scene.rows_score), ("columns", scene.columns_score)):
         if scores:
-            text.append(f"\n  {name}: {' '.join(str(points) for points in scores.values())}")
-    for note in scene.notes:
-        text.append(f"\n  {note}")
-    return text
+            lines.append(Text(f"{name}: {' '.join(str(points) for points in scores.values())}"))
+    return Group(table, *lines, *(() if over else map(Text, scene.notes)))
 
 
-def _candidate_text(play: Candidate) -> str:
+def _play_text(game: Game, card: int, cell: int) -> str:
     """A legal play with its immediate score."""
-    return play.text + ("" if play.score is None else f": {play.score}")
-
-
-def _log(turns: Sequence[RecordedAction]) -> str:
-    """The last actions, newest first, so that the oldest ones are cut off."""
-    return "\n".join(describe(turn) for turn in reversed(turns[-_LOG_LENGTH:]))
-
-
-class HelpScreen(ModalScreen[None]):
-    """The list of keys; a question mark shows the rules in its place, any other key or a click closes it."""
-
-    def __init__(self, rules: BaseRules) -> None:
-        super().__init__()
-        self.rules = rules
-
-    def compose(self) -> ComposeResult:
-        """The list of keys as text."""
-        yield Static(HELP)
-
-    def on_key(self, event: events.Key) -> None:
-        """Show the rules, or close the list of keys."""
-        event.stop()
-        text = self.query_one(Static)
-        if event.key == "question_mark" and not text.has_class("rules"):
-            text.add_class("rules")
-            text.update(Text(rules_card(self.rules)))
-        else:
-            self.dismiss()
-
-    def on_click(self) -> None:
-        """Close the list of keys."""
-        self.dismiss()
-
-
-class AnnounceScreen(ModalScreen[int | None]):
-    """Input of an announcement (Simpleton); returns the number, or None to take the play back."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Take the play back")]
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-
-    def compose(self) -> ComposeResult:
-        """A prompt and an input field."""
-        with Vertical():
-            yield Label(f"Points of {self.text}? Enter announces, Escape takes the play back.")
-            yield Input(type="integer", placeholder="points", compact=True)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return the number that was entered; ignore other text."""
-        with suppress(ValueError):
-            self.dismiss(int(event.value))
+    action = spec_of(game.rules).notation.encode_play(game.rules, card, cell)
+    return f"{print_action(game, action)}: {play_score(game, action)}"
 
 
 class PlayScreen(TableScreen):
-    """A game in progress."""
+    """A game in progress, and those that follow it.
+
+    Args:
+        session: the game.
+        folder: directory of the files of games.
+        path: the file of the game, if it has one.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "play", "Play"),
         Binding("h", "hint", "Hint"),
         Binding("p", "preview", "Points"),
         Binding("u", "undo", "Undo"),
-        Binding("s", "save", "Save"),
+        Binding("s", "save", "Save", show=False),
         Binding("n", "new", "New"),
-        Binding("q", "app.quit", "Quit"),
         Binding("question_mark", "help", "Help"),
+        Binding("q", "app.quit", "Quit"),
         *(Binding(key, f"move('{key}')", show=False) for key in ("up", "down", "left", "right")),
         Binding("tab", "card(1)", show=False, priority=True),
         Binding("shift+tab", "card(-1)", show=False, priority=True),
     ]
 
     @dataclass
-    class Chosen(Message):
-        """The result of a call of an agent."""
+    class Answered(Message):
+        """The result of a call of an agent: its action, a hint, or the error that it raised."""
 
-        number: int
+        call: int
         """`PlayScreen.calls` at the time of the call."""
-        action: int | None
-        hint: bool
-        """Whether the adviser was called, not the agent to move."""
-        error: Exception | None = None
+        answer: int | Hint | Exception
 
-    def __init__(self, session: Session, path: Path) -> None:
+    def __init__(self, session: Session, folder: Path, path: Path | None = None) -> None:
         super().__init__()
-        self.rules = session.rules
-        self.session = session
-        self.path = path
+        self.rules, self.session = session.rules, session
+        self.folder, self.path = folder, path or new_path(folder)
         self.preview = False
+        """Whether empty cells show the points and draws of the chosen card."""
+        self.hints: list[Hint] | None = None
+        """Hints of the adviser for the position; None if it has not been called."""
         self.calls = 0
         """Counts the positions in which agents may be called; results for an older position are discarded."""
 
@@ -234,26 +184,24 @@ class PlayScreen(TableScreen):
 
     def refresh_table(self) -> None:
         """Show the position, and prompt the human or call the agent to move."""
-        session, game = self.session, self.session.game
-        scene = spec_of(session.rules).scene(game, session.seat)
-        self.show(scene, session.names, session.turns)
+        session = self.session
+        scene = spec_of(session.rules).scene(session.game, session.seat)
+        self.show(scene, session.names, session.turns, session.ending)
         board, hand = self.query_one(Board), self.query_one(Hand)
         if hand.chosen not in hand.cards:
             hand.chosen = hand.cards[0] if hand.cards else None
         if board.cursor not in scene.legal:
             board.cursor = min(scene.legal, default=None, key=lambda cell: self._distance(scene, cell))
+        self.hints = None
         self.calls += 1
-        if game.over:
-            self.show_message(
-                f"{'; '.join(scene.notes)}. The game is kept in {self.path}. n: new game, u: undo, q: quit"
-            )
+        self._show_choice()
+        if session.mover is None:
+            self.show_message(f"The game is kept in {self.path}")
         elif session.human_to_move:
-            self.show_message(f"Seat {session.mover}: choose a card and a cell, Enter plays. ?: all keys")
-            self._ask_announcement()
+            self._ask_announcement(scene)
         else:
-            self.show_message(f"Seat {session.mover}, {session.names[game.mover]}, is thinking ...")
-            self.think(self.calls, hint=False)
-        self._show_values()
+            self.show_message(f"Seat {session.mover}, {session.names[session.mover]}, is thinking ...")
+            self.think(self.calls, session, hint=False)
 
     def _distance(self, scene: Scene, cell: int) -> int:
         """Distance of a cell from the cursor, or from the middle of the grid, in steps."""
@@ -261,47 +209,59 @@ class PlayScreen(TableScreen):
         row, column = scene.place(scene.side * scene.side // 2 if cursor is None else cursor)
         return abs(row - scene.place(cell)[0]) + abs(column - scene.place(cell)[1])
 
-    def _show_values(self) -> None:
-        board, hand, game = self.query_one(Board), self.query_one(Hand), self.session.game
-        board.values = {}
-        if self.preview and self.session.human_to_move and board.scene and hand.chosen is not None:
-            plays = (spec_of(game.rules).candidate(game, hand.chosen, cell) for cell in board.scene.legal)
-            board.values = {play.cell: play.points for play in plays if play.scored}
+    def _show_choice(self) -> None:
+        """Prompt the human; with the preview show points and draws of the chosen card, after a hint the chosen play."""
+        session, board, card = self.session, self.query_one(Board), self.query_one(Hand).chosen
+        scores = session.scores(card) if session.human_to_move and card is not None else {}
+        board.scores = scores if self.preview else {}
+        if session.human_to_move:
+            prompt = "choose a card and a cell, Enter plays"
+            if card is not None and board.cursor in scores and (self.preview or self.hints):
+                prompt = _play_text(session.game, card, board.cursor)
+            self.show_message(f"Seat {session.mover}: {prompt}")
 
     # --- Agents ------------------------------------------------------------------------------------------------------
 
     @work(thread=True, exit_on_error=False)
-    def think(self, number: int, hint: bool) -> None:
-        """Call an agent in a worker thread, and post its action."""
+    def think(self, call: int, session: Session, hint: bool) -> None:
+        """Call an agent in a worker thread, and post its action, or the adviser's plays one by one."""
         try:
-            answer = self.Chosen(number, self.session.advise() if hint else self.session.choose(), hint)
+            for answer in islice(session.hints(), _HINTS) if hint else [session.choose()]:
+                if call != self.calls:
+                    return
+                self.post_message(self.Answered(call, answer))
         except Exception as error:  # agents of other packages may raise anything
-            answer = self.Chosen(number, None, hint, error)
-        self.post_message(answer)
+            self.post_message(self.Answered(call, error))
 
-    def on_play_screen_chosen(self, event: Chosen) -> None:
-        """Apply the action of an agent, or show the hint, unless the position has changed since the call."""
-        if event.number != self.calls:
+    def on_play_screen_answered(self, event: Answered) -> None:
+        """Apply the action of an agent, or list a hint, unless the position has changed since the call."""
+        if event.call != self.calls:
             return
-        if event.error:
-            self.show_message(f"{type(event.error).__name__}: {event.error}. The game is kept in {self.path}.")
-        elif event.hint:
-            self._hint(event.action)
-        elif event.action is not None:
-            self._apply_action(event.action)
+        if isinstance(event.answer, Exception):
+            error = event.answer
+            self.show_message(f"{type(error).__name__}: {error}. The game is kept in {self.path}.")
+        elif isinstance(event.answer, Hint):
+            self.hints = [*(self.hints or []), event.answer]
+            self._show_hints()
+            if len(self.hints) == 1:
+                self._choose(*self._place(event.answer))
+        else:
+            self._apply_action(event.answer)
 
-    def _hint(self, action: int | None) -> None:
-        """Show the adviser's action, and the plays that score most at once."""
-        plays = self.session.candidates()
-        lines = [f"The adviser plays {_candidate_text(play)}" for play in plays if play.action == action]
-        lines += ["Most points at once:", *map(_candidate_text, plays[:_HINTS])]
-        self.query_one("#log", Static).update("\n".join(lines))
-        if action is not None:
-            notation = spec_of(self.session.rules).notation
-            self.query_one(Hand).chosen, self.query_one(Board).cursor = notation.decode_play(self.session.game, action)
-        self._show_values()
+    def _show_hints(self) -> None:
+        """List the hints so far."""
+        title = f"{self.session.adviser} prefers:" if self.session.adviser else "Most points at once:"
+        self.show_log(
+            [title, *(f"{number}. {self._hint_text(hint)}" for number, hint in enumerate(self.hints or [], 1))]
+        )
 
-    # --- Actions -----------------------------------------------------------------------------------------------------
+    def _hint_text(self, hint: Hint) -> str:
+        scene = spec_of(self.rules).scene(self.session.game)
+        cells = [str(scene.place(cell)) for cell in hint.others]
+        more = " ..." if len(cells) > _OTHERS else ""
+        return f"{hint}" + (f"; also {' '.join(cells[:_OTHERS])}{more}" if cells else "")
+
+    # --- Course of the game ------------------------------------------------------------------------------------------
 
     def _apply_action(self, action: int) -> None:
         try:
@@ -321,11 +281,10 @@ class PlayScreen(TableScreen):
             return False
         return True
 
-    def _ask_announcement(self) -> None:
+    def _ask_announcement(self, scene: Scene) -> None:
         """Open the announcement of a pending play, if there is one."""
-        pending = spec_of(self.session.rules).scene(self.session.game, self.session.seat).pending
-        if pending and not isinstance(self.app.screen, AnnounceScreen):
-            self.app.push_screen(AnnounceScreen(pending.title), self._announced)
+        if scene.pending and not isinstance(self.app.screen, AnnounceScreen):
+            self.app.push_screen(AnnounceScreen(scene.pending.title), self._announced)
 
     def _announced(self, points: int | None) -> None:
         if points is None:
@@ -335,23 +294,13 @@ class PlayScreen(TableScreen):
             self._apply_action(self.session.parse(f"announce {points}"))
         except IllegalAction as error:
             self.notify(str(error), severity="error")
-            self._ask_announcement()
+            self._ask_announcement(spec_of(self.rules).scene(self.session.game))
 
     def action_play(self) -> None:
         """Play the chosen card into the chosen cell."""
         card, cell = self.query_one(Hand).chosen, self.query_one(Board).cursor
         if self.session.human_to_move and card is not None and cell is not None:
-            self._apply_action(spec_of(self.session.rules).notation.encode_play(self.session.rules, card, cell))
-
-    def action_hint(self) -> None:
-        """Call the adviser."""
-        if self.session.human_to_move:
-            self.think(self.calls, hint=True)
-
-    def action_preview(self) -> None:
-        """Show or hide the points of the chosen card."""
-        self.preview = not self.preview
-        self._show_values()
+            self._apply_action(spec_of(self.rules).notation.encode_play(self.rules, card, cell))
 
     def action_undo(self) -> None:
         """Take back the last decision of a human."""
@@ -370,8 +319,33 @@ class PlayScreen(TableScreen):
 
     def action_new(self) -> None:
         """Start a game with the same players and a new deal."""
-        assert isinstance(self.app, Terminal)
-        self.app.play(self.session.new_game())
+        self.session, self.path = self.session.new_game(), new_path(self.folder)
+        self.refresh_table()
+
+    # --- Choice of card and cell -------------------------------------------------------------------------------------
+
+    def action_hint(self) -> None:
+        """Call the adviser; if it has been called, choose the next of its plays."""
+        if self.session.human_to_move and self.hints is None:
+            self.hints = []
+            self.think(self.calls, self.session, hint=True)
+        elif self.hints:
+            chosen = self.query_one(Hand).chosen, self.query_one(Board).cursor
+            places = [self._place(hint) for hint in self.hints]
+            self._choose(*places[(places.index(chosen) + 1) % len(places) if chosen in places else 0])
+
+    def _place(self, hint: Hint) -> tuple[int, int]:
+        """Card and cell of a hint."""
+        return spec_of(self.rules).notation.decode_play(self.session.game, hint.action)
+
+    def _choose(self, card: int | None, cell: int | None) -> None:
+        self.query_one(Hand).chosen, self.query_one(Board).cursor = card, cell
+        self._show_choice()
+
+    def action_preview(self) -> None:
+        """Show or hide the points and draws of the chosen card."""
+        self.preview = not self.preview
+        self._show_choice()
 
     def action_move(self, key: str) -> None:
         """Move the cursor; with a single legal cell, choose another card."""
@@ -384,37 +358,32 @@ class PlayScreen(TableScreen):
         rows, columns = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}[key]
         row, column = scene.place(board.cursor)
         if row + rows in scene.rows and column + columns in scene.columns:
-            board.cursor = (row + rows) * scene.side + column + columns
+            self._choose(self.query_one(Hand).chosen, (row + rows) * scene.side + column + columns)
 
     def action_card(self, step: int) -> None:
         """Choose the next card."""
         hand = self.query_one(Hand)
         if hand.cards:
             at = hand.cards.index(hand.chosen) + step if hand.chosen in hand.cards else 0
-            self._choose(hand.cards[at % len(hand.cards)])
+            self._choose(hand.cards[at % len(hand.cards)], self.query_one(Board).cursor)
 
     def on_key(self, event: events.Key) -> None:
         """Choose a card by its letter."""
         hand, number = self.query_one(Hand), LABELS.find(event.character or " ")
         if 0 <= number < len(hand.cards):
             event.stop()
-            self._choose(hand.cards[number])
+            self._choose(hand.cards[number], self.query_one(Board).cursor)
 
     def on_hand_picked(self, event: Hand.Picked) -> None:
         """Choose a card by a click."""
-        self._choose(event.card)
-
-    def _choose(self, card: int) -> None:
-        self.query_one(Hand).chosen = card
-        self._show_values()
+        self._choose(event.card, self.query_one(Board).cursor)
 
     def on_board_picked(self, event: Board.Picked) -> None:
         """Choose a cell by a click, play with the second one."""
-        board = self.query_one(Board)
-        if board.cursor == event.cell:
+        if self.query_one(Board).cursor == event.cell:
             self.action_play()
         else:
-            board.cursor = event.cell
+            self._choose(self.query_one(Hand).chosen, event.cell)
 
 
 class ReplayScreen(TableScreen):
@@ -426,8 +395,8 @@ class ReplayScreen(TableScreen):
         Binding("home", "step('home')", "Start"),
         Binding("end", "step('end')", "End"),
         Binding("v", "view", "View"),
-        Binding("q", "app.quit", "Quit"),
         Binding("question_mark", "help", "Help"),
+        Binding("q", "app.quit", "Quit"),
     ]
 
     def __init__(self, record: Record) -> None:
@@ -442,7 +411,7 @@ class ReplayScreen(TableScreen):
     def refresh_table(self) -> None:
         """Show the position in the record."""
         viewer = self.viewer
-        self.show(viewer.scene, viewer.record.seats, viewer.turns)
+        self.show(viewer.scene, viewer.record.seats, viewer.turns, viewer.ending)
         self.show_message(f"{viewer.position}. Right and left arrow step, v changes the point of view")
 
     def action_step(self, key: str) -> None:
@@ -454,92 +423,6 @@ class ReplayScreen(TableScreen):
         """Show the game from the next seat, then with all hands."""
         self.viewer.next_view()
         self.refresh_table()
-
-
-class StartScreen(Screen[None]):
-    """Choice of game, variants, opponents and seat."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f5", "begin", "Begin"),
-        Binding("question_mark", "help", "Help"),
-        Binding("escape", "app.quit", "Quit"),
-    ]
-
-    GAME_OPTIONS: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
-        "Quincunx: solitaire": ("quincunx", {}),
-        "Quincunx: solitaire, edge contact": ("quincunx", {"edge_contact": True}),
-        **{
-            f"Quincunx: {players} players, {start}": ("quincunx", {"num_players": players, "start": start})
-            for start in ("corners", "open")
-            for players in (2, 3, 4)
-        },
-        **{f"Spiral game: {deals} deal{'s' * (deals > 1)}": ("spiral", {"deals": deals}) for deals in (1, 2, 4)},
-    }
-    """By label: name of the game, options of its rules."""
-    VARIANTS: ClassVar[dict[str, tuple[str, dict[str, Any]]]] = {
-        "Excuse": ("quincunx", {"excuse": True}),
-        "Pawns": ("quincunx", {"pawns": True}),
-        "Flush bonus": ("quincunx", {"flush": True}),
-        "Simpleton": ("quincunx", {"simpleton": True}),
-        "Match": ("quincunx", {"match": True}),
-        "Spiral: fifteens": ("spiral", {"fifteens": True}),
-        "Spiral: scored at the end": ("spiral", {"scoring": "end"}),
-    }
-    """By label: name of the game to which the variant belongs, options of its rules."""
-
-    def compose(self) -> ComposeResult:
-        """Lists to choose from, and a button."""
-        known = ", ".join([*registered_policies(), HUMAN])
-        defaults = " or ".join(names[0] for names in DEFAULT_AGENTS.values())
-        with VerticalScroll(can_focus=False):
-            yield Label("Game")
-            games = [(name, name) for name in self.GAME_OPTIONS]
-            yield Select(games, value=games[0][0], allow_blank=False, id="game", compact=True)
-            yield Label("Variants: Enter chooses, Tab goes on")
-            yield VariantList(self.VARIANTS)
-            yield Label(f"Opponents, one for all other seats or, with commas, one for each: {known}, module:attribute")
-            yield Input(placeholder=f"default: {defaults}", id="opponents", compact=True)
-            yield Label("Your seat")
-            yield Select(
-                [(f"seat {seat}", seat) for seat in range(4)], value=0, allow_blank=False, id="seat", compact=True
-            )
-            yield Static(id="error", markup=False)
-            yield Button("Begin (F5)", variant="primary", id="begin", compact=True)
-        yield Footer()
-
-    @on(Button.Pressed, "#begin")
-    def action_begin(self) -> None:
-        """Start the game, or show the error in the choice."""
-        assert isinstance(self.app, Terminal)
-        opponents = [name.strip() for name in self.query_one("#opponents", Input).value.split(",") if name.strip()]
-        try:
-            rules = self._rules()
-            players = seat_players(rules, int(str(self.query_one("#seat", Select).value)), opponents)
-            self.app.play(Session(rules, players, adviser=adviser_name(rules)))
-        except ValueError as error:
-            self.query_one("#error", Static).update(str(error))
-        else:
-            if problem := default_agent(rules).problem:
-                self.app.notify(problem, severity="warning")
-
-    def _rules(self) -> BaseRules:
-        label = str(self.query_one("#game", Select).value)
-        game, options = self.GAME_OPTIONS[label]
-        for name in self.query_one(VariantList).chosen:
-            other, more = self.VARIANTS[name]
-            if other != game:
-                raise ValueError(f"'{name}' is no variant of '{label}'")
-            options = options | more
-        rules: BaseRules = GAMES[game].Rules(**options)
-        return rules
-
-    def action_help(self) -> None:
-        """Show the list of keys; the rules are those of the choice, or of the solitaire."""
-        try:
-            rules = self._rules()
-        except ValueError:
-            rules = Rules()
-        self.app.push_screen(HelpScreen(rules))
 
 
 class Terminal(App[None]):
@@ -557,49 +440,46 @@ class Terminal(App[None]):
     .small #small { display: block; }
     .small #table { display: none; }
     #table { width: 100%; height: 1fr; }
-    #upper { height: 1fr; padding: 1 1 0 1; }
-    Board { width: auto; height: auto; margin-right: 2; }
+    #title { height: 1; padding: 0 1; text-style: bold; }
+    #upper { height: 1fr; padding: 0 1; }
+    Board { width: auto; height: 100%; margin-right: 1; }
     #side { width: 1fr; height: 100%; }
     #seats { height: auto; }
     #log { height: 1fr; margin-top: 1; }
     Hand { height: auto; padding: 0 1; }
+    #points, #ending { display: none; padding: 0 1; height: auto; }
+    .over Hand { display: none; }
+    .over #points, .over #ending { display: block; }
+    #points, #ending { text-style: bold; color: $text-success; }
     #message { height: auto; min-height: 1; max-height: 3; padding: 0 1; color: $text-accent; }
-    HelpScreen { align: center middle; }
-    HelpScreen Static { width: auto; height: auto; max-width: 100%; padding: 1 2; background: $panel; }
-    HelpScreen .rules { padding: 1 0; }
-    AnnounceScreen { align: center bottom; }
-    AnnounceScreen > Vertical { width: 100%; height: auto; padding: 1 2; background: $panel; }
-    StartScreen VerticalScroll { padding: 0 2; }
-    StartScreen Label { width: 100%; margin-top: 1; color: $text-accent; }
-    StartScreen Button { margin-top: 1; }
-    StartScreen VariantList { height: auto; }
-    StartScreen #error { height: auto; color: $text-error; }
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "quit", "Quit", show=False, priority=True)]
 
     def __init__(self, begin: Session | Record | None, folder: Path, path: Path | None = None) -> None:
         super().__init__()
-        self.begin = begin
-        self.folder = folder
-        self.path = path
+        self.begin, self.folder, self._path = begin, folder, path
+        self.table: PlayScreen | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the last game that was played."""
+        return self.table.path if self.table else self._path
 
     def on_mount(self) -> None:
         """Open the first screen; exit properly on signals of the system."""
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.exit)
-        if isinstance(self.begin, Session):
+        if isinstance(self.begin, Record):
+            self.push_screen(ReplayScreen(self.begin))
+        elif self.begin is None:
+            self.push_screen(StartScreen(), self.play)
+        else:
             self.play(self.begin)
-        else:
-            self.push_screen(StartScreen() if self.begin is None else ReplayScreen(self.begin))
 
-    def play(self, session: Session) -> None:
-        """Start a game, with a file of its own."""
-        if self.path is None or session is not self.begin:
-            self.path = new_path(self.folder)
-        screen = PlayScreen(session, self.path)
-        if len(self.screen_stack) > 1:
-            self.switch_screen(screen)
-        else:
-            self.push_screen(screen)
+    def play(self, session: Session | None) -> None:
+        """Start a game."""
+        if session:
+            self.table = PlayScreen(session, self.folder, self._path)
+            self.push_screen(self.table)

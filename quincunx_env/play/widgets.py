@@ -8,18 +8,16 @@ from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 from textual import events
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from quincunx_env.core.scene import Face, Scene
+from quincunx_env.core.scene import Face, Scene, ScoredPlay
 
 LABELS = "abcdefgijklmortvwxyz1234567890"
 """Keys of the cards in hand: digits and letters without another function."""
-
-CELL_WIDTH = 7
-"""Width of a cell in columns: a Pawn in brackets and a space."""
 
 CARD_STYLE = "bold #2c3038 on #f8f4ea"
 CHOSEN_STYLE = "bold #2c3038 on #f6cd61"
@@ -35,14 +33,28 @@ def styled(face: Face) -> Text:
     return text
 
 
+def styled_points(play: ScoredPlay) -> Text:
+    """Points and draws of a play: ``-2``, ``+5d`` with a draw, ``+5d2`` with two."""
+    colour = "#8ae09a" if play.points > 0 else "#ff9a8a" if play.points < 0 else ""
+    draws = f"d{play.draws if play.draws > 1 else ''}" if play.draws else ""
+    return Text.assemble((f"{play.points:+}", f"bold {colour}"), (draws, "bold #8fc7ff"))
+
+
 class Board(Widget):
-    """The grid with a cursor. A click posts `Picked`, to which the screen responds."""
+    """The grid with a cursor, as large as fits. A click posts `Picked`, to which the screen responds."""
 
     scene: reactive[Scene | None] = reactive(None, layout=True)
     cursor: reactive[int | None] = reactive(None)
     """The cell under the cursor."""
-    values: reactive[dict[int, int]] = reactive(dict)
-    """Points to show in empty cells."""
+    scores: reactive[dict[int, ScoredPlay]] = reactive(dict)
+    """Plays of which empty cells show points and draws."""
+    pitch = 2, 7
+    """Lines and columns from one cell to the next."""
+
+    MARGIN = 2
+    """Columns for the numbers of the rows."""
+    BESIDE = 23, 50
+    """Least and most columns for the seats and the log beside the grid, which get two fifths of the width between."""
 
     @dataclass
     class Picked(Message):
@@ -50,56 +62,76 @@ class Board(Widget):
 
         cell: int
 
-    def get_content_width(self, container: Any, viewport: Any) -> int:
-        """Width in columns: the numbers of the rows, then the cells."""
-        return 4 + CELL_WIDTH * (len(self.scene.columns) if self.scene else 0)
-
-    def get_content_height(self, container: Any, viewport: Any, width: int) -> int:
-        """Height in rows: the numbers of the columns, then two for each row of cells."""
-        return 1 + 2 * (len(self.scene.rows) if self.scene else 0)
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Width in columns of the largest grid that fits beside seats and log; sets `pitch`."""
+        if self.scene is None:
+            return 0
+        rows, columns = len(self.scene.rows), len(self.scene.columns)
+        name = max(len(face.name) for face in self.scene.faces) + 2  # in brackets
+        least, most = self.BESIDE
+        width = container.width - self.MARGIN - min(max(container.width * 2 // 5, least), most)
+        for lines in range((container.height - 1) // rows, 0, -1):
+            self.pitch = lines, max(2 * lines + 2, name + 1)  # about square, with a free column between cells
+            if self.pitch[1] * columns <= width:
+                break
+        else:
+            self.pitch = min(2, max(1, (container.height - 1) // rows)), name
+        return self.MARGIN + self.pitch[1] * columns
 
     def render(self) -> Text:
         """The grid as text."""
-        scene = self.scene
+        scene, (lines, width) = self.scene, self.pitch
         if scene is None:
             return Text()
-        numbers = "".join(f" {column:<{CELL_WIDTH - 1}}" for column in scene.columns)
-        text = Text.assemble("    ", (numbers, "dim"), no_wrap=True)
+        text = Text(" " * self.MARGIN, no_wrap=True)
+        for column in scene.columns:
+            text.append(str(column).center(width - 1) + " ", "dim")
+        height = max(1, lines - 1)
         for row in scene.rows:
-            text.append(f"\n{row:>3} ", "dim")
-            for column in scene.columns:
-                text.append_text(self._cell(scene, row * scene.side + column))
-            text.append("\n")
+            cells = [self._cell(scene, row * scene.side + column) for column in scene.columns]
+            for line in range(lines):
+                named = line == (height - 1) // 2
+                text.append(f"\n{row if named else '':<{self.MARGIN}}", "dim")
+                for shown, style in cells:
+                    text.append_text(self._line(shown if named else Text(), style if line < height else ""))
         return text
 
-    def _cell(self, scene: Scene, cell: int) -> Text:
-        card = scene.board.get(cell)
-        before, after, style = " ", " ", CARD_STYLE
-        if scene.pending and scene.pending.cell == cell:
-            card, before, after = scene.pending.card, "?", "?"
-        elif scene.last and scene.last.cell == cell:
-            before, after = "[", "]"
-        if card is not None:
-            shown = Text.assemble(before, styled(scene.faces[card]), after)
-        else:
-            shown, style = Text(f" {self._empty(scene, cell)}"), ""
-        shown.pad_right(CELL_WIDTH - 1 - len(shown))
-        shown.stylize_before(style)
-        if cell == self.cursor:
-            shown.stylize(CHOSEN_STYLE)
-        return shown.append(" ")
+    def _line(self, shown: Text, style: str) -> Text:
+        """A line of a cell: text in the middle of its width, and the free column if there is one."""
+        width = max(self.pitch[1] - 1, len(shown))
+        line = shown.copy()
+        line.pad_left((width - len(shown)) // 2)
+        line.pad_right(width - len(line))
+        line.stylize_before(style)
+        return line.append(" " * (self.pitch[1] - width))
 
-    def _empty(self, scene: Scene, cell: int) -> str:
+    def _cell(self, scene: Scene, cell: int) -> tuple[Text, str]:
+        """Text and style of a cell."""
+        card, brackets = scene.board.get(cell), "  "
+        if scene.pending and scene.pending.cell == cell:
+            card, brackets = scene.pending.card, "??"
+        elif scene.last and scene.last.cell == cell:
+            brackets = "[]"
+        if card is not None:
+            shown, style = Text.assemble(brackets[0], styled(scene.faces[card]), brackets[1]), CARD_STYLE
+        else:
+            shown, style = self._empty(scene, cell), ""
+        if cell == self.cursor:
+            return Text(shown.plain), CHOSEN_STYLE
+        return shown, style
+
+    def _empty(self, scene: Scene, cell: int) -> Text:
+        if cell in self.scores:
+            return styled_points(self.scores[cell])
         if cell not in scene.legal:
-            return "▒▒" if scene.face_down else ""
-        value = f"{self.values[cell]:+}" if cell in self.values else ""
-        return value or ("()" if scene.face_down else "·")
+            return Text("▒▒" if scene.face_down else "")
+        return Text("()" if scene.face_down else "·")
 
     def on_click(self, event: events.Click) -> None:
         """Post the cell that was clicked."""
-        scene = self.scene
-        column, row = (event.x - 4) // CELL_WIDTH, (event.y - 1) // 2
-        if scene and 0 <= column < len(scene.columns) and 0 <= row < len(scene.rows) and event.x >= 4:
+        scene, (lines, width) = self.scene, self.pitch
+        column, row = (event.x - self.MARGIN) // width, (event.y - 1) // lines
+        if scene and 0 <= column < len(scene.columns) and 0 <= row < len(scene.rows):
             self.post_message(self.Picked(scene.rows[row] * scene.side + scene.columns[column]))
 
 

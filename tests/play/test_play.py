@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -19,31 +20,30 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyte
 import pytest
+from rich.console import Console as Rich
+from textual.geometry import Size
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.renderables.digits import Digits as LargeDigits
+from textual.widgets import Digits
 
 from quincunx_agents.uniform import uniform
 from quincunx_env import spiral
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.core.scene import ScoredPlay
+from quincunx_env.core.scoring import Part
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import play_score
 from quincunx_env.play.__main__ import main
+from quincunx_env.play.dialogs import AnnounceScreen, HelpScreen, StartScreen
 from quincunx_env.play.session import DEFAULT_AGENTS, Session, recorded_players, seat_players
-from quincunx_env.play.terminal import (
-    NEEDED,
-    AnnounceScreen,
-    HelpScreen,
-    PlayScreen,
-    ReplayScreen,
-    StartScreen,
-    Terminal,
-)
+from quincunx_env.play.terminal import NEEDED, PlayScreen, ReplayScreen, Terminal
 from quincunx_env.play.viewer import Viewer
-from quincunx_env.play.widgets import CELL_WIDTH, LABELS, Board, Hand
+from quincunx_env.play.widgets import LABELS, Board, Hand, styled_points
 from quincunx_env.quincunx import Rules
+from quincunx_env.registry import spec_of
 from tests.play.test_session import drawn
 
 ROOT = Path(__file__).parents[2]
@@ -80,12 +80,13 @@ async def settled(pilot: Pilot[None]) -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        Rules(),
-        Rules(num_players=4, start="open", excuse=True, pawns=True, flush=True),
         spiral.Rules(deals=1),
         *(
             pytest.param(rules, marks=pytest.mark.slow)
-            for rules in (Rules(3), Rules(2, simpleton=True, match=True), spiral.Rules("end"))
+            for rules in (
+                *(Rules(), Rules(3), Rules(4, "open", excuse=True, pawns=True, flush=True)),
+                *(Rules(2, simpleton=True, match=True), spiral.Rules("end")),
+            )
         ),
     ],
     ids=str,
@@ -98,7 +99,9 @@ def test_a_whole_game_by_key_presses(rules: BaseRules, tmp_path: Path) -> None:
         while not session.game.over:
             await pilot.press(*("7", "enter") if isinstance(pilot.app.screen, AnnounceScreen) else ("enter",))
             await settled(pilot)
-        assert "over: " in shown(pilot)
+        assert session.ending
+        assert session.ending.headline in shown(pilot)
+        assert pilot.app.screen.query_one(Digits).value.replace(" ", "") == session.ending.points.replace(" ", "")
         [path] = tmp_path.iterdir()
         assert Record.read(path) == session.record
         if rules.num_players > 1:
@@ -141,8 +144,9 @@ def test_cards_and_cells_by_mouse(tmp_path: Path) -> None:
         await pilot.click(Hand, offset=(1 + 2 * Hand.WIDTH + 3, 0))
         assert hand.chosen == hand.cards[2]
         card = hand.chosen
+        lines, width = pilot.app.screen.query_one(Board).pitch
         for _ in range(2):
-            await pilot.click(Board, offset=(4 + CELL_WIDTH * 3 + 1, 1 + 2 * 1))
+            await pilot.click(Board, offset=(Board.MARGIN + width * 3 + 1, 1 + lines))
         assert session.turns[0].action == card * 25 + 5 + 3
         await settled(pilot)
         await pilot.click(Board, offset=(0, 0))
@@ -171,22 +175,30 @@ def test_wrong_keys_change_nothing(tmp_path: Path) -> None:
     drive(table(session, tmp_path), script)
 
 
-def test_a_second_question_mark_shows_the_rules(tmp_path: Path) -> None:
+def test_help_has_the_keys_and_the_rules(tmp_path: Path) -> None:
+    """Of the game that is played; the arrow keys scroll, other keys go back."""
     session = Session(TWO, [None, drawn], Seeded(0))
 
     async def script(pilot: Pilot[None]) -> None:
-        await pilot.press("question_mark", "question_mark")
+        await pilot.press("question_mark")
         await pilot.pause()
-        assert str(pilot.app.screen.query_one(Static).render()) == rules_card(TWO)
+        assert str(pilot.app.screen.query_one("#rules").render()).splitlines() == [*spec_of(TWO).rules_card(TWO)]
+        assert "hint: the plays that the adviser prefers" in shown(pilot)
+        assert "but A 15." not in shown(pilot)
+        await pilot.press("end")
+        await pilot.pause()
+        assert "but A 15." in shown(pilot)
         await pilot.press("question_mark")
         assert isinstance(pilot.app.screen, PlayScreen)
 
-    drive(table(session, tmp_path), script)
+    drive(table(session, tmp_path), script, size=NEEDED)
 
 
-def test_hints_and_points(tmp_path: Path) -> None:
+def test_hints(tmp_path: Path) -> None:
+    """In the order of the adviser; h chooses the first, then the next."""
+
     def adviser(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        return np.array([35 * 25 + 13])  # CK at (2, 3)
+        return np.array([888 if mask[0, 888] else mask[0].argmax()])  # CK at (2, 3), then the lowest action
 
     session = Session(TWO, [None, None], Seeded(0), adviser=adviser)
     session.play(session.parse("AV (0, 1)"))
@@ -196,15 +208,73 @@ def test_hints_and_points(tmp_path: Path) -> None:
         await pilot.press("h")
         await settled(pilot)
         assert (hand.chosen, board.cursor) == (35, 13)
-        said = str(pilot.app.screen.query_one("#log").render())
-        assert said.startswith(f"The adviser plays CK (2, 3): {play_score(session.game, 888)}\n")
-        assert f"Most points at once:\n{session.candidates()[0].text}" in said
+        title, first, second, *_ = str(pilot.app.screen.query_one("#log").render()).splitlines()
+        assert title == "adviser prefers:"
+        assert first == f"1. CK (2, 3): {play_score(session.game, 888)}; also (1, 2) (2, 1) (3, 2)"
+        hints = [*session.hints()]
+        assert second.startswith(f"2. {hints[1]}")
+        assert f"Seat 1: {hints[0]}" in shown(pilot)
+        await pilot.press("h")
+        await pilot.pause()
+        assert (hand.chosen, board.cursor) == divmod(hints[1].action, 25)
+        assert f"Seat 1: {hints[1]}" in shown(pilot)
+        await pilot.press(*"hhhh")
+        assert (hand.chosen, board.cursor) == (35, 13), "after the last the first"
+
+    drive(table(session, tmp_path), script, size=(100, 30))
+
+
+def test_points_and_draws_of_the_chosen_card(tmp_path: Path) -> None:
+    session = Session(Rules(), [None], Seeded(0))
+
+    async def script(pilot: Pilot[None]) -> None:
+        board, hand = pilot.app.screen.query_one(Board), pilot.app.screen.query_one(Hand)
         await pilot.press("p")
-        assert board.values == {cell: session.game.value(35, cell)[0] for cell in session.game.legal_cells()}  # type: ignore[attr-defined]
+        assert hand.chosen is not None
+        points = {cell: session.game.value(hand.chosen, cell) for cell in session.game.legal_cells()}  # type: ignore[attr-defined]
+        assert {cell: (play.points, play.draws) for cell, play in board.scores.items()} == points
+        row = next(line for line in shown(pilot).splitlines() if line.startswith(" 0"))
+        assert row.split()[:5] == ["0", "AK", "+3", "+0d", "CL"], "AV draws beside CL"
+        await pilot.press("i")
+        assert "+5d" in shown(pilot), "another card"
+        board.cursor = 2
+        await pilot.press("down", "right")
+        assert "Seat 0: CS (1, 3): +5 (pair +5, 1 draw)" in shown(pilot), "the parts of the score in this cell"
         await pilot.press("p")
-        assert board.values == {}
+        assert board.scores == {}
 
     drive(table(session, tmp_path), script)
+
+
+@pytest.mark.parametrize(
+    ("points", "draws", "text"), [(5, 0, "+5"), (-12, 2, "-12d2"), (0, 1, "+0d"), (0, 0, "+0"), (110, 4, "+110d4")]
+)
+def test_points_in_a_cell(points: int, draws: int, text: str) -> None:
+    play = ScoredPlay("", 0, 0, (Part("basic", points, ()), Part("basic", 0, (), draws)))
+    assert styled_points(play).plain == text
+
+
+@pytest.mark.parametrize("rules", [Rules(), TWO, Rules(4, "open", pawns=True), spiral.Rules()], ids=str)
+def test_the_grid_grows_with_the_window(rules: BaseRules) -> None:
+    """It always fits, with names in brackets and points with draws, and leaves room for seats and log."""
+    session = Session(rules, [None] * rules.num_players, Seeded(0))
+    for _ in range(2):
+        session.play(session.candidates()[0].action)
+    board, pitches = Board(), []
+    board.scene = scene = spec_of(rules).scene(session.game, 0)
+    for columns, rows in (58, 11), (58, 13), (78, 17), (108, 28), (138, 38), (198, 53):
+        width = board.get_content_width(Size(columns, rows), Size(columns, rows))
+        lines, space = board.pitch
+        assert width == board.MARGIN + space * len(scene.columns) <= columns - 20
+        assert 1 + lines * len(scene.rows) <= rows
+        assert space >= max(len(face.name) for face in scene.faces) + 2
+        text = board.render().plain.splitlines()
+        assert len(text) == 1 + lines * len(scene.rows)
+        assert {*map(len, text)} == {width}
+        assert all(scene.faces[card].name in "".join(text) for card in scene.board.values())
+        pitches.append(board.pitch)
+    assert pitches == sorted(pitches)
+    assert pitches[-1][0] >= 3 * pitches[0][0]
 
 
 def test_a_slow_agent_does_not_block_the_screen(tmp_path: Path) -> None:
@@ -309,10 +379,10 @@ def test_small_terminals_show_the_size_needed(tmp_path: Path) -> None:
     session = Session(TWO, [None, drawn], Seeded(0))
 
     async def script(pilot: Pilot[None]) -> None:
-        for size in (30, 8), (1, 1), (79, 23):
+        for size in (30, 8), (1, 1), (59, 20), (60, 19):
             await pilot.resize_terminal(*size)
             await pilot.press("enter", "question_mark", "x")
-        assert "The table needs 80 columns and 23 rows." in shown(pilot)
+        assert "The table needs 60 columns and 20 rows." in shown(pilot)
         await pilot.resize_terminal(*NEEDED)
         await pilot.pause()
         assert "needs" not in shown(pilot)
@@ -334,8 +404,7 @@ def test_everything_fits_the_size_needed(rules: Any, tmp_path: Path) -> None:
         assert all(f"{LABELS[number]} " in text for number in range(len(session.game.hand(session.game.mover))))
         assert "Help" in text
         seat, held = session.game.mover, len(session.game.hand(session.game.mover))
-        assert f"> seat {seat}" in text
-        assert f"{held} cards" in text
+        assert re.search(rf"> seat {seat} .* {held}\n", text)
         assert f"{session.turns[-1].number}. seat" in text
 
     drive(table(session, tmp_path), script, size=NEEDED)
@@ -372,11 +441,11 @@ def test_replay(tmp_path: Path) -> None:
         assert "After 0 of 24; all hands" in shown(pilot)
         await pilot.press("right", "right")
         assert record.turns[1].text in shown(pilot)
-        assert "seat 1 greedy: 32 points" in shown(pilot)
+        assert re.search(r"seat 1 greedy +32 ", shown(pilot))
         await pilot.press("v", "left")
         assert "After 1 of 24; seat 0" in shown(pilot)
         await pilot.press("end", "right")
-        assert "over: won by seat 0" in shown(pilot)
+        assert "Seat 0 (heuristic-v0) wins by" in shown(pilot)
         await pilot.press("home", "left")
         assert "After 0 of 24" in shown(pilot)
 
@@ -478,9 +547,11 @@ def test_players_are_seated() -> None:
 class Console:
     """A program in a terminal of its own."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, size: tuple[int, int] = (90, 28)) -> None:
         self.leader, self.follower = pty.openpty()
-        self.resize(90, 28)
+        self.screen = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self.screen)
+        self.resize(*size)
         self.before = termios.tcgetattr(self.follower)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "quincunx_env.play", *arguments],
@@ -494,6 +565,12 @@ class Console:
             start_new_session=True,
         )
         self.output = ""
+        """Everything that the program has written."""
+
+    @property
+    def shown(self) -> str:
+        """The screen as text, on one line for each of its own."""
+        return "\n".join(self.screen.display)
 
     def resize(self, columns: int, rows: int) -> None:
         """Give the terminal another size; the program learns of it at its start or by a signal."""
@@ -514,12 +591,14 @@ class Console:
         start, done = time.monotonic(), 0
         while not condition():
             waited = time.monotonic() - start
-            assert waited < 120, self.output[-2000:]
+            assert waited < 120, self.shown
             if waited >= 5 * done:
                 again()
                 done += 1
             if select.select([self.leader], [], [], 0.02)[0]:
-                self.output += os.read(self.leader, 65536).decode(errors="replace")
+                written = os.read(self.leader, 65536)
+                self.output += written.decode(errors="replace")
+                self._stream.feed(written)
 
     def left_in_order(self, again: Callable[[], object]) -> bool:
         """Whether the program ended, and the terminal is as it was."""
@@ -535,8 +614,46 @@ class Console:
         os.close(self.follower)
 
 
+@pytest.mark.parametrize(
+    ("size", "options", "card", "hint", "plays"),
+    [
+        ((60, 20), ["--num-players", "4", "--start", "open", "--pawns", "--opponents", "greedy"], "e", False, (4, 24)),
+        ((80, 24), [], "a", True, (1, 12)),
+        ((140, 45), ["--num-players", "2", "--opponents", "human"], "b", False, (1, 20)),
+    ],
+    ids=["60x20", "80x24", "140x45"],
+)
+def test_a_whole_game_on_a_real_screen(
+    size: tuple[int, int], options: list[str], card: str, hint: bool, plays: tuple[int, int], tmp_path: Path
+) -> None:
+    """Draws can be seen beside points; at the end the result stands there in words and in large digits."""
+    step, last = plays
+    console = Console(*options, "--seed", "0", "--out", str(tmp_path), size=size)
+    try:
+        console.until(lambda: "choose a card" in console.shown)
+        console.press("p" + card)
+        console.until(lambda: re.search(r" [-+]\d+d ", console.shown))
+        for number in range(step, last + 1, step):
+            if hint:
+                console.until(lambda: "prefers:" in console.shown, lambda: console.press("h"))
+            logged = re.compile(rf"\b{number}\. seat|game is kept in")
+            console.until(lambda play=logged: play.search(console.shown), lambda: console.press("\r"))  # type: ignore[misc]
+        console.until(lambda: "The game is kept in" in console.shown)
+        [path] = tmp_path.iterdir()
+        record = Record.read(path)
+        end = Session.resume(record, recorded_players(record)).ending
+        assert end is not None
+        assert end.headline in " ".join(console.shown.split())
+        points = end.points if step == 1 else end.points.replace(" ", "")
+        for line in Rich(width=size[0]).render_lines(LargeDigits(points, "bold")):
+            assert "".join(segment.text for segment in line).rstrip() in console.shown
+        assert console.left_in_order(lambda: console.press("q"))
+    finally:
+        console.close()
+
+
 def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
-    """Interrupted by Ctrl-C, resumed from the file, resized, played to the end."""
+    """Interrupted by Ctrl-C, resumed from the file, resized, played on."""
 
     def actions() -> int:
         files = [*tmp_path.glob("[!.]*.txt")]  # one that is being written begins with a dot
@@ -560,14 +677,12 @@ def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
         console.until(lambda: "choose a card" in console.output)
         console.resize(40, 10)
         resized = partial(console.process.send_signal, signal.SIGWINCH)
-        console.until(lambda: "The table needs 80 columns" in console.output, resized)
+        console.until(lambda: "The table needs 60 columns" in console.output, resized)
         console.output = ""
         console.resize(90, 28)
         console.until(lambda: "choose a card" in console.output, resized)
         console.press("\x00\x7f\x1bOP~")
-        for plays in range(6, 22, 2):
-            console.until(lambda plays=plays: actions() >= plays, lambda: console.press("\r"))  # type: ignore[misc]
-        assert Record.read(path).game().over
+        console.until(lambda: actions() >= 6, lambda: console.press("\r"))
         assert console.left_in_order(console.process.terminate)
         assert [*tmp_path.iterdir()] == [path]
     finally:
