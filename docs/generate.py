@@ -1,16 +1,12 @@
 """Write the generated pages and tables, and render the pictures: ``make docs``. A test keeps them up to date."""
 
-from PIL import Image
-
 from docs.figures import pages_with_figures
 from docs.pages import pages
 from docs.pictures import ANIMATION, SHEET, animation, contact_sheet, games
 
 if __name__ == "__main__":
-    for path, text in (pages() | pages_with_figures()).items():
+    for path, text in (pages() | pages_with_figures() | games()).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    for path, picture in games().items():
-        Image.fromarray(picture).save(path, optimize=True)
     contact_sheet().save(SHEET, optimize=True)
     ANIMATION.write_bytes(animation())

@@ -39,12 +39,17 @@ def outlines(path: Path) -> dict[str, tuple[int, str]]:
     return table
 
 
+def font_files() -> Path:
+    """The folder of the installed font."""
+    spec = find_spec("font_manrope")
+    if spec is None or spec.origin is None:
+        raise ImportError("the font is missing: pip install font-manrope")
+    return Path(spec.origin).parent / "files"
+
+
 def main() -> None:
     """Write the table and the licence."""
-    spec = find_spec("font_manrope")
-    assert spec is not None
-    assert spec.origin is not None
-    files = Path(spec.origin).parent / "files"
+    files = font_files()
     font = TTFont(files / next(iter(WEIGHTS.values())))
     capital = round(font["OS/2"].sCapHeight * EM / font["head"].unitsPerEm)
     tables = [

@@ -133,7 +133,7 @@ class Page:
             sources=", ".join(f"`{each.__name__.removeprefix('quincunx_env.')}`" for each in self.sources),
             summary=docstrings[0].short_description,
             make=self.make,
-            picture=f"![a rendered game](../pictures/{self.picture}.png)",
+            picture=f"![a rendered game](../pictures/{self.picture}.svg)",
             rules=self.rules,
             facts="\n".join(["| | |", "|---|---|", *facts]),
         ) + "".join(f"\n## {title}\n\n{sections[title]}\n" for title in SECTIONS if title in sections)
@@ -266,7 +266,7 @@ MODULES = {
         "Games and engines",
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
-        ("registry", "policies", "policy_files", "render", "oracle.", "spiral."),
+        ("registry", "policies", "policy_files", "render", "render.svg", "oracle.", "spiral."),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),
     "play": (
@@ -346,6 +346,6 @@ def models() -> dict[Path, str]:
     cards = {}
     for network, picture in MODELS.items():
         page = HERE / "models" / f"{network}.md"
-        shown = HERE / "pictures" / f"{picture}.png"
+        shown = HERE / "pictures" / f"{picture}.svg"
         cards[page] = card_of(weights / f"{network}.safetensors", out=page, picture=shown, license="mit")
     return cards

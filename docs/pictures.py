@@ -13,7 +13,8 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
 from quincunx_env.registry import make_observer, spec_of
-from tests.pictures import PICTURES, reference
+from tests.pictures import position
+from tests.variants import EVERY_GAME
 
 HERE = Path(__file__).parent
 
@@ -26,8 +27,8 @@ GAMES: dict[str, tuple[BaseRules, int]] = {
 """By file name in ``docs/pictures``: rules, and number of actions of the greedy agent."""
 
 
-def games() -> dict[Path, render.Frame]:
-    """Render a game of each of the `GAMES`, uint8 [height, width, 3] by path."""
+def games() -> dict[Path, str]:
+    """Draw a game of each of the `GAMES` as SVG, by path."""
     rng = np.random.default_rng(0)
     rendered = {}
     for name, (rules, actions) in GAMES.items():
@@ -36,7 +37,7 @@ def games() -> dict[Path, render.Frame]:
         batch.reset(seed=8)
         for _ in range(actions):
             batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))
-        rendered[HERE / "pictures" / f"{name}.png"] = render.frame(batch.to_game(0), scale=0.7)
+        rendered[HERE / "pictures" / f"{name}.svg"] = render.to_svg(batch.to_game(0))
     return rendered
 
 
@@ -48,11 +49,8 @@ SECONDS, LAST_SECONDS = 1.8, 6.0
 
 
 def contact_sheet() -> Image.Image:
-    """Arrange the reference pictures of all variants on a sheet, each with its name."""
-    thumbnails: dict[str, Image.Image] = {}
-    for name in PICTURES:
-        with Image.open(reference(name)) as file:
-            thumbnails[name] = file.convert("RGB").reduce(2)
+    """Arrange small pictures of all variants on a sheet, each with its name."""
+    thumbnails = {name: Image.fromarray(render.frame(position(name), scale=0.4)).reduce(2) for name in EVERY_GAME}
     wide, high = thumbnails["solitaire"].size
     margin, label = 12, 28
     step = wide + margin, high + label + margin

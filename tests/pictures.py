@@ -1,29 +1,26 @@
-"""Reference pictures: a small PNG of a position of every variant, compared by `tests/render/test_render.py`.
+"""Reference pictures: SVG of various positions, and a few as pixels, compared by `tests/render/test_render.py`.
 
-``python -m tests.pictures`` paints them again, after an intended change of appearance.
+``python -m tests.pictures`` draws them again, after an intended change of appearance.
 """
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pygame
 from PIL import Image, ImageFilter
 
 from quincunx_env import Deal, Game, Rules, parse_card, render
+from quincunx_env.render.raster import rasterise
 from tests.variants import EVERY_GAME, new_game, random_action
 
 FOLDER = Path(__file__).parent / "golden" / "pictures"
-SHRINK = 3
+SHRINK = 2
 """Pixels of a picture, in each direction, per pixel of its reference."""
-PAINTED_WITH = "2.5.8"
-"""The version of pygame-ce that painted the references."""
-SAME_BUILD, OTHER_BUILD = 18, 50
-TOLERANCE = SAME_BUILD if pygame.version.ver == PAINTED_WITH else OTHER_BUILD
-"""Of 255. Another card makes more than 60, another digit at least 20 (a 6 that turns into an 8). Other builds of pygame
-space letters slightly differently, so that only differences between cards are detected reliably."""
+TOLERANCE = 18
+"""Of 255. Another card makes more than 60, another digit at least 20 (a 6 that turns into an 8)."""
 
 
 def position(name: str) -> Any:
@@ -49,23 +46,7 @@ def _good(game: Any, rng: random.Random) -> int:
     return actions[values.index(max(values))]
 
 
-def _from_a_seat() -> render.Frame:
-    game = position("corners-3")
-    return render.frame(game, (game.mover + 1) % 3)
-
-
-def _candidate() -> render.Frame:
-    game = position("corners-3")
-    return render.frame(game, game.mover, play=(game.hand(game.mover)[0], game.legal_cells()[0]))
-
-
-def _values() -> render.Frame:
-    game = Game.from_seed(Rules(), 5)
-    card = game.hand(0)[2]
-    return render.frame(game, values=[game.value(card, cell)[0] if game.legal[cell] else np.nan for cell in range(16)])
-
-
-def _nearly_everything() -> render.Frame:
+def nearly_everything() -> Game:
     """The play of the rules in which most parts come together (RULES.md 1.4.5)."""
     rows = ("6LK .. 2SY .. 3MV", ".. AS CS CM ..", ".. .. 9VY .. ..", ".. .. 8MS .. ..", "7VY .. .. .. 4MS")
     board = {cell: parse_card(name) for cell, name in enumerate(" ".join(rows).split()) if name != ".."}
@@ -77,22 +58,68 @@ def _nearly_everything() -> render.Frame:
     plays = [(board[cell], cell) for cell in (*laid, 7)]
     state: dict[str, Any] = {"scores": [50, 0], "totals": [50, 0], "mover": 1, "pending": None}
     state |= {"drawn": 0, "over": False, "lost": False}
-    return render.frame(Game.from_position(Rules(2), [deal], 0, plays, (rest[10:15], rest[:10]), **state))
+    return Game.from_position(Rules(2), [deal], 0, plays, (rest[10:15], rest[:10]), **state)
 
 
-PICTURES: dict[str, Callable[[], render.Frame]] = {
-    **{name: lambda name=name: render.frame(position(name)) for name in EVERY_GAME},  # type: ignore[misc]
+def _end(name: str) -> Any:
+    """The end of a game of random plays."""
+    game, rng = new_game(EVERY_GAME[name], 0), random.Random(0)
+    while not game.over:
+        game.step(random_action(game, rng))
+    return game
+
+
+def _from_a_seat() -> str:
+    game = position("corners-3")
+    return render.to_svg(game, (game.mover + 1) % 3, theme="light")
+
+
+def _candidate() -> str:
+    game = position("corners-3")
+    return render.to_svg(game, game.mover, play=(game.hand(game.mover)[0], game.legal_cells()[0]))
+
+
+def _candidates() -> str:
+    game = position("open-2")
+    return render.to_svg(game, game.mover, candidates=game.hand(game.mover)[0], portion="grid", theme="light")
+
+
+def _values() -> str:
+    game = Game.from_seed(Rules(), 5)
+    card = game.hand(0)[2]
+    values = [game.value(card, cell)[0] if game.legal[cell] else np.nan for cell in range(16)]
+    return render.to_svg(game, candidates=card, values=values)
+
+
+def _of(name: str) -> Callable[[], str]:
+    return lambda: render.to_svg(position(name))
+
+
+PICTURES: dict[str, Callable[[], str]] = {
+    **{name: _of(name) for name in ("solitaire", "open-4+excuse+pawns+flush+simpleton", "spiral-play+fifteens-2")},
     "from a seat": _from_a_seat,
+    "hand": lambda: render.to_svg(position("spiral-play+fifteens-2"), 0, portion="hand"),
     "a candidate": _candidate,
+    "candidates": _candidates,
     "values": _values,
-    "nearly everything": _nearly_everything,
+    "nearly everything": lambda: render.to_svg(nearly_everything(), theme="light"),
+    "end of a match": lambda: render.to_svg(_end("corners-3+match"), 1),
+    "end of the spiral": lambda: render.to_svg(_end("spiral-end-1")),
 }
-"""Every picture that has a reference: a position of each variant, then further features."""
+"""SVG of every picture that has a reference."""
+
+RASTERISED = ("from a seat", "nearly everything", "open-4+excuse+pawns+flush+simpleton")
+"""Those that have a reference in pixels, too."""
 
 
-def reference(name: str) -> Path:
+def reference(name: str, suffix: str = ".svg") -> Path:
     """Path of the reference of a picture."""
-    return FOLDER / f"{name.replace(' ', '-')}.png"
+    return FOLDER / f"{name.replace(' ', '-')}{suffix}"
+
+
+def without_letters(svg: str) -> str:
+    """A picture without the outlines of its letters, which are the same in all of them; the words remain as labels."""
+    return re.sub(r'<path id="[tp][0-9a-f]+" d="[^"]*"/>\n', "", svg)
 
 
 def small(frame: render.Frame) -> Image.Image:
@@ -108,6 +135,8 @@ def difference(one: Image.Image, other: Image.Image) -> float:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, painted in PICTURES.items():
-        few = small(painted()).quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
-        few.save(reference(name), optimize=True)
+    for name, drawn in PICTURES.items():
+        reference(name).write_text(without_letters(drawn()), encoding="utf-8")
+    for name in RASTERISED:
+        few = small(rasterise(PICTURES[name]())).quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(reference(name, ".png"), optimize=True)

@@ -44,7 +44,20 @@ OUTSIDE = {"train", "tests", "docs"}
 
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "ray", "matplotlib", "choix", "scipy", "tqdm", "tyro"),
-    *("pygame", "textual", "rich", "safetensors", "minari", "h5py", "onnxruntime", "openenv", "fastapi"),
+    *(
+        "pygame",
+        "thorvg_python",
+        "svglib",
+        "reportlab",
+        "textual",
+        "rich",
+        "safetensors",
+        "minari",
+        "h5py",
+        "onnxruntime",
+        "openenv",
+        "fastapi",
+    ),
 }
 """Loaded when a module that needs one of these is imported itself: adapters, programs, painters, networks."""
 
@@ -52,7 +65,8 @@ LOADS_HEAVY = {
     "quincunx_env": (
         "_commands/benchmark.py",
         "adapters/",
-        "render/paint.py",
+        "render/pdf.py",
+        "render/raster.py",
         "render/window.py",
         "play/dialogs.py",
         "play/terminal.py",

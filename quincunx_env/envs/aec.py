@@ -69,7 +69,7 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             game.
         illegal_reward: reward of an agent whose illegal action ends the game; the others get 0.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
-            ``"human"``: a window shows the game whenever it changes. The last two need pygame.
+            ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  declared so in AECEnv

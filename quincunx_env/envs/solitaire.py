@@ -102,7 +102,7 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
             round as lost.
         lost_value: the return of a lost round.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
-            ``"human"``: a window shows the game whenever it changes. The last two need pygame.
+            ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
     """
 
     metadata: dict[str, Any] = METADATA

@@ -21,13 +21,17 @@ from quincunx_env.play.session import Session
 from quincunx_env.play.viewer import KEY_STEPS, Viewer
 from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import HEIGHT, WIDTH, Rect, TableLayout, layout_scene
-from quincunx_env.render.paint import ACCENT, BOX, INK, QUIET, TABLE, TEXT, box, paint, text
-from quincunx_env.render.window import open_display
+from quincunx_env.render.raster import rasterise
+from quincunx_env.render.svg import INK, THEMES, draw
+from quincunx_env.render.window import open_display, surface_of
 
 BAR = 44
 """Height of the line below the picture, with a message and buttons, at scale 1."""
 FPS = 30
 """Rate at which the window handles events and is drawn, per second."""
+
+
+THEME = THEMES["dark"]
 
 
 class Button(NamedTuple):
@@ -133,8 +137,17 @@ class SceneWindow:
 
     @property
     def where(self) -> TableLayout:
-        """Layout of the picture, whose upper left corner is at `_origin` in the window."""
-        return layout_scene(self.scene, self.scale)
+        """Layout of the picture at scale 1, whose upper left corner is at `_origin` in the window."""
+        return layout_scene(self.scene)
+
+    def _px(self, units: float) -> int:
+        """Convert a length at scale 1 to pixels."""
+        return round(units * self.scale)
+
+    def _text(self, words: str, colour: str) -> pygame.Surface:
+        if not pygame.font.get_init():  # other users of pygame may end it at any time
+            pygame.font.init()
+        return pygame.font.Font(None, max(self._px(22), 1)).render(words, True, colour)
 
     @property
     def _origin(self) -> tuple[int, int]:
@@ -142,22 +155,22 @@ class SceneWindow:
         return round((width - WIDTH * self.scale) / 2), round((height - (HEIGHT + BAR) * self.scale) / 2)
 
     def _inside(self, x: float, y: float) -> tuple[float, float]:
-        return x - self._origin[0], y - self._origin[1]
+        return (x - self._origin[0]) / self.scale, (y - self._origin[1]) / self.scale
 
     def bar(self) -> list[tuple[Button, Rect]]:
         """The buttons and their rectangles in the window; placed from the right edge."""
         left, top = self._origin
-        where, placed = self.where, []
-        x, y = left + where.px(1056), top + where.px(HEIGHT) + where.px(4)
+        placed = []
+        x, y = left + self._px(940), top + self._px(HEIGHT + 4)
         for button in reversed(self.buttons()):
-            width = text(button.label, where.px(22), TEXT).get_width() + where.px(24)
+            width = self._text(button.label, THEME.text).get_width() + self._px(24)
             x -= width
-            placed.append((button, Rect(x, y, width, where.px(30))))
-            x -= where.px(8)
+            placed.append((button, Rect(x, y, width, self._px(30))))
+            x -= self._px(8)
         return placed[::-1]
 
     def _picture(self) -> pygame.Surface:
-        return paint(self.scene, self.where)
+        return surface_of(rasterise(draw(self.scene, scale=self.scale)))
 
     def _line(self) -> str:
         """The message below the picture."""
@@ -173,20 +186,19 @@ class SceneWindow:
         if self._shown == (shown := (surface.get_size(), self.scene, self._line(), *self._state())):
             return
         self._shown, self._surface = shown, surface
-        where = self.where
-        surface.fill(TABLE)
+        surface.fill(THEME.table)
         surface.blit(self._picture(), self._origin)
         for button, rect in self.bar():
-            self._button(button, rect, where)
-        line = text(self._line(), where.px(22), QUIET)
+            self._button(button, rect)
+        line = self._text(self._line(), THEME.quiet)
         left, top = self._origin
-        surface.blit(line, (left + where.px(48), top + where.px(HEIGHT) + where.px(19) - line.get_height() // 2))
+        surface.blit(line, (left + self._px(20), top + self._px(HEIGHT + 19) - line.get_height() // 2))
         pygame.display.flip()
 
-    def _button(self, button: Button, rect: Rect, where: TableLayout) -> None:
-        fill, ink = (ACCENT, INK) if button.strong else (BOX, TEXT)
-        self._surface.blit(box(rect.width, rect.height, where.px(8), fill), rect[:2])
-        words = text(button.label, where.px(22), ink)
+    def _button(self, button: Button, rect: Rect) -> None:
+        fill, ink = (THEME.accent, INK) if button.strong else (THEME.box, THEME.text)
+        pygame.draw.rect(self._surface, fill, pygame.Rect(*map(round, rect)), border_radius=self._px(8))
+        words = self._text(button.label, ink)
         x, y = rect.centre
         self._surface.blit(words, (round(x - words.get_width() / 2), round(y - words.get_height() / 2)))
 
@@ -430,18 +442,16 @@ class PlayWindow(SceneWindow):
         hidden = getattr(game.rules, "simpleton", False) and not self.points
         return play._replace(parts=(), scored=False) if hidden else play
 
-    def _values(self) -> dict[int, int]:
-        """Points of the chosen card by legal cell, if they are switched on."""
+    def _candidates(self) -> list[ScoredPlay]:
+        """The plays of the chosen card, if its points are switched on."""
         game = self.session.game
         if not self.points or self.card is None or self.scene.pending:
-            return {}
-        plays = (spec_of(game.rules).candidate(game, self.card, cell) for cell in self.scene.legal)
-        return {play.cell: play.points for play in plays if play.scored}
+            return []
+        return [spec_of(game.rules).candidate(game, self.card, cell) for cell in self.scene.legal]
 
     def _picture(self) -> pygame.Surface:
-        candidate = self._candidate()
-        values = {cell: value for cell, value in self._values().items() if candidate is None or cell != candidate.cell}
-        return paint(self.scene, self.where, candidate, values)
+        drawn = draw(self.scene, scale=self.scale, play=self._candidate(), candidates=self._candidates())
+        return surface_of(rasterise(drawn))
 
     def _state(self) -> tuple[object, ...]:
         return self.card, self.cell, self.points, self.announced

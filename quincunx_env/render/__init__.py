@@ -1,96 +1,48 @@
-"""Rendering of games as RGB arrays, in a window and as text. pygame is imported for the first picture.
+"""Pictures of games: SVG, pixels, files, a window; and games as text.
+
+There is one renderer, `quincunx_env.render.svg`, which needs no library. Pixels are rasterised from its SVG.
 
 >>> from quincunx_env import Game, Rules, render
 >>> game = Game.from_seed(Rules(), seed=0)
+>>> render.to_svg(game, theme="light")[:4]
+'<svg'
 >>> render.frame(game).shape
-(680, 1080, 3)
->>> render.layout(game).cell_at(80, 100)  # the cell at this pixel
-0
+(640, 960, 3)
 """
 
 import os
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any, TextIO, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
+from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.game import Game
 from quincunx_env.core.integers import check_integer
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
-from quincunx_env.render.layout import HEIGHT, WIDTH, TableLayout, layout_scene
+from quincunx_env.render.layout import HEIGHT, WIDTH
 
-__all__ = [
-    "HEIGHT",
-    "WIDTH",
-    "Frame",
-    "Renderer",
-    "TableLayout",
-    "frame",
-    "in_colour",
-    "layout",
-    "svg",
-    "text",
-    "to_svg",
-]
+__all__ = ["HEIGHT", "WIDTH", "Frame", "Options", "Renderer", "frame", "in_colour", "save", "text", "to_svg"]
 
 Frame = npt.NDArray[np.uint8]
 """An RGB picture, uint8 [height, width, 3]."""
 
 
-def frame(
-    game: Game,
-    seat: int | None = None,
-    *,
-    play: tuple[int, int] | None = None,
-    values: Mapping[int, float] | npt.ArrayLike | None = None,
-    scale: float = 1.0,
-) -> Frame:
-    """Paint a picture of a game: the grid, the last play with its score, the seats, a hand, the pile.
+class Options(TypedDict, total=False):
+    """Keyword arguments of `to_svg`, which `frame` and `save` take, too."""
 
-    No display is needed.
-
-    Args:
-        game: the game to show.
-        seat: the seat from whose point of view the game is shown, the other hands face down. None shows all hands.
-        play: (card, cell) of a candidate play, to show with its score in place of the last play.
-        values: a number for each cell (NaN for none), or a mapping from some cells. Empty cells show their numbers, and
-            a colour on a scale from the lowest to the highest.
-        scale: factor of the size; 1 gives ``WIDTH`` x ``HEIGHT`` pixels.
-
-    Returns:
-        uint8 [height, width, 3], red, green and blue.
-
-    Raises:
-        ValueError: if there is no such seat, card or cell, or the cell of the play is taken.
-        DependencyNotInstalled: without pygame.
-    """
-    surface = picture(game, seat, play=play, values=values, scale=scale)
-    import pygame
-
-    return np.ascontiguousarray(pygame.surfarray.array3d(surface).transpose(1, 0, 2))
-
-
-def picture(
-    game: Game,
-    seat: int | None = None,
-    *,
-    play: tuple[int, int] | None = None,
-    values: Mapping[int, float] | npt.ArrayLike | None = None,
-    scale: float = 1.0,
-) -> Any:
-    """Paint the picture of `frame`, with the same arguments, as a ``pygame.Surface``."""
-    _need_pygame()
-    from quincunx_env.render.paint import paint
-
-    spec = spec_of(game.rules)
-    scene = spec.scene(game, seat)
-    candidate = spec.candidate(game, *play) if play else None
-    return paint(scene, layout_scene(scene, scale), candidate, _by_cell(game, values))
+    play: tuple[int, int] | None
+    candidates: int | None
+    values: Mapping[int, float] | npt.ArrayLike | None
+    portion: svg.Portion
+    theme: svg.ThemeName
+    scale: float
 
 
 def to_svg(
@@ -148,9 +100,55 @@ def _by_cell(game: Game, values: Mapping[int, float] | npt.ArrayLike | None) -> 
     return dict(enumerate(np.asarray(values, np.float64).reshape(game.rules.num_cells).tolist()))
 
 
-def layout(game: Game, seat: int | None = None, *, scale: float = 1.0) -> TableLayout:
-    """Lay out the `frame` of a game, seen from this seat."""
-    return layout_scene(spec_of(game.rules).scene(game, seat), scale)
+def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Frame:
+    """Rasterise the picture that `to_svg` draws from the same arguments. No display is needed.
+
+    Returns:
+        uint8 [height, width, 3], red, green and blue; ``HEIGHT`` x ``WIDTH`` pixels for a whole table at scale 1.
+
+    Raises:
+        ValueError: as `to_svg`.
+        DependencyNotInstalled: without thorvg-python.
+    """
+    drawn = to_svg(game, seat, **options)
+    _need("thorvg_python", "pictures are rasterised by thorvg-python", "render")
+    from quincunx_env.render.raster import rasterise
+
+    return rasterise(drawn)
+
+
+def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpack[Options]) -> None:
+    """Write the picture that `to_svg` draws from the same arguments to a file.
+
+    Args:
+        path: of a file that ends in ``.svg``, which needs no library, in ``.png`` or in ``.pdf``; the latter is a
+            vector picture, too.
+        game: the game to show.
+        seat: the seat from whose point of view the game is shown.
+        **options: as of `to_svg`.
+
+    Raises:
+        ValueError: as `to_svg`, or if the path ends otherwise.
+        OSError: if the file cannot be written.
+        DependencyNotInstalled: for a PNG file without thorvg-python, for a PDF file without svglib.
+    """
+    path = Path(path)
+    if path.suffix == ".svg":
+        content = to_svg(game, seat, **options).encode()
+    elif path.suffix == ".png":
+        pixels = frame(game, seat, **options)
+        from quincunx_env.render.raster import png
+
+        content = png(pixels)
+    elif path.suffix == ".pdf":
+        drawn = to_svg(game, seat, **options)
+        _need("svglib", "PDF files are written by svglib", "pdf")
+        from quincunx_env.render.pdf import pdf
+
+        content = pdf(drawn)
+    else:
+        raise ValueError(f"a picture is written to a file that ends in .svg, .png or .pdf, got {path}")
+    write_atomically(path, lambda unfinished: unfinished.write_bytes(content))
 
 
 def text(game: Game, seat: int | None = None, *, colour: bool | None = None) -> str:
@@ -170,9 +168,9 @@ def in_colour(stream: TextIO | None = None) -> bool:
     return (stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _need_pygame() -> None:
-    if find_spec("pygame") is None:
-        raise DependencyNotInstalled('pictures are painted with pygame: pip install "quincunx_env[render]"')
+def _need(module: str, reason: str, extra: str) -> None:
+    if find_spec(module) is None:
+        raise DependencyNotInstalled(f'{reason}: pip install "quincunx_env[{extra}]"')
 
 
 class Renderer:
@@ -207,7 +205,7 @@ class Renderer:
 
     def _show(self, game: Game, wait: bool) -> None:
         if self._window is None:
-            _need_pygame()
+            _need("pygame", "windows are opened by pygame", "render")
             from quincunx_env.render.window import Window
 
             self._window = Window(self.title, self.fps)

@@ -1,123 +1,165 @@
-"""Positions of all elements in a picture of a game, and hit tests for pixels. Needs no library."""
+"""Positions of all elements in a picture of a game. Needs no library."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from quincunx_env.core.scene import Scene
 
-WIDTH, HEIGHT = 1080, 680
+WIDTH, HEIGHT = 960, 640
 """Width and height of a picture at scale 1, in pixels, the unit of all constants below."""
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 1056, 56, 520
-"""Edges of the table: the grid is on its left, the seats and the last play are on its right."""
-_PANEL = 500
-"""Left edge of the panel with the seats."""
-_HAND = 570
-"""Top of the hand."""
-_PILE = 968
-"""Left edge of the pile."""
-_CARD = 88
-"""Height of a card in the hand that is shown large."""
-_SMALL = 42
-"""Height of a card in the other hands."""
+_LEFT, _TOP, _BOTTOM = 46, 64, 620
+"""Edges of the grid, which is on the left."""
+_PANEL, _RIGHT, _HEAD = 532, 940, 52
+"""Edges of the panel with the seats and the last play, on the right."""
+_GRID = 456
+"""Width that is kept for the grid."""
+_GAP = 9
+"""Space between cells."""
 _ASPECT = 0.8
 """Width of a card divided by its height."""
+_BAR = 44
+"""Height of the box of a seat that shows no cards, or their backs."""
+_BACK = 26
+"""Height of a back in such a box."""
+_OPEN = {2: (66, 2), 3: (60, 1), 4: (54, 1)}
+"""Height of the cards in the box of each seat where all hands are shown, and number of rows, by number of seats."""
+_ALONE = 84
+"""Height of the box of a seat that plays alone."""
+_LARGE = {True: (118, 4, 2), False: (94, 5, 3)}
+"""The large hand, of a seat that plays alone or of another: height of a card, cards in a row, most rows."""
+_SPACE = 8
+"""Space between the cards of the large hand."""
+_PLAY = 88
+"""Height of the box of the last play."""
+_LINE = 22
+"""Height of a line of the notes."""
 
 
 class Rect(NamedTuple):
     """A rectangle in pixels."""
 
-    x: int
-    y: int
-    width: int
-    height: int
+    x: float
+    y: float
+    width: float
+    height: float
 
-    def holds(self, x: float, y: float) -> bool:
-        """Whether a pixel lies in the rectangle."""
-        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+    @property
+    def right(self) -> float:
+        """Right edge."""
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge."""
+        return self.y + self.height
 
     @property
     def centre(self) -> tuple[float, float]:
         """(x, y) of the middle."""
         return self.x + self.width / 2, self.y + self.height / 2
 
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point lies in the rectangle."""
+        return self.x <= x < self.right and self.y <= y < self.bottom
+
+    def grown(self, space: float) -> "Rect":
+        """The rectangle with this space around it."""
+        return Rect(self.x - space, self.y - space, self.width + 2 * space, self.height + 2 * space)
+
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Rectangles of all elements of a picture, made by ``layout_scene``.
+    """Rectangles of all elements of a picture, made by `layout_scene`.
 
     Overlapping cards are listed from bottom to top.
     """
 
-    size: tuple[int, int]
-    """Width and height of the picture."""
-    scale: float
     cells: dict[int, Rect]
     """By cell, for every cell that is shown."""
-    hand: dict[int, Rect]
-    """By card, for the hand that is shown large."""
     seats: tuple[Rect, ...]
     """The box of each seat."""
-    small: tuple[tuple[Rect, ...], ...]
-    """For each seat, the cards of its hand inside its box; empty for the seat whose hand is shown large."""
+    hands: tuple[tuple[Rect, ...], ...]
+    """The cards of each seat."""
+    large: int | None
+    """The seat whose hand is shown large, below its box; None if all hands are in the boxes."""
+    hand: dict[int, Rect]
+    """By card, the hand of the seat from which the game is shown, or of the seat to move."""
     play: Rect
     """The last play and its parts."""
     pile: Rect
+    grid: Rect
+    """The part of the picture with the grid and its numbers."""
+    hand_area: Rect
+    """The part of the picture with `hand`."""
 
     def cell_at(self, x: float, y: float) -> int | None:
-        """The cell at a pixel, if there is one."""
+        """The cell at a point, if there is one."""
         return next((cell for cell, rect in self.cells.items() if rect.holds(x, y)), None)
 
     def card_at(self, x: float, y: float) -> int | None:
-        """The topmost card of the large hand at a pixel, if there is one."""
+        """The topmost card of `hand` at a point, if there is one."""
         return next((card for card, rect in reversed(self.hand.items()) if rect.holds(x, y)), None)
 
-    def px(self, units: float) -> int:
-        """Convert a length at scale 1 to pixels."""
-        return round(units * self.scale)
 
-
-def layout_scene(scene: Scene, scale: float = 1.0) -> TableLayout:
+def layout_scene(scene: Scene) -> TableLayout:
     """Lay out the picture of a scene."""
-
-    def rect(x: float, y: float, width: float, height: float) -> Rect:
-        left, top = round(x * scale), round(y * scale)
-        return Rect(left, top, round((x + width) * scale) - left, round((y + height) * scale) - top)
-
-    def row(count: int, x: float, y: float, width: float, height: float) -> tuple[Rect, ...]:
-        """Cards side by side, overlapping where they would not fit."""
-        card = height * _ASPECT
-        step = min(card * 1.1, (width - card) / max(count - 1, 1))
-        return tuple(rect(x + index * step, y, card, height) for index in range(count))
-
-    gap = 26 // scene.max_side + 3
-    height = (_BOTTOM - _TOP - gap * (scene.max_side - 1)) / scene.max_side
-    width = height * _ASPECT
+    height = (_BOTTOM - _TOP - _GAP * (scene.max_side - 1)) / scene.max_side
+    width = min(height * _ASPECT, (_GRID - _GAP * (scene.max_side - 1)) / scene.max_side)
     # A part of the grid is centred in the room that is kept for it.
-    left = _LEFT + (scene.max_side - len(scene.columns)) * (width + gap) / 2
-    top = _TOP + (scene.max_side - len(scene.rows)) * (height + gap) / 2
+    left = _LEFT + (scene.max_side - len(scene.columns)) * (width + _GAP) / 2
+    top = _TOP + (scene.max_side - len(scene.rows)) * (height + _GAP) / 2
     cells = {
-        row * scene.side + column: rect(left + across * (width + gap), top + down * (height + gap), width, height)
+        row * scene.side + column: Rect(left + across * (width + _GAP), top + down * (height + _GAP), width, height)
         for down, row in enumerate(scene.rows)
         for across, column in enumerate(scene.columns)
     }
-    # The hand that is shown large is not repeated in the box of its seat; a solitaire has no other.
-    seats, small, y = [], [], _TOP
+    alone = len(scene.seats) == 1
+    large = 0 if alone else scene.seat
+    seats, hands, y = [], [], float(_HEAD)
     for number, seat in enumerate(scene.seats):
-        large = len(scene.seats) == 1 or number == scene.seat
-        tall = 40 if large else 46 + _SMALL
-        seats.append(rect(_PANEL, y, _RIGHT - _PANEL, tall))
-        small.append(row(0 if large else seat.hand_size, _PANEL + 14, y + 38, _RIGHT - _PANEL - 28, _SMALL))
-        y += tall + 8
+        if large is None:
+            card, rows = _OPEN[len(scene.seats)]
+            box = Rect(_PANEL, y, _RIGHT - _PANEL, 38 + rows * (card + 5) + 6)
+            inner = Rect(box.x + 12, y + 38, box.width - 24, 0)
+            hands.append(_rows(seat.hand_size, inner, card, 7 if rows == 2 else seat.hand_size, 5))
+        else:
+            box = Rect(_PANEL, y, _RIGHT - _PANEL, _ALONE if alone else _BAR)
+            backs = Rect(box.x + 150, y + (_BAR - _BACK) / 2, 150, 0)
+            hands.append(() if number == large else _rows(seat.hand_size, backs, _BACK, seat.hand_size, -8))
+        seats.append(box)
+        y += box.height + 8
+    y += 4
+    play = Rect(_PANEL, y, _RIGHT - _PANEL, _PLAY)
+    if large is not None:
+        room = _BOTTOM - play.bottom - 2 * _LINE - 24
+        card, per_row, most = _LARGE[alone]
+        rows = min(most, int((room + _SPACE) // (card + _SPACE)))
+        area = Rect(_PANEL, _BOTTOM - rows * (card + _SPACE) + _SPACE, _RIGHT - _PANEL, 0)
+        count = scene.seats[large].hand_size
+        hands[large] = _rows(count, area, card, max(per_row, -(-count // rows)), _SPACE)
     cards = scene.seats[scene.shown].cards or ()
-    room = (_RIGHT if scene.pile is None else _PILE - 24) - _LEFT
+    hand = dict(zip(cards, hands[scene.shown], strict=True)) if cards else {}
+    bottom = max((rect.bottom for rect in hand.values()), default=_BOTTOM)
+    upper = min((rect.y for rect in hand.values()), default=_BOTTOM - _LARGE[alone][0])
     return TableLayout(
-        size=(round(WIDTH * scale), round(HEIGHT * scale)),
-        scale=scale,
         cells=cells,
-        hand=dict(zip(cards, row(len(cards), _LEFT, _HAND, room, _CARD), strict=True)),
         seats=tuple(seats),
-        small=tuple(small),
-        play=rect(_PANEL, y, _RIGHT - _PANEL, _BOTTOM - y),
-        pile=rect(_PILE, _HAND, _CARD * _ASPECT, _CARD),
+        hands=tuple(hands),
+        large=large,
+        hand=hand,
+        play=play,
+        pile=Rect(_RIGHT - 68, 12, 20.8, 26),
+        grid=Rect(6, 36, _LEFT + _GRID + 12, HEIGHT - 36),
+        hand_area=Rect(_PANEL - 12, upper - 16, _RIGHT - _PANEL + 24, bottom - upper + 28),
+    )
+
+
+def _rows(count: int, area: Rect, height: float, per_row: int, space: float) -> tuple[Rect, ...]:
+    """Cards side by side in rows, closer together where they would not fit. A negative space makes them overlap."""
+    width = height * _ASPECT
+    step = min(width + space, (area.width - width) / max(min(count, per_row) - 1, 1))
+    places = (divmod(index, per_row) for index in range(count))
+    return tuple(
+        Rect(area.x + column * step, area.y + row * (height + max(space, 5)), width, height) for row, column in places
     )

@@ -17,11 +17,14 @@ from xml.sax.saxutils import quoteattr
 
 from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Suit
 from quincunx_env.core.scoring import Part
-from quincunx_env.render.places import HEIGHT, WIDTH, Rect, TableLayout, layout_scene
+from quincunx_env.render.layout import HEIGHT, WIDTH, Rect, TableLayout, layout_scene
 
 ThemeName = Literal["dark", "light"]
+"""Name of a `Theme`."""
 Portion = Literal["table", "grid", "hand"]
+"""What a picture shows: everything, the grid alone or the hand alone."""
 Weight = Literal["text", "print"]
+"""Labels, or ranks and numbers."""
 
 
 class Theme(NamedTuple):
@@ -108,7 +111,7 @@ def draw(
         play: a candidate to show with its parts, in place of the last play.
         candidates: plays to show as points and draws in their cells.
         values: numbers to show in empty cells, with a colour on a scale from the lowest to the highest.
-        scale: factor of the size; 1 draws a table of `WIDTH` x `HEIGHT` pixels.
+        scale: factor of the size; 1 draws a table of 960 x 640 pixels.
 
     Returns:
         A complete SVG document without XML declaration, which can also stand inside an HTML page.
@@ -456,7 +459,7 @@ class _Drawing:
         for (place, _, across, _), parts in together.items():
             points, draws = sum(part.points for part in parts), sum(part.draws for part in parts)
             tone = self._tone(parts[0]._replace(points=points), distant)
-            chips.setdefault((place, across), []).append((_draws(draws) if draws else f"{points:+}", tone))
+            chips.setdefault((place, across), []).append(("draw" if draws else f"{points:+}", tone))
         for ((x, y), across), row in chips.items():
             widths = [self._chip_width(words) for words, _ in row]
             left = x - (sum(widths) + 2 * (len(row) - 1)) / 2
@@ -529,14 +532,14 @@ class _Drawing:
         theme = self.theme
         self._open(class_="seat", data_seat=number)
         self._rect(rect, theme.box, 8, theme.accent if seat.to_move else None, 1.75)
-        line = rect.y + 22
-        points = font().width(str(seat.score), 27, "print")
-        self._write(str(seat.score), rect.right - 14, line, 27, weight="print", align=1.0)
+        alone = len(scene.seats) == 1
+        line, size = (rect.centre[1], 52) if alone else (rect.y + 22, 27)
+        points = self._write(str(seat.score), rect.right - 16, line, size, weight="print", align=1.0)
         note = "won" if seat.won else "to move" if seat.to_move else ""
         small = self.where.large is not None and number != self.where.large
         room = 128.0 if small else rect.width - points - font().width(note, 15) - 54
         colour = theme.strong if seat.to_move else theme.text
-        width = self._write(seat.name, rect.x + 14, line, 18, colour, room=room)
+        width = self._write(seat.name, rect.x + 14, line, 22 if alone else 18, colour, room=room)
         if small and seat.hand_size:
             end = self.where.hands[number][-1].right
             self._write(str(seat.hand_size), end + 10, line, 15, theme.quiet)
@@ -571,9 +574,10 @@ class _Drawing:
                 tone = self._tone(parts[0]._replace(points=int(points)), self._distant(play))
                 x += self._chip(words, x, y, tone, 0.0) + 6
             y += 30
+        size = 16 if self.where.hand or self.where.large is None else 22  # there is room where the hand is empty
         for note in scene.notes:
-            self._write(note, rect.x + 14, y, 16, room=rect.width - 28)
-            y += 22
+            self._write(note, rect.x + 14, y, size, room=rect.width - 28)
+            y += 1.4 * size
 
     # --- The hand ----------------------------------------------------------------------------------------------------
 
@@ -581,10 +585,10 @@ class _Drawing:
         scene, where = self.scene, self.where
         if where.large is not None and label and where.hand:
             top = min(rect.y for rect in where.hand.values())
-            self._write(f"hand of {scene.seats[where.large].name}", where.play.x + 2, top - 15, 15, self.theme.quiet)
+            self._write(f"hand of {scene.seats[where.large].name}", where.play.x + 2, top - 18, 15, self.theme.quiet)
         self._open(class_="hand")
         for held, rect in where.hand.items():
-            lifted = rect._replace(y=rect.y - 8) if held == chosen else rect
+            lifted = rect._replace(y=rect.y - 6) if held == chosen else rect
             name = scene.faces[held].name
             self._open(class_="card chosen" if held == chosen else "card", data_card=held, data_name=name)
             self._card(scene.faces[held], lifted)

@@ -3,8 +3,14 @@
 import pygame
 
 from quincunx_env.core.game import Game
-from quincunx_env.render import picture
+from quincunx_env.render import Frame, frame
 from quincunx_env.render.layout import HEIGHT, WIDTH
+
+
+def surface_of(pixels: Frame) -> pygame.Surface:
+    """A picture as a surface of pygame."""
+    height, width, _ = pixels.shape
+    return pygame.image.frombuffer(pixels.tobytes(), (width, height), "RGB")
 
 
 def open_display(title: str, width: int, height: int, instead: str) -> pygame.Surface:
@@ -62,7 +68,7 @@ class Window:
                 self.close()
                 return
         scale = min(surface.get_width() / WIDTH, surface.get_height() / HEIGHT)
-        shown = picture(game, scale=scale)
+        shown = surface_of(frame(game, scale=scale))
         surface.fill(shown.get_at((0, 0)))
         surface.blit(shown, shown.get_rect(center=surface.get_rect().center))
         pygame.display.flip()

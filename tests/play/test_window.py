@@ -63,15 +63,19 @@ def key(window: SceneWindow, *written: str) -> None:
     assert window.step()
 
 
+def in_window(window: PlayWindow, x: float, y: float) -> tuple[float, float]:
+    """The pixel of a point of the picture."""
+    return window._origin[0] + x * window.scale, window._origin[1] + y * window.scale
+
+
 def card_at(window: PlayWindow, card: int) -> tuple[float, float]:
     """A pixel of a card in hand that no other card covers."""
     rect = window.where.hand[card]
-    return window._origin[0] + rect.x + 3, window._origin[1] + rect.centre[1]
+    return in_window(window, rect.x + 3, rect.centre[1])
 
 
 def cell_at(window: PlayWindow, cell: int) -> tuple[float, float]:
-    x, y = window.where.cells[cell].centre
-    return window._origin[0] + x, window._origin[1] + y
+    return in_window(window, *window.where.cells[cell].centre)
 
 
 def wait(window: PlayWindow) -> None:
@@ -162,9 +166,9 @@ def test_hints_and_points(folder: Path) -> None:
     assert candidate is not None
     assert best.score is not None
     assert candidate.points == best.score.points
-    assert window._values() == {}
+    assert window._candidates() == []
     key(window, "p")
-    assert set(window._values()) == set(window.scene.legal)
+    assert {play.cell for play in window._candidates()} == set(window.scene.legal)
     press(window, "Save")
     assert Record.read(folder / "game.txt").actions == ()
     key(window, "n")
