@@ -8,8 +8,9 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
+from textual.suggester import SuggestFromList
 from textual.widgets import Button, Footer, Input, Label, Select, Static
 
 from quincunx_env.core.rules import BaseRules
@@ -29,10 +30,13 @@ class StartScreen(Screen[Session]):
         Binding("escape", "app.quit", "Quit"),
     ]
     CSS = """
-    StartScreen VerticalScroll { padding: 0 2; }
-    StartScreen Label { width: 100%; margin-top: 1; color: $text-accent; }
-    StartScreen Button { margin-top: 1; }
-    StartScreen VariantList { height: auto; }
+    StartScreen VerticalScroll { padding: 0 1; }
+    StartScreen Horizontal { height: auto; margin-bottom: 1; }
+    StartScreen Select { width: 1fr; height: 1; }
+    StartScreen Input { width: 1fr; }
+    StartScreen Label { width: 12; color: $text-accent; }
+    StartScreen VariantList { width: 1fr; height: auto; }
+    StartScreen #names { margin-top: 1; color: $text-muted; }
     StartScreen #error { height: auto; color: $text-error; }
     """
 
@@ -61,21 +65,33 @@ class StartScreen(Screen[Session]):
     def compose(self) -> ComposeResult:
         """Lists to choose from, and a button."""
         games, seats = [(name, name) for name in self.GAME_OPTIONS], [(f"seat {seat}", seat) for seat in range(4)]
-        known = ", ".join([*registered_policies(), HUMAN])
-        defaults = " or ".join(names[0] for names in DEFAULT_AGENTS.values())
+        names = [*registered_policies(), HUMAN]
+        rows = {
+            "Game": Select(games, value=games[0][0], allow_blank=False, id="game", compact=True),
+            "Variants": VariantList(self.VARIANTS),
+            "Opponents": Input(id="opponents", compact=True, suggester=SuggestFromList(names)),
+            "Your seat": Select(seats, value=0, allow_blank=False, id="seat", compact=True),
+        }
         with VerticalScroll(can_focus=False):
-            yield Label("Game")
-            yield Select(games, value=games[0][0], allow_blank=False, id="game", compact=True)
-            yield Label("Variants: Enter chooses, Tab goes on")
-            yield VariantList(self.VARIANTS)
-            yield Label("Opponents: one for all other seats or, with commas, one for each")
-            yield Input(placeholder=f"default: {defaults}", id="opponents", compact=True)
-            yield Static(f"{known}, or module:attribute", markup=False)
-            yield Label("Your seat")
-            yield Select(seats, value=0, allow_blank=False, id="seat", compact=True)
-            yield Static(id="error", markup=False)
+            for label, widget in rows.items():
+                yield Horizontal(Label(label), widget)
             yield Button("Begin (F5)", variant="primary", id="begin", compact=True)
+            yield Static(id="error", markup=False)
+            yield Static(
+                "Tab goes on, Enter chooses. Opponents: one for all other seats or, with commas, one for each, of "
+                f"{', '.join(names)}, module:attribute",
+                id="names",
+                markup=False,
+            )
         yield Footer()
+
+    @on(Select.Changed, "#game")
+    def show_default(self, event: Select.Changed) -> None:
+        """Show which opponent plays if none is named."""
+        game, options = self.GAME_OPTIONS[str(event.value)]
+        alone = game == "quincunx" and "num_players" not in options
+        default = "none in the solitaire" if alone else f"{DEFAULT_AGENTS[game][0]}, if you name no other"
+        self.query_one("#opponents", Input).placeholder = default
 
     @on(Button.Pressed, "#begin")
     def action_begin(self) -> None:

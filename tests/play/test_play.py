@@ -26,7 +26,7 @@ from rich.console import Console as Rich
 from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.renderables.digits import Digits as LargeDigits
-from textual.widgets import Digits
+from textual.widgets import Digits, Input
 
 from quincunx_agents.uniform import uniform
 from quincunx_env import spiral
@@ -421,7 +421,10 @@ def test_the_start_screen(tmp_path: Path) -> None:
         await pilot.press("end", "enter", "f5")
         assert "'Spiral: scored at the end' is no variant of" in str(pilot.app.screen.query_one("#error").render())
         await pilot.press("enter")
+        assert pilot.app.screen.query_one("#opponents", Input).placeholder == "none in the solitaire"
         await pilot.press("shift+tab", "enter", "down", "down", "enter")
+        await pilot.pause()
+        assert "heuristic-v0" in pilot.app.screen.query_one("#opponents", Input).placeholder
         await pilot.press("tab", "tab", *"no-such", "f5")
         assert "unknown policy 'no-such'" in str(pilot.app.screen.query_one("#error").render())
         await pilot.press(*["backspace"] * 7, *"human", "f5")
@@ -536,6 +539,8 @@ def test_players_are_seated() -> None:
     assert seat_players(rules, 1, ["a"]) == ["a", None, "a"]
     assert seat_players(rules, 2, ["a", "human"]) == ["a", None, None]
     assert seat_players(Rules()) == [None]
+    assert seat_players(TWO, 1) == ["heuristic-v0", None], "an opponent by default"
+    assert seat_players(spiral.Rules()) == [None, "spiral-heuristic-v0"]
     record = Record(rules, Seeded(0), seats=("a", "human", "b"))
     assert recorded_players(record) == ["a", None, "b"]
     assert recorded_players(Record(rules, Seeded(0))) == [None] * 3
