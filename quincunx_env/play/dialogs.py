@@ -183,6 +183,7 @@ class AnnounceScreen(ModalScreen[int | None]):
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Take the play back")]
     CSS = """
     AnnounceScreen { align: center bottom; }
+    AnnounceScreen Label { width: 100%; }
     AnnounceScreen > Vertical { width: 100%; height: auto; padding: 1 2; background: $panel; }
     """
 

@@ -284,7 +284,7 @@ class Session:
 
         Empty if the card may not be played now, and in games that are scored at the end.
         """
-        return {play.cell: play for play in _scored_plays(self.game).values() if play.card == card and play.scored}
+        return {play.cell: play for play in _scored_plays(self.game, card).values() if play.scored}
 
     def advise(self) -> int | None:
         """The adviser's action for the seat to move; None without an adviser.
@@ -360,11 +360,11 @@ def _by_points(play: Candidate | Hint) -> tuple[int, int]:
     return (0, 0) if play.score is None else (-play.score.points, -play.score.draws)
 
 
-def _scored_plays(game: Game) -> dict[int, ScoredPlay]:
-    """The legal plays with the parts of their scores, by action."""
+def _scored_plays(game: Game, card: int | None = None) -> dict[int, ScoredPlay]:
+    """The legal plays, or those of a card, with the parts of their scores, by action."""
     spec = spec_of(game.rules)
     places = {action: spec.notation.decode_play(game, action) for action in spec.notation.legal_plays(game)}
-    return {action: spec.candidate(game, *place) for action, place in places.items()}
+    return {action: spec.candidate(game, *place) for action, place in places.items() if card in (None, place[0])}
 
 
 def _groups(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:

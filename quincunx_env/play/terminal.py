@@ -108,7 +108,7 @@ def _seats(scene: Scene, names: Sequence[str], over: bool) -> Group:
     """A row for each seat, and the open hands that are not shown large; notes, unless the game is over."""
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(width=1)
-    table.add_column(ratio=1, no_wrap=True)
+    table.add_column(ratio=1, no_wrap=len(scene.seats) > 2)  # names of two fit on several lines
     table.add_column(justify="right", min_width=3, no_wrap=True)
     table.add_column(justify="right", min_width=4, no_wrap=True)
     table.add_row("", "", "pts", "hand", style="dim")
@@ -249,17 +249,15 @@ class PlayScreen(TableScreen):
             self._apply_action(event.answer)
 
     def _show_hints(self) -> None:
-        """List the hints so far."""
-        title = f"{self.session.adviser} prefers:" if self.session.adviser else "Most points at once:"
-        self.show_log(
-            [title, *(f"{number}. {self._hint_text(hint)}" for number, hint in enumerate(self.hints or [], 1))]
-        )
-
-    def _hint_text(self, hint: Hint) -> str:
+        """List the hints so far, with the other cells in which they are the same plays."""
         scene = spec_of(self.rules).scene(self.session.game)
-        cells = [str(scene.place(cell)) for cell in hint.others]
-        more = " ..." if len(cells) > _OTHERS else ""
-        return f"{hint}" + (f"; also {' '.join(cells[:_OTHERS])}{more}" if cells else "")
+        lines = [f"{self.session.adviser} prefers:" if self.session.adviser else "Most points at once:"]
+        for number, hint in enumerate(self.hints or [], 1):
+            cells = [str(scene.place(cell)) for cell in hint.others]
+            more = ["..."] if len(cells) > _OTHERS else []
+            also = f"; also {' '.join(cells[:_OTHERS] + more)}" if cells else ""
+            lines.append(f"{number}. {hint}{also}")
+        self.show_log(lines)
 
     # --- Course of the game ------------------------------------------------------------------------------------------
 
@@ -328,6 +326,7 @@ class PlayScreen(TableScreen):
         """Call the adviser; if it has been called, choose the next of its plays."""
         if self.session.human_to_move and self.hints is None:
             self.hints = []
+            self.show_log([f"{self.session.adviser or 'Hint'} ..."])
             self.think(self.calls, self.session, hint=True)
         elif self.hints:
             chosen = self.query_one(Hand).chosen, self.query_one(Board).cursor
