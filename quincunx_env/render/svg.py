@@ -96,7 +96,7 @@ def draw(
     scene: Scene,
     *,
     portion: Portion = "table",
-    theme: ThemeName = "dark",
+    theme: ThemeName | Theme = "dark",
     play: ScoredPlay | None = None,
     candidates: Iterable[ScoredPlay] = (),
     values: Mapping[int, float] | None = None,
@@ -107,7 +107,8 @@ def draw(
     Args:
         scene: the scene to show.
         portion: the whole table, the grid alone or the hand alone.
-        theme: colours on a dark or a light ground.
+        theme: colours on a dark or a light ground, or a theme of one's own: in a page its colours may be variables of
+            CSS, such as ``var(--table)``.
         play: a candidate to show with its parts, in place of the last play.
         candidates: plays to show as points and draws in their cells.
         values: numbers to show in empty cells, with a colour on a scale from the lowest to the highest.
@@ -119,11 +120,13 @@ def draw(
     Raises:
         ValueError: if there is no such portion or theme.
     """
-    if theme not in THEMES:
-        raise ValueError(f"theme must be one of {', '.join(THEMES)}, got {theme!r}")
+    if not isinstance(theme, Theme):
+        if theme not in THEMES:
+            raise ValueError(f"theme must be one of {', '.join(THEMES)}, got {theme!r}")
+        theme = THEMES[theme]
     if portion not in ("table", "grid", "hand"):
         raise ValueError(f"portion must be one of table, grid, hand, got {portion!r}")
-    return _Drawing(scene, THEMES[theme]).svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
+    return _Drawing(scene, theme).svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
 
 
 # --- Letters ---------------------------------------------------------------------------------------------------------
@@ -320,7 +323,7 @@ class _Drawing:
             f'<circle cx="{x}" cy="{y}" r="6" fill="{BACK_PRINT}"/>'
             for x, y in ((22, 30), (58, 30), (40, 50), (22, 70), (58, 70))
         )
-        name, line = f"back-{self.theme.edge[1:]}", self.theme.edge
+        name, line = f"back-{''.join(filter(str.isalnum, self.theme.edge))}", self.theme.edge
         frame = f'<rect width="80" height="100" rx="8" fill="{BACK}" stroke="{line}" stroke-width="2"/>'
         used = self._define(name, f'<g id="{name}">{frame}{dots}</g>')
         move = f"translate({_n(rect.x)} {_n(rect.y)}) scale({rect.height / 100:.4g})"

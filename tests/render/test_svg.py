@@ -64,3 +64,11 @@ def test_other_letters_lose_their_accents_and_text_is_escaped() -> None:
 def test_unknown_themes_and_portions_are_refused(argument: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         svg.draw(spec_of(Rules()).scene(new_game(Rules(), 0)), **argument)
+
+
+def test_colours_may_be_variables_of_a_page() -> None:
+    scene = spec_of(Rules(2)).scene(new_game(Rules(2), 0), 0)
+    text = svg.draw(scene, theme=svg.Theme(*(f"var(--{name})" for name in svg.Theme._fields)))
+    for name, colour in svg.THEMES["dark"]._asdict().items():
+        text = text.replace(f"var(--{name})", colour)
+    assert text.replace("back-varedge", f"back-{svg.THEMES['dark'].edge[1:]}") == svg.draw(scene)
