@@ -135,6 +135,9 @@ class Comparison:
             **self.config.to_json(),
         }
 
+    def _repr_markdown_(self) -> str:
+        return self.table()
+
     def table(self) -> str:
         """A Markdown table with a row for each policy; the column ``even`` is `Comparison.even`."""
         lines = [

@@ -70,6 +70,9 @@ class Evaluation:
         shares = np.bincount(classes, minlength=len(RATINGS)) / len(classes)
         return dict(zip(RATINGS, shares.tolist(), strict=True))
 
+    def _repr_markdown_(self) -> str:
+        return table({"": self})
+
     def to_json(self) -> dict[str, Any]:
         """Mean, interval, shares of lost rounds and classes, number of deals, value of a lost round, as JSON values."""
         return {

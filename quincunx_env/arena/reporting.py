@@ -56,6 +56,9 @@ class Report:
             "deals": self.deals,
         }
 
+    def _repr_markdown_(self) -> str:
+        return self.table()
+
     def table(self) -> str:
         """Two Markdown tables: the agents, and the probabilities of improvement."""
         agents = [

@@ -95,6 +95,9 @@ class Tournament:
             "comparisons": [comparison.to_json() for comparison in self.comparisons.values()],
         }
 
+    def _repr_markdown_(self) -> str:
+        return self.table()
+
     def table(self) -> str:
         """A Markdown table of ratings, best first, with the win rates against each policy."""
         ratings = self.ratings

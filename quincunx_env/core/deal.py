@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from quincunx_env.core.cards import CardNames
 from quincunx_env.core.integers import check_integer
+from quincunx_env.core.notebook import picture_of
 from quincunx_env.core.rules import BaseRules
 
 Domain = Literal["play", "validation", "benchmark"]
@@ -141,6 +142,9 @@ class BaseDeal(ABC):
             problems.append(f"{needed} cards ({self.FORMAT}) are needed, got {got}")
         if problems:
             raise ValueError("this deal does not fit the rules; " + "; ".join(problems))
+
+    def _repr_svg_(self) -> str | None:
+        return picture_of(self)
 
     def _sizes(self) -> str:
         return " | ".join(" / ".join(str(len(group)) for group in groups) for groups in self.parts)

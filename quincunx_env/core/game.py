@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import AnyDeal, Domain, check_deals
 from quincunx_env.core.integers import as_integer, check_integer
+from quincunx_env.core.notebook import picture_of
 from quincunx_env.core.rules import BaseRules
 
 AnyRules = TypeVar("AnyRules", bound=BaseRules)
@@ -242,6 +243,9 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in BaseGame.__slots__}
+
+    def _repr_svg_(self) -> str | None:
+        return picture_of(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

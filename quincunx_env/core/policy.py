@@ -28,6 +28,20 @@ class Policy(Protocol):
         ...
 
 
+class ValuedPolicy(Policy, Protocol):
+    """A policy that returns the values by which it chooses, too."""
+
+    def action_values(
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> npt.NDArray[np.floating]:
+        """Values of the joint actions in each of n positions, in points; the arguments are those of a call.
+
+        Returns:
+            Floating [n, actions], -inf for actions that are illegal or that it does not consider.
+        """
+        ...
+
+
 class PolicyFactory(Protocol):
     """An agent that needs the rules, for example to simulate games in a search."""
 

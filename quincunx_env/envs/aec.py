@@ -15,7 +15,15 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Flat, Mask
 from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, DealSequence, check_finite, check_option, check_snapshot, reset_options
+from quincunx_env.envs.common import (
+    METADATA,
+    DealSequence,
+    check_finite,
+    check_option,
+    check_snapshot,
+    notebook_picture,
+    reset_options,
+)
 from quincunx_env.envs.options import options_of
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
@@ -148,6 +156,8 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         if not isinstance(agent, str) or agent not in self._seats:
             raise ValueError(f"agent must be one of {', '.join(self.possible_agents)}, got {agent!r}")
         return agent
+
+    _repr_svg_ = notebook_picture
 
     @property
     def game(self) -> Game:
@@ -338,6 +348,10 @@ class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes 
         """Restore a snapshot, see `CardGameAEC.set_state`."""
         self.env.set_state(state)
         self._has_reset = self._has_updated = True
+
+    def _repr_svg_(self) -> str | None:
+        picture: str | None = self.env._repr_svg_()
+        return picture
 
     def __str__(self) -> str:
         return str(self.env)

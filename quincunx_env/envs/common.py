@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.cards import EMPTY
@@ -13,6 +14,7 @@ from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import spec_of
+from quincunx_env.render import to_svg
 
 Info = dict[str, Any]
 Batch = BaseBatch[Any, Any]
@@ -69,6 +71,23 @@ def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str
         if not isinstance(each, cls | str):
             raise ValueError(f"a deal is a Deal or its text, got {each!r}")
     return [cls.parse(each) if isinstance(each, str) else each for each in several]
+
+
+class HasGame(Protocol):
+    """An environment of one game."""
+
+    @property
+    def game(self) -> Game:
+        """The game in progress."""
+        ...
+
+
+def notebook_picture(env: HasGame) -> str | None:
+    """The game of an environment as SVG, for notebooks, with all hands; None before the first reset."""
+    try:
+        return to_svg(env.game)
+    except ResetNeeded:
+        return None
 
 
 @dataclass

@@ -21,6 +21,7 @@ from quincunx_env.envs.common import (
     check_finite,
     check_option,
     check_snapshot,
+    notebook_picture,
     reset_options,
     set_generator,
 )
@@ -137,6 +138,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         self._game: Game | None = None
         self._deals = DealSequence()
         self._value = 0.0
+
+    _repr_svg_ = notebook_picture
 
     @property
     def game(self) -> Game:

@@ -30,7 +30,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, Info, check_option
+from quincunx_env.envs.common import METADATA, Info, check_option, notebook_picture
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
@@ -167,6 +167,8 @@ class TextEnv(gymnasium.Env[str, str]):
         self.action_space = Text(MAX_ANSWER, min_length=0, charset=string.printable)
         self._spec = spec_of(self.rules)
         self._game: Game | None = None
+
+    _repr_svg_ = notebook_picture
 
     @property
     def game(self) -> Game:

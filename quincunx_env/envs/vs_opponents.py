@@ -16,7 +16,7 @@ from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Batch, Info, check_finite, check_option, reset_options
+from quincunx_env.envs.common import METADATA, Batch, Info, check_finite, check_option, notebook_picture, reset_options
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
@@ -382,6 +382,8 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
     def _update_window(self) -> None:
         if self.render_mode == "human":
             self._renderer.moved(self.game)
+
+    _repr_svg_ = notebook_picture
 
     @property
     def game(self) -> Game:

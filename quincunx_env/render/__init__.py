@@ -64,7 +64,8 @@ def to_svg(
         play: (card, cell) of a candidate play, to show with its score in place of the last play.
         candidates: a card, to show its points and draws in every cell where it may be played.
         values: a number for each cell (NaN for none), or a mapping from some cells. Empty cells show their numbers, and
-            a colour on a scale from the lowest to the highest.
+            a colour on a scale from the lowest to the highest. Of numbers [cards, cells], such as
+            ``quincunx_env.arena.explain`` returns, each cell shows the highest.
         portion: the whole ``"table"``, the ``"grid"`` alone or the ``"hand"`` alone.
         theme: ``"dark"`` or ``"light"``.
         scale: factor of the size.
@@ -97,7 +98,10 @@ def _by_cell(game: Game, values: Mapping[int, float] | npt.ArrayLike | None) -> 
         return {check_integer("cell", cell, 0, last): value for cell, value in values.items()}
     if values is None:
         return {}
-    return dict(enumerate(np.asarray(values, np.float64).reshape(game.rules.num_cells).tolist()))
+    table = np.asarray(values, np.float64)
+    if table.shape == (game.rules.num_cards, game.rules.num_cells):
+        table = np.fmax.reduce(table)  # the highest that is not NaN
+    return dict(enumerate(table.reshape(game.rules.num_cells).tolist()))
 
 
 def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Frame:

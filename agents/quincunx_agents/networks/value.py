@@ -140,7 +140,11 @@ class OnePlyPolicy:
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
-        return ties.best(action_values(self.weights, self.rules, observation, mask))
+        return ties.best(self.action_values(observation, mask, rng))
+
+    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
+        """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`."""
+        return action_values(self.weights, self.rules, observation, mask)
 
 
 def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:

@@ -407,7 +407,7 @@ class HeuristicPolicy:
         """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
         announces the true points.
         """
-        table = action_values(self.rules, observation, mask)
+        table = self.action_values(observation, mask, rng)
         best = ties.best(table)
         if self.rules.simpleton:
             announcing = observation["pending"][:, 0] >= 0
@@ -415,6 +415,10 @@ class HeuristicPolicy:
             points = observation["preview"][..., 0].reshape(len(mask), -1).sum(axis=1)
             best = np.where(announcing, table.shape[1] + points - ANNOUNCE_MIN, best)
         return best
+
+    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
+        """Values of all plays; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
+        return action_values(self.rules, observation, mask)
 
 
 @dataclass(frozen=True)

@@ -115,24 +115,36 @@ class DeterminizedSearch:
         to_play = np.flatnonzero(observation["pending"][:, 0] < 0) if "pending" in observation else range(len(mask))
         for row in to_play:
             one = {name: piece[row : row + 1] for name, piece in observation.items()}
-            chosen[row] = self._search(one, mask[row : row + 1], rng)
+            chosen[row], _ = self._search(one, mask[row : row + 1], rng)
         return chosen
 
-    def _search(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> int:
-        """The action for one position, given as a batch of one."""
+    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Values:
+        """Mean values of the actions that are tried, float64 [n, A]; see `quincunx_env.core.policy.ValuedPolicy`.
+
+        Those of the actions that leave the search early come from fewer samples.
+        """
+        rows = ({name: piece[row : row + 1] for name, piece in observation.items()} for row in range(len(mask)))
+        return np.stack([self._search(one, mask[row : row + 1], rng)[1] for row, one in enumerate(rows)])
+
+    def _search(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> tuple[int, Values]:
+        """The action for one position, given as a batch of one, and the mean value of each action, float64 [A]."""
         config = self.config
         prior = self.prior(observation, mask)[0]
         legal = int(np.isfinite(prior).sum())
         actions = ties.ranking(prior)[: min(config.shortlist, legal)]
         values, samples = np.zeros(len(actions)), config.samples
+        means, weight = np.full(mask.shape[1], -np.inf), 0.0
+        means[actions] = prior[actions]
         position = {name: piece[0] for name, piece in observation.items()}
         for _ in range(config.rounds):
             if len(actions) == 1:
                 break
             values += self._sample(position, actions, samples, rng) + samples * config.prior_weight * prior[actions]
+            weight += samples * (1 + config.prior_weight)
+            means[actions] = values / weight
             best = ties.ranking(values)[: (len(actions) + 1) // 2]
             actions, values, samples = actions[best], values[best], 2 * samples
-        return int(actions[0])
+        return int(actions[0]), means
 
     def _sample(self, position: Pieces, actions: Ints, samples: int, rng: np.random.Generator) -> Values:
         """Sum of the values after each action over the same determinized games, float64 [actions]."""

@@ -108,7 +108,11 @@ class SpiralHeuristicPolicy:
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """Choose legal cards, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
-        return ties.best(action_values(self.rules, observation, mask))
+        return ties.best(self.action_values(observation, mask, rng))
+
+    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
+        """Values of all cards; see `quincunx_env.core.policy.ValuedPolicy`."""
+        return action_values(self.rules, observation, mask)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""Values by which a policy chooses an action, for a picture or a table."""
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.core.game import Game
+from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.policies import display_name, resolve
+from quincunx_env.registry import make_observer, spec_of
+
+
+def explain(policy: Agent | str, game: Game, *, seed: int = 0) -> npt.NDArray[np.float64]:
+    """Values of the plays of the seat to move, as a policy estimates them from what this seat sees.
+
+    ``render.to_svg(game, values=explain(policy, game))`` draws them as a heat map, the best card of each cell.
+
+    Args:
+        policy: a policy with the method ``action_values`` (`quincunx_env.core.policy.ValuedPolicy`), or its name as
+            `quincunx_env.arena.resolve` takes it. All agents that come with the package have values but ``uniform``,
+            ``greedy`` and policy networks.
+        game: the position, which stays as it is.
+        seed: seed of the policy's generator.
+
+    Returns:
+        float64 [cards, cells], in points; NaN for plays that are illegal or that the policy does not consider.
+
+    Raises:
+        ValueError: if the game is over or waits for an announcement, or the policy is unknown, has no values or does
+            not play by these rules.
+    """
+    rules, spec = game.rules, spec_of(game.rules)
+    plays = list(spec.notation.legal_plays(game))
+    if game.over or getattr(game, "pending", None) or not plays:
+        raise ValueError("values of plays are asked where a card can be played: " + spec.notation.describe_legal(game))
+    chooser = policy_for(resolve(policy), rules)
+    if not hasattr(chooser, "action_values"):
+        raise ValueError(f"{display_name(policy)} has no values of actions: it lacks a method action_values")
+    observer = make_observer(rules, preview=True)
+    observation = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
+    mask = observer.mask(game)[None].astype(np.bool_)
+    [values] = chooser.action_values(observation, mask, np.random.default_rng(seed))
+    table = np.full((rules.num_cards, rules.num_cells), np.nan)
+    for action in plays:
+        if np.isfinite(values[action]):
+            table[spec.notation.decode_play(game, action)] = values[action]
+    return table

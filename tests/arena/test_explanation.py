@@ -1,0 +1,66 @@
+"""Values by which policies choose."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quincunx_agents.uniform import uniform
+from quincunx_env import Rules, render, spiral
+from quincunx_env.arena import explain, resolve
+from quincunx_env.core.policy import policy_for
+from quincunx_env.registry import make_observer, spec_of
+from tests.variants import new_game
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("value", Rules()),
+        ("value", Rules(2, "open")),
+        ("heuristic-v0", Rules(3, pawns=True)),
+        ("monte-carlo-fast", Rules()),
+        ("value", spiral.Rules()),
+        ("spiral-heuristic-v0", spiral.Rules("end")),
+    ],
+    ids=str,
+)
+def test_the_play_of_the_highest_value_is_chosen(name: str, rules: Any) -> None:
+    game = new_game(rules, 1)
+    before = game.copy()
+    values = explain(name, game, seed=5)
+    assert game.__getstate__() == before.__getstate__()
+    assert values.shape == (rules.num_cards, rules.num_cells)
+    legal = {spec_of(rules).notation.decode_play(game, action) for action in spec_of(rules).notation.legal_plays(game)}
+    assert {(int(card), int(cell)) for card, cell in np.argwhere(np.isfinite(values))} <= legal
+    observer = make_observer(rules, preview=True)
+    observation = {name: piece[None] for name, piece in observer.observe(game, game.mover).items()}
+    mask = observer.mask(game)[None].astype(bool)
+    [action] = policy_for(resolve(name), rules)(observation, mask, np.random.default_rng(5))
+    assert values[spec_of(rules).notation.decode_play(game, action)] >= np.nanmax(values) - 1e-3
+
+
+def test_values_do_not_depend_on_hidden_cards() -> None:
+    game = new_game(Rules(2), 1)
+    twin = game.copy()
+    other, top = twin.hand(1)[0], twin.pile[0]
+    twin.hands[1][other], twin.hands[1][top] = 0, 1
+    assert np.array_equal(explain("value", game), explain("value", twin), equal_nan=True)
+
+
+def test_the_picture_shows_the_best_card_of_each_cell() -> None:
+    game = new_game(Rules(), 1)
+    values = explain("value", game)
+    best = {cell: np.nanmax(values[:, cell]) for cell in game.legal_cells()}
+    assert render.to_svg(game, values=values) == render.to_svg(game, values=best)
+
+
+def test_what_cannot_be_explained_is_refused() -> None:
+    game = new_game(Rules(2, simpleton=True), 0)
+    with pytest.raises(ValueError, match="uniform has no values of actions"):
+        explain(uniform, game)
+    game.step(game.hand(0)[0] * 25 + game.legal_cells()[0])
+    with pytest.raises(ValueError, match="must announce the points"):
+        explain("heuristic-v0", game)
+    with pytest.raises(ValueError, match="nobody"):
+        explain("nobody", new_game(Rules(), 0))
