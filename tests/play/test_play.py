@@ -246,6 +246,20 @@ def test_points_and_draws_of_the_chosen_card(tmp_path: Path) -> None:
     drive(table(session, tmp_path), script)
 
 
+def test_the_screen_on_the_page(tmp_path: Path) -> None:
+    """docs/play.md shows the screen after p and h, without empty lines."""
+    session = Session(Rules(), [None], Seeded(0), adviser="heuristic-v0")
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("p", "h")
+        await settled(pilot)
+        *lines, _ = filter(None, shown(pilot).splitlines())  # without the list of keys, which is Textual's
+        text = "\n".join(["```text", *lines, "```"])
+        assert text in (ROOT / "docs" / "play.md").read_text(encoding="utf-8"), text
+
+    drive(table(session, tmp_path), script, size=(88, 20))
+
+
 @pytest.mark.parametrize(
     ("points", "draws", "text"), [(5, 0, "+5"), (-12, 2, "-12d2"), (0, 1, "+0d"), (0, 0, "+0"), (110, 4, "+110d4")]
 )
