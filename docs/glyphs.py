@@ -5,6 +5,7 @@ licence of the font beside it.
 """
 
 import json
+import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,8 +36,17 @@ def outlines(path: Path) -> dict[str, tuple[int, str]]:
         name = names[ord(letter)]
         pen = SVGPathPen(glyphs, lambda number: str(round(number)))
         glyphs[name].draw(TransformPen(pen, Scale(scale, -scale)))
-        table[letter] = (round(glyphs[name].width * scale), pen.getCommands())
+        table[letter] = (round(glyphs[name].width * scale), BAR.sub(_with_another_point, pen.getCommands()))
     return table
+
+
+BAR = re.compile(r"M(?P<x>-?\d+) (?P<y>-?\d+)V(?P<to>-?\d+)H-?\d+V-?\d+Z")
+
+
+def _with_another_point(bar: re.Match[str]) -> str:
+    """A rectangle with a further point on its first edge: ThorVG rounds plain ones to pixels, and thin ones vanish."""
+    middle = (int(bar["y"]) + int(bar["to"])) // 2
+    return bar[0].replace("V", f"V{middle}V", 1)
 
 
 def font_files() -> Path:

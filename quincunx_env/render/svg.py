@@ -208,7 +208,7 @@ class _Drawing:
         if portion != "hand":
             self._grid(shown, play or scene.pending, candidates, values)
         if portion == "table":
-            self._write(scene.title, 20, 25, 17, self.theme.quiet, room=820)
+            self._write(scene.title, 20, 25, 17, self.theme.quiet, room=780)
             self._pile()
             for number in range(len(scene.seats)):
                 self._seat(number)
@@ -528,6 +528,7 @@ class _Drawing:
             self._back(rect._replace(x=rect.x - 2 * index, y=rect.y - 1.5 * index + 1.5))
         if not scene.pile:
             self._rect(rect, None, 2, self.theme.line)
+        self._write("pile", rect.x - 12, 25, 15, self.theme.quiet, 1.0)
         self._write(str(scene.pile), rect.right + 10, 25, 20, weight="print")
 
     def _seat(self, number: int) -> None:
