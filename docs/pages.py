@@ -272,7 +272,7 @@ MODULES = {
     "play": (
         "Play, records, text",
         "[Play](../play.md) shows how to use them.",
-        ("play.session", "play.ending", "notation."),
+        ("play.session", "play.ending", "play.player", "notation."),
     ),
     "core": (
         "Shared by all games",

@@ -30,7 +30,9 @@ ARENA = "quincunx_env.arena.__main__"
 
 COMMANDS = {
     "play": Command("quincunx_env.play.__main__", "play alone or against agents, or step through a game record"),
-    "replay": Command("quincunx_env.play.replay", "print a game record play by play, with scores"),
+    "replay": Command(
+        "quincunx_env.play.replay", "print games play by play, with scores, or write a page that replays them"
+    ),
     "evaluate": Command(ARENA, "evaluate policies at the solitaire on numbered deals", named=True),
     "compare": Command(ARENA, "compare policies for several players on paired deals", named=True),
     "tournament": Command(ARENA, "hold a round robin with ratings", named=True),

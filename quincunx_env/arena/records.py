@@ -23,6 +23,7 @@ header allow.
 import hashlib
 import json
 import platform
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -36,9 +37,10 @@ from quincunx_env.arena.matches import Actions, MatchConfig, MatchResults, seati
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.batch import Ints
 from quincunx_env.core.deal import DOMAINS
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.record import RecordError
+from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.policies import definition, resolve
 from quincunx_env.registry import GAMES
 
@@ -111,6 +113,32 @@ class Records:
     config: MatchConfig
     lineups: tuple[LineupRecord, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    # --- Games -------------------------------------------------------------------------------------------------------
+
+    def record(self, number: int) -> Record:
+        """A game as a record, which replays it.
+
+        Args:
+            number: of the game in the file, from 0.
+
+        Raises:
+            ValueError: if there is no such game.
+            RecordError: if an action breaks the rules.
+        """
+        number = check_integer("game", number, 0, sum(len(each.lengths) for each in self.lineups) - 1)
+        for lineup in self.lineups:
+            if number < len(lineup.lengths):
+                break
+            number -= len(lineup.lengths)
+        deal, seating = divmod(number, len(lineup.seatings))
+        start, players = lineup.starts[number], (lineup.policies[each] for each in lineup.seatings[seating])
+        return Record(
+            self.config.rules,
+            Seeded(self.config.first + deal, 0, self.config.domain),
+            tuple(lineup.actions[start : start + lineup.lengths[number]].tolist()),
+            tuple(" ".join(re.split(r"[,#\s]+", name)).strip() or "?" for name in players),
+        )
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 

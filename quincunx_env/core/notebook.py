@@ -1,4 +1,4 @@
-"""Pictures of games, deals and records in notebooks, which ask for them by the method ``_repr_svg_``."""
+"""Games, deals and records in notebooks, which ask for them by the methods ``_repr_svg_`` and ``_repr_html_``."""
 
 from importlib import import_module
 
@@ -10,3 +10,10 @@ def picture_of(shown: object) -> str | None:
     """
     picture: str | None = import_module("quincunx_env.render.notebook").picture_of(shown)
     return picture
+
+
+def player_of(record: object) -> str:
+    """A replay player of a record, as an element of a page; it is built on records, and imported likewise."""
+    module = import_module("quincunx_env.play.player")
+    element: str = module.embedded(module.replay_page([record]))
+    return element

@@ -46,7 +46,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import BaseDeal, Deals, Domain
 from quincunx_env.core.game import Game, IllegalAction, as_action
 from quincunx_env.core.integers import as_integer
-from quincunx_env.core.notebook import picture_of
+from quincunx_env.core.notebook import picture_of, player_of
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
@@ -158,6 +158,9 @@ class Record:
 
     def _repr_svg_(self) -> str | None:
         return picture_of(self)
+
+    def _repr_html_(self) -> str:
+        return player_of(self)
 
     # --- Text --------------------------------------------------------------------------------------------------------
 

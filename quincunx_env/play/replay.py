@@ -1,13 +1,17 @@
-"""Print a game record play by play: ``quincunx replay FILE``."""
+"""Show games play by play, as text or as a page with a replay player: ``quincunx replay FILE``."""
 
 import argparse
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
+from quincunx_env.arena.explanation import explain
+from quincunx_env.arena.records import TITLE, Records
+from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.command_line import one_line_errors
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
+from quincunx_env.play.player import replay_page
 from quincunx_env.play.viewer import Viewer, describe
 
 
@@ -41,17 +45,66 @@ def transcript(record: Record, seat: int | None = None, positions: bool = False)
     yield f"{'over' if record.game().over else 'stopped'}: {' '.join(map(str, totals))}"
 
 
+def read_games(path: Path, numbers: Sequence[int] = ()) -> list[Record]:
+    """Read a game record, or games from a file that ``quincunx evaluate --records`` and the like write.
+
+    Args:
+        path: the file.
+        numbers: of the games in a file of several games, from 0; by default the first.
+
+    Raises:
+        RecordError: if the file is neither, or a game breaks the rules.
+        ValueError: if there is no such game.
+        OSError: if the file cannot be read.
+    """
+    with path.open("rb") as file:
+        several = file.read(len(TITLE)) == TITLE.encode()
+    if not several:
+        if numbers:
+            raise ValueError(f"{path} holds a single game: leave out --game")
+        return [Record.read(path)]
+    games = Records.read(path)
+    return [games.record(number) for number in numbers or [0]]
+
+
 def main(arguments: Sequence[str] | None = None, program: str = "quincunx replay") -> None:
     """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
     parser = argparse.ArgumentParser(
         prog=program,
-        description="Print a game record play by play, with the parts of every score. "
-        "`quincunx play --replay FILE` steps through it.",
+        description="Print a game play by play, with the parts of every score, or write a page that replays it. "
+        "`quincunx play --replay FILE` steps through it in the terminal.",
     )
-    parser.add_argument("file", type=Path, help="game record, as `quincunx play` writes it")
+    parser.add_argument(
+        "file", type=Path, help="game record, as `quincunx play` writes it, or file of games of `evaluate --records`"
+    )
+    parser.add_argument(
+        "--game", type=int, nargs="+", default=[], help="numbers of the games in a file of games, from 0"
+    )
     parser.add_argument("--seat", type=int, help="show the hand of this seat only; all hands by default")
     parser.add_argument("--positions", action="store_true", help="show the position after every action")
+    parser.add_argument("--html", type=Path, metavar="OUT", help="write a page for a browser, which needs no network")
+    parser.add_argument("--values", metavar="AGENT", help="with --html: show this agent's values of the plays")
     options = parser.parse_args(arguments)
     with one_line_errors(ValueError):
-        texts = [*transcript(Record.read(options.file), options.seat, options.positions)]
+        if options.html and options.positions:
+            raise ValueError("--html shows every position: leave out --positions")
+        if options.values and not options.html:
+            raise ValueError("--values needs --html")
+        games = read_games(options.file, options.game)
+        if not options.html:
+            texts = [text for game in games for text in transcript(game, options.seat, options.positions)]
+        else:
+            texts = [_write_page(options.html, games, options.seat, options.values)]
     print(*texts, sep="\n")
+
+
+def _write_page(path: Path, games: Sequence[Record], seat: int | None, agent: str | None) -> str:
+    """Write a page with a replay player, and return a line about it."""
+    page = replay_page(
+        games,
+        seat=seat,
+        values=(lambda game: explain(agent, game)) if agent else None,
+        valued_by=agent or "",
+    ).encode()
+    write_atomically(path, lambda unfinished: unfinished.write_bytes(page))
+    return f"wrote {path} ({len(page) / 1000:.0f} kB): open it in a browser"

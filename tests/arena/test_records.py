@@ -15,7 +15,7 @@ from quincunx_env.arena import compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena import records as module
 from quincunx_env.arena.records import Records, most_actions
 from quincunx_env.arena.verification import verify
-from quincunx_env.notation.record import RecordError
+from quincunx_env.notation.record import RecordError, Seeded
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import GAMES
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -61,6 +61,28 @@ def test_the_format_is_the_documented_one(content: bytes) -> None:
     assert (own.totals[:, 0] == totals).all()
     assert (own.actions == actions).all()
     assert records.to_bytes() == content, "what is read is written again as it was"
+
+
+@pytest.mark.parametrize("players", [1, 3])
+def test_a_game_is_a_record_with_its_players(players: int, tmp_path: Path) -> None:
+    path = tmp_path / "some.games"
+    if players == 1:
+        evaluate_all({"a, #b": "uniform", "greedy": "greedy"}, 3, first=5, records=path, domain="validation")
+    else:
+        compare(["uniform", "greedy", "heuristic-v0"], 2, rules=Rules(3), records=path)
+    games = Records.read(path)
+    numbers = [(lineup, game) for lineup in games.lineups for game in range(len(lineup.lengths))]
+    for number, (lineup, game) in enumerate(numbers):
+        record = games.record(number)
+        seating = lineup.seatings[game % len(lineup.seatings)]
+        assert record.seats == tuple(lineup.policies[each].replace(", #", " ") for each in seating)
+        assert record.dealt == Seeded(games.config.first + game // len(lineup.seatings), 0, games.config.domain)
+        assert record.game().over
+        assert record.game().totals == lineup.totals[game].tolist()
+    wrong: Any
+    for wrong in (-1, len(numbers), 0.5):
+        with pytest.raises(ValueError, match=f"game must be an integer from 0 to {len(numbers) - 1}"):
+            games.record(wrong)
 
 
 def test_a_game_takes_few_bytes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from quincunx_env.arena.records import Records
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
 from quincunx_env.play.replay import main, transcript
@@ -31,6 +32,16 @@ def test_every_action_is_printed_with_the_totals_after_it(path: Path, capsys: py
     assert to_text(record.game()) in text
 
 
+def test_games_of_an_evaluation_are_chosen_by_number(capsys: pytest.CaptureFixture[str]) -> None:
+    path = RECORDS.parents[2] / "docs" / "leaderboard" / "greedy.games"
+    games = Records.read(path)
+    main([str(path), "--game", "3", "17"])
+    text = capsys.readouterr().out
+    assert text == "".join(f"{line}\n" for number in (3, 17) for line in transcript(games.record(number)))
+    main([str(path)])
+    assert capsys.readouterr().out == "".join(f"{line}\n" for line in transcript(games.record(0)))
+
+
 def test_positions_as_a_seat_sees_them() -> None:
     record = Record.read(RECORDS / "open.txt")
     texts = [*transcript(record, seat=1, positions=True)]
@@ -47,6 +58,13 @@ def test_positions_as_a_seat_sees_them() -> None:
         (["none.txt"], "[Errno 2] No such file or directory: 'none.txt'"),
         (["README.md"], "README.md: a record begins with 'quincunx_env record 1'"),
         (["tests/golden/records/solitaire.txt", "--seat", "1"], "seat must be an integer from 0 to 0, got 1"),
+        (
+            ["tests/golden/records/solitaire.txt", "--game", "0"],
+            "tests/golden/records/solitaire.txt holds a single game",
+        ),
+        (["tests/golden/records/solitaire.txt", "--values", "value"], "--values needs --html"),
+        (["tests/golden/records/solitaire.txt", "--html", "x", "--positions"], "--html shows every position"),
+        (["docs/leaderboard/greedy.games", "--game", "10000"], "game must be an integer from 0 to 9999, got 10000"),
     ],
 )
 def test_errors(

@@ -1,0 +1,223 @@
+"""Replay player: games as a single HTML page, which needs no network and no server.
+
+>>> from quincunx_env import Rules
+>>> page = replay_page([Record(Rules(), Seeded(0), actions=(33,))])
+>>> page.startswith("<!doctype html>")
+True
+
+The pictures are those of the renderer. Their lines of SVG are stored once and shared by all positions, so that a
+position takes about 2 kB. The script (``player.js``) puts the lines together and steps through the positions.
+"""
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.core.game import Game
+from quincunx_env.core.scene import Scene
+from quincunx_env.notation.record import Record, Seeded
+from quincunx_env.notation.text import print_action
+from quincunx_env.play.ending import ending
+from quincunx_env.play.viewer import Viewer, describe
+from quincunx_env.registry import spec_of
+from quincunx_env.render import svg
+
+Values = Callable[[Game], npt.ArrayLike]
+"""Returns values of the plays of the seat to move, [cards, cells], NaN for none: `quincunx_env.arena.explain`, say."""
+
+_PAGE_THEME = svg.Theme(*(f"var(--{name})" for name in svg.Theme._fields))
+"""The page defines the colours, by the reader's preference of a dark or a light theme."""
+
+_BEST = 3
+"""Plays that are named with their values."""
+
+
+def replay_page(
+    records: Sequence[Record],
+    *,
+    seat: int | None = None,
+    values: Values | None = None,
+    valued_by: str = "an agent",
+) -> str:
+    """Write a page that steps through games: pictures, parts of the scores, the curve of the points.
+
+    Args:
+        records: the games, of which the page shows the first until another is chosen.
+        seat: the seat from whose point of view they are shown, the other hands face down; None shows all hands.
+        values: returns an agent's values of the plays in a position. The page shows them as a heat map, the best card
+            of each cell, and names the best plays.
+        valued_by: name of that agent.
+
+    Returns:
+        A complete HTML document. It contains no address and its policy forbids to load anything.
+
+    Raises:
+        ValueError: if there is no game or no such seat, or as ``values`` raises.
+    """
+    if not records:
+        raise ValueError("a replay shows at least one game")
+    shared = _Shared()
+    games = [
+        {
+            "name": _name(record),
+            "title": spec_of(record.rules).scene(record.game(0), seat).title,
+            "positions": [*_positions(record, seat, values, shared)],
+            "curve": _curve(record),
+        }
+        for record in records
+    ]
+    data = {"lines": [*shared.lines], "groups": [*map(json.loads, shared.groups)], "games": games}
+    script = _read("player.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(_read("player.html")).substitute(
+        title=html.escape(str(games[0]["title"])),
+        dark=_variables("dark"),
+        light=_variables("light"),
+        definitions="".join(shared.definitions),
+        values=html.escape(f"Values of {valued_by}"),
+        data=json.dumps(data, **_COMPACT).replace("<", "\\u003c"),  # so that no text can end the element
+        script=script,
+        digest=f"sha256-{digest}",
+    )
+
+
+def embedded(page: str, height: int = 860) -> str:
+    """A page as an element of another page or of a notebook, which it cannot change.
+
+    Args:
+        page: a complete HTML document.
+        height: in pixels.
+    """
+    content = page.replace("&", "&amp;").replace('"', "&quot;")
+    style = f"width: 100%; max-width: 960px; height: {height}px; border: 0"
+    return f'<iframe title="Replay" sandbox="allow-scripts" style="{style}" srcdoc="{content}"></iframe>'
+
+
+_COMPACT: Any = {"separators": (",", ":"), "ensure_ascii": False}
+
+
+def _read(name: str) -> str:
+    return files("quincunx_env.play").joinpath(name).read_text(encoding="utf-8")
+
+
+def _variables(theme: svg.ThemeName) -> str:
+    return " ".join(f"--{name}: {colour};" for name, colour in svg.THEMES[theme]._asdict().items())
+
+
+def _name(record: Record) -> str:
+    """Players, deal and points of a game."""
+    dealt = record.dealt
+    deal = f"seed {dealt.seed} of {dealt.domain}" if isinstance(dealt, Seeded) else "given deal"
+    return f"{', '.join((*record.seats, deal))}: {' : '.join(map(str, record.game().totals))}"
+
+
+# --- Pictures --------------------------------------------------------------------------------------------------------
+
+
+class _Shared:
+    """Definitions, lines and groups of lines of SVG, each once, numbered in the order in which they occur."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, None] = {}
+        self.lines: dict[str, int] = {}
+        self.groups: dict[str, int] = {}
+
+    def add(self, picture: str) -> list[int]:
+        """Take the picture apart, and return the numbers of its groups."""
+        head, _, body = picture.removesuffix("</svg>\n").partition("</defs>\n")
+        self.definitions |= dict.fromkeys(head.partition("<defs>\n")[2].splitlines())
+        numbers: list[int] = []
+        lines: list[int] = []
+        depth = 0
+        for line in body.splitlines():
+            line = line if "'" in line else line.replace('"', "'")  # needs no backslash in JSON
+            lines.append(self.lines.setdefault(line, len(self.lines)))
+            depth += line.count("<g") - line.count("</g>")
+            if not depth:
+                numbers.append(self.groups.setdefault(json.dumps(lines, **_COMPACT), len(self.groups)))
+                lines = []
+        return numbers
+
+
+def _positions(record: Record, seat: int | None, values: Values | None, shared: _Shared) -> Iterator[dict[str, Any]]:
+    """Yield the positions of a game: its picture, the same with values, and the words about them."""
+    viewer = Viewer(record)
+    viewer.seat = seat
+    for viewer.number in range(len(record.actions) + 1):
+        game = viewer.game
+        scene = _named(spec_of(record.rules).scene(game, seat), record.seats)
+        position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=_PAGE_THEME)), "thoughts": ""}
+        caption = [describe(viewer.turns[-1])] if viewer.turns else ["The deal"]
+        end = ending(game, record.seats)
+        position["caption"] = ". ".join([*caption, *([end.headline] if end else [])])
+        if values and not game.over and scene.pending is None:
+            table = np.asarray(values(game), np.float64)
+            known = dict(enumerate(np.fmax.reduce(table).tolist()))
+            position["valued"] = shared.add(svg.draw(scene, theme=_PAGE_THEME, values=known))
+            position["thoughts"] = _thoughts(game, table, record.actions[viewer.number : viewer.number + 1])
+        yield position
+
+
+def _named(scene: Scene, names: Sequence[str]) -> Scene:
+    """The scene without title, which the page has, and with the names of the players."""
+    named = [
+        shown._replace(name=f"{shown.name}: {name}" if name else shown.name)
+        for shown, name in zip(scene.seats, names or [""] * len(scene.seats), strict=True)
+    ]
+    return replace(scene, title="", seats=named)
+
+
+def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:
+    """The plays of the highest values, and the value of the play that follows."""
+    notation = spec_of(game.rules).notation
+    plays = {action: table[notation.decode_play(game, action)] for action in notation.legal_plays(game)}
+    known = {action: value for action, value in plays.items() if np.isfinite(value)}
+    best = sorted(known, key=lambda action: -known[action])[:_BEST]
+    texts = {
+        action: f"{print_action(game, action)} {known[action]:.1f}" for action in (*best, *actions) if action in known
+    }
+    following = "".join(f"; the next play {texts[action]}" for action in actions if action in texts)
+    return f"Best values: {', '.join(texts[action] for action in best)}{following}" if best else ""
+
+
+# --- The curve of the points -----------------------------------------------------------------------------------------
+
+
+def _curve(record: Record) -> str:
+    """Points of each seat after each action, as HTML."""
+    seats = range(record.rules.num_players)
+    gains = np.array([[0] * len(seats), *(turn.gains for turn in record.turns)])
+    totals = gains.cumsum(axis=0)
+    low, high = int(totals.min()), max(int(totals.max()), 1)
+    last = max(len(record.actions), 1)
+    lines = "".join(
+        f'<polyline class="seat{seat}" points="{" ".join(f"{at},{high - total}" for at, total in enumerate(own))}"/>'
+        for seat, own in enumerate(totals.T.tolist())
+    )
+    zero = f'<line x1="0" x2="{last}" y1="{high}" y2="{high}"/>' if low < 0 else ""
+    names = [f"seat {seat}" + (f": {name}" if name else "") for seat, name in _seat_names(record)]
+    label = "; ".join(f"{name}, {total} points" for name, total in zip(names, totals[-1].tolist(), strict=True))
+    legend = "".join(
+        f'<li><svg viewBox="0 0 22 7" aria-hidden="true"><line class="seat{seat}" x2="22" y1="3.5" y2="3.5"'
+        f' stroke-width="2.5"/></svg>{html.escape(name)}</li>'
+        for seat, name in enumerate(names)
+    )
+    return (
+        f'<div class="curve" role="img" aria-label="Points after each play. At the end: {html.escape(label)}">'
+        f'<svg viewBox="0 0 {last} {high - low}" preserveAspectRatio="none">{zero}{lines}</svg>'
+        f'<span class="top">{high}</span><span class="bottom">{low}</span><div id="now"></div></div>'
+        f'<ul class="legend">{legend}</ul>'
+    )
+
+
+def _seat_names(record: Record) -> Iterator[tuple[int, str]]:
+    yield from enumerate(record.seats or [""] * record.rules.num_players)

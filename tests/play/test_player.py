@@ -1,0 +1,159 @@
+"""The replay player: a page that holds everything. `make test-web` opens it in a browser."""
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quincunx_env import Record, Rules
+from quincunx_env.core.game import Game
+from quincunx_env.notation.record import Seeded
+from quincunx_env.play.player import embedded, replay_page
+from quincunx_env.play.replay import main
+from quincunx_env.play.viewer import Viewer, describe
+from quincunx_env.registry import spec_of
+from quincunx_env.render import svg
+
+RECORDS = Path(__file__).parents[1] / "golden" / "records"
+NAMES = sorted(path.stem for path in RECORDS.glob("*.txt"))
+
+
+def data_of(page: str) -> Any:
+    """What the script of a page reads."""
+    return json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+
+
+def content_of(element: str) -> str:
+    """The page in an element of a notebook."""
+    [content] = re.findall('srcdoc="([^"]*)"', element)
+    return html.unescape(content)
+
+
+def picture(data: Any, groups: list[int]) -> str:
+    """A picture as the script puts it together."""
+    return "\n".join(data["lines"][line] for group in groups for line in data["groups"][group])
+
+
+def greedy_values(game: Game) -> npt.NDArray[np.float64]:
+    """Points of each play; none for cards of a low number."""
+    spec, table = spec_of(game.rules), np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
+    for action in spec.notation.legal_plays(game):
+        card, cell = spec.notation.decode_play(game, action)
+        table[card, cell] = spec.candidate(game, card, cell).points if card > 10 else np.nan
+    return table
+
+
+def check_curve(record: Record, curve: str) -> None:
+    """A curve for each seat, from 0 to its points at the end, between the lowest and the highest points."""
+    high, low = (int(number) for number in re.findall(r"<span[^>]*>(-?\d+)<", curve))
+    assert low <= 0 <= high
+    drawn = [
+        [*map(int, point.split(","))] for points in re.findall(r'points="([^"]*)"', curve) for point in points.split()
+    ]
+    totals = [record.game(number).totals for number in (0, len(record.actions))]
+    steps = len(record.actions) + 1
+    assert [high - y for _, y in drawn[::steps]] == totals[0]
+    assert [high - y for _, y in drawn[steps - 1 :: steps]] == totals[1]
+    assert {0, high - low} == {min(y for _, y in drawn), max(y for _, y in drawn)}
+    assert all(f"seat {seat}: {name}" in curve for seat, name in enumerate(record.seats))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_score(name: str) -> None:
+    record = Record.read(RECORDS / f"{name}.txt")
+    page = replay_page([record])
+    data, viewer = data_of(page), Viewer(record)
+    positions = data["games"][0]["positions"]
+    assert len(positions) == len(record.actions) + 1
+    for viewer.number in (0, 1, 7, len(record.actions)):
+        position, scene = positions[viewer.number], viewer.scene
+        drawn = svg.draw(scene).partition("</defs>\n")[2].removesuffix("</svg>\n")
+        shown = picture(data, position["picture"])
+        for colour, value in svg.THEMES["dark"]._asdict().items():
+            shown = shown.replace(f"var(--{colour})", value)
+        without_names = re.compile(r"<g aria-label=.*")  # of the game and of the players
+        assert {*without_names.sub("", drawn.replace('"', "'")).splitlines()} == {
+            *without_names.sub("", shown.replace('"', "'").replace("back-varedge", "back-242d32")).splitlines()
+        }
+        assert position["caption"].startswith(describe(viewer.turns[-1]) if viewer.number else "The deal")
+        ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{shown}</svg>')
+    check_curve(record, data["games"][0]["curve"])
+    used = {*re.findall(r"href=.(#[^'\"]+)", "".join(data["lines"]))}
+    assert used == {f"#{name}" for name in re.findall(r'id="((?:[tp][0-9a-f]+|suit-\w+|back-\w+))"', page)}
+
+
+def test_a_page_is_small_and_names_no_other_place() -> None:
+    page = replay_page([Record.read(RECORDS / "solitaire.txt")])
+    assert len(page.encode()) < 110_000
+    addresses = re.findall(r"(?:https?:)?//[\w.]+|url\(|@import", page)
+    assert not addresses, "the page asks for nothing"
+    assert re.findall(r"<(?:link|img|script|iframe)[^>]*(?:src|href)=[\"']([^\"']*)", page) == ["data:,"]
+    assert "default-src 'none'" in page
+
+
+def test_text_of_a_record_cannot_become_markup() -> None:
+    name = "</script><script>alert(1)</script>&'\""
+    page = replay_page([Record(Rules(2), Seeded(0), (51,), (name, "b"))], values=greedy_values, valued_by=name)
+    assert page.count("<script") == 2
+    assert name not in page
+    assert "alert(1)&lt;/script&gt;&amp;&#x27;&quot;" in page
+    assert name in data_of(page)["games"][0]["name"]
+    assert content_of(embedded(page)) == page
+
+
+def test_values_are_shown_as_a_heat_map_with_the_best_plays_and_the_next() -> None:
+    record = Record.read(RECORDS / "solitaire.txt")
+    data = data_of(replay_page([record], values=greedy_values, valued_by="greedy"))
+    for number, position in enumerate(data["games"][0]["positions"]):
+        game = record.game(number)
+        values = greedy_values(game) if not game.over else np.full(1, np.nan)
+        if np.isnan(values).all():
+            assert not position["thoughts"]
+            continue
+        assert position["thoughts"].startswith("Best values: ")
+        assert float(position["thoughts"].split()[5].rstrip(",;")) == np.nanmax(values)
+        card, cell = divmod(record.actions[number], game.rules.num_cells)
+        following = position["thoughts"].partition("; the next play ")[2]
+        assert following == (
+            "" if np.isnan(values[card, cell]) else f"{record.turns[number].text} {values[card, cell]:.1f}"
+        )
+        assert position["valued"] != position["picture"]
+        assert f"aria-label='{np.nanmax(values):g}'" in picture(data, position["valued"])
+
+
+def test_a_seat_sees_its_own_hand_alone() -> None:
+    record = Record.read(RECORDS / "open.txt")
+    data = data_of(replay_page([record], seat=1))
+    for number in (0, 5):
+        shown = picture(data, data["games"][0]["positions"][number]["picture"])
+        assert {*map(int, re.findall(r"data-card='(\d+)'", shown))} == {*record.game(number).hand(1)}
+        assert all(
+            f"data-name='{spec_of(record.rules).scene(record.game(0)).faces[card].name}'" not in shown
+            for card in record.game(number).hand(0)
+        )
+
+
+def test_a_notebook_shows_a_record_as_a_player() -> None:
+    record = Record(Rules(), Seeded(0), (33,))
+    element = record._repr_html_()
+    assert 'sandbox="allow-scripts"' in element
+    assert content_of(element) == replay_page([record])
+
+
+def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "game.txt", tmp_path / "new" / "replay.html"
+    Record(Rules(), Seeded(0), (33,)).write(path)
+    main([str(path), "--seat", "0", "--html", str(out), "--values", "heuristic-v0"])
+    assert capsys.readouterr().out == f"wrote {out} ({out.stat().st_size / 1000:.0f} kB): open it in a browser\n"
+    assert "Values of heuristic-v0" in out.read_text(encoding="utf-8")
+
+
+def test_a_replay_shows_a_game() -> None:
+    with pytest.raises(ValueError, match="at least one game"):
+        replay_page([])
