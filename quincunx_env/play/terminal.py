@@ -71,6 +71,16 @@ class TableScreen(Screen[None]):
             yield Static(id="message", markup=False)
         yield Footer()
 
+    @property
+    def board(self) -> Board:
+        """The grid."""
+        return self.query_one(Board)
+
+    @property
+    def hand(self) -> Hand:
+        """The hand below it."""
+        return self.query_one(Hand)
+
     def on_resize(self, event: events.Resize) -> None:
         """Show a notice instead of a table that does not fit."""
         self.set_class(event.size.width < NEEDED[0] or event.size.height < NEEDED[1], "small")
@@ -78,10 +88,8 @@ class TableScreen(Screen[None]):
     def show(self, scene: Scene, names: Sequence[str], turns: Sequence[RecordedAction], ending: Ending | None) -> None:
         """Show a position and the actions that led to it; at the end of a game also the result."""
         self.set_class(ending is not None, "over")
-        self.query_one(Board).scene = scene
-        hand = self.query_one(Hand)
-        hand.faces = scene.faces
-        hand.cards = () if ending else scene.seats[scene.shown].cards or ()
+        self.board.scene, self.hand.faces = scene, scene.faces
+        self.hand.cards = () if ending else scene.seats[scene.shown].cards or ()
         self.query_one("#title", Static).update(scene.title)
         self.query_one("#seats", Static).update(_seats(scene, names, ending is not None))
         self.show_log(describe(turn) for turn in reversed(turns[-_LOG_LENGTH:]))  # the oldest ones are cut off
@@ -187,7 +195,7 @@ class PlayScreen(TableScreen):
         session = self.session
         scene = spec_of(session.rules).scene(session.game, session.seat)
         self.show(scene, session.names, session.turns, session.ending)
-        board, hand = self.query_one(Board), self.query_one(Hand)
+        board, hand = self.board, self.hand
         if hand.chosen not in hand.cards:
             hand.chosen = hand.cards[0] if hand.cards else None
         if board.cursor not in scene.legal:
@@ -205,13 +213,13 @@ class PlayScreen(TableScreen):
 
     def _distance(self, scene: Scene, cell: int) -> int:
         """Distance of a cell from the cursor, or from the middle of the grid, in steps."""
-        cursor = self.query_one(Board).cursor
+        cursor = self.board.cursor
         row, column = scene.place(scene.side * scene.side // 2 if cursor is None else cursor)
         return abs(row - scene.place(cell)[0]) + abs(column - scene.place(cell)[1])
 
     def _show_choice(self) -> None:
         """Prompt the human; with the preview show points and draws of the chosen card, after a hint the chosen play."""
-        session, board, card = self.session, self.query_one(Board), self.query_one(Hand).chosen
+        session, board, card = self.session, self.board, self.hand.chosen
         scores = session.scores(card) if session.human_to_move and card is not None else {}
         board.scores = scores if self.preview else {}
         if session.human_to_move:
@@ -296,7 +304,7 @@ class PlayScreen(TableScreen):
 
     def action_play(self) -> None:
         """Play the chosen card into the chosen cell."""
-        card, cell = self.query_one(Hand).chosen, self.query_one(Board).cursor
+        card, cell = self.hand.chosen, self.board.cursor
         if self.session.human_to_move and card is not None and cell is not None:
             self._apply_action(spec_of(self.rules).notation.encode_play(self.rules, card, cell))
 
@@ -329,7 +337,7 @@ class PlayScreen(TableScreen):
             self.show_log([f"{self.session.adviser or 'Hint'} ..."])
             self.think(self.calls, self.session, hint=True)
         elif self.hints:
-            chosen = self.query_one(Hand).chosen, self.query_one(Board).cursor
+            chosen = self.hand.chosen, self.board.cursor
             places = [self._place(hint) for hint in self.hints]
             self._choose(*places[(places.index(chosen) + 1) % len(places) if chosen in places else 0])
 
@@ -337,8 +345,10 @@ class PlayScreen(TableScreen):
         """Card and cell of a hint."""
         return spec_of(self.rules).notation.decode_play(self.session.game, hint.action)
 
-    def _choose(self, card: int | None, cell: int | None) -> None:
-        self.query_one(Hand).chosen, self.query_one(Board).cursor = card, cell
+    def _choose(self, card: int | None = None, cell: int | None = None) -> None:
+        """Choose a card, a cell or both."""
+        self.hand.chosen = self.hand.chosen if card is None else card
+        self.board.cursor = self.board.cursor if cell is None else cell
         self._show_choice()
 
     def action_preview(self) -> None:
@@ -348,41 +358,41 @@ class PlayScreen(TableScreen):
 
     def action_move(self, key: str) -> None:
         """Move the cursor; with a single legal cell, choose another card."""
-        board = self.query_one(Board)
-        if not (scene := board.scene) or board.cursor is None:
+        scene, cursor = self.board.scene, self.board.cursor
+        if scene is None or cursor is None:
             return
         if len(scene.legal) == 1:
             self.action_card(1 if key in ("right", "down") else -1)
             return
         rows, columns = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}[key]
-        row, column = scene.place(board.cursor)
+        row, column = scene.place(cursor)
         if row + rows in scene.rows and column + columns in scene.columns:
-            self._choose(self.query_one(Hand).chosen, (row + rows) * scene.side + column + columns)
+            self._choose(cell=(row + rows) * scene.side + column + columns)
 
     def action_card(self, step: int) -> None:
         """Choose the next card."""
-        hand = self.query_one(Hand)
+        hand = self.hand
         if hand.cards:
             at = hand.cards.index(hand.chosen) + step if hand.chosen in hand.cards else 0
-            self._choose(hand.cards[at % len(hand.cards)], self.query_one(Board).cursor)
+            self._choose(hand.cards[at % len(hand.cards)])
 
     def on_key(self, event: events.Key) -> None:
         """Choose a card by its letter."""
-        hand, number = self.query_one(Hand), LABELS.find(event.character or " ")
+        hand, number = self.hand, LABELS.find(event.character or " ")
         if 0 <= number < len(hand.cards):
             event.stop()
-            self._choose(hand.cards[number], self.query_one(Board).cursor)
+            self._choose(hand.cards[number])
 
     def on_hand_picked(self, event: Hand.Picked) -> None:
         """Choose a card by a click."""
-        self._choose(event.card, self.query_one(Board).cursor)
+        self._choose(event.card)
 
     def on_board_picked(self, event: Board.Picked) -> None:
         """Choose a cell by a click, play with the second one."""
-        if self.query_one(Board).cursor == event.cell:
+        if self.board.cursor == event.cell:
             self.action_play()
         else:
-            self._choose(self.query_one(Hand).chosen, event.cell)
+            self._choose(cell=event.cell)
 
 
 class ReplayScreen(TableScreen):
