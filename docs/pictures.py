@@ -28,7 +28,7 @@ GAMES: dict[str, tuple[BaseRules, int]] = {
 
 
 def games() -> dict[Path, str]:
-    """Draw a game of each of the `GAMES` as SVG, by path."""
+    """Draw a game of each of the `GAMES`, and the points of a card, as SVG by path."""
     rng = np.random.default_rng(0)
     rendered = {}
     for name, (rules, actions) in GAMES.items():
@@ -38,6 +38,10 @@ def games() -> dict[Path, str]:
         for _ in range(actions):
             batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))
         rendered[HERE / "pictures" / f"{name}.svg"] = render.to_svg(batch.to_game(0))
+    game = position("corners-3")
+    rendered[HERE / "pictures" / "candidates.svg"] = render.to_svg(
+        game, game.mover, candidates=game.hand(game.mover)[-1], theme="light"
+    )
     return rendered
 
 
