@@ -68,14 +68,15 @@ def to_svg(
             ``quincunx_env.arena.explain`` returns, each cell shows the highest.
         portion: the whole ``"table"``, the ``"grid"`` alone or the ``"hand"`` alone.
         theme: ``"dark"`` or ``"light"``.
-        scale: factor of the size.
+        scale: factor of the size, 0.05 to 20.
 
     Returns:
         A complete SVG document without XML declaration. Cells have the attribute ``data-cell``, cards of the hand
         ``data-card``.
 
     Raises:
-        ValueError: if there is no such seat, card, cell, portion or theme, or the cell of the play is taken.
+        ValueError: if there is no such seat, card, cell, portion or theme, the cell of the play is taken, or the scale
+            is out of range.
     """
     spec = spec_of(game.rules)
     scene = spec.scene(game, seat)

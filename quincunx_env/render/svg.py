@@ -87,6 +87,8 @@ CARD, INK, NOTE = "#f8f4ea", "#2c3038", "#5c6c72"
 BACK, BACK_PRINT = "#3e5862", "#6f939d"
 GAIN, LOSS, DRAW, BONUS = "#5cc896", "#f08064", "#7abcf0", "#d6aaf0"
 """Chips, on which the text is in `INK`."""
+MAX_SCALE = 20
+"""Of a picture; pixels of larger ones do not fit the memory of usual machines."""
 MINUS = "\N{MINUS SIGN}"
 HEAT = ((52, 62, 104), (32, 128, 134), (94, 190, 110), (244, 226, 92))
 """Colours of values from low to high, of increasing lightness."""
@@ -118,14 +120,16 @@ def draw(
         A complete SVG document without XML declaration, which can also stand inside an HTML page.
 
     Raises:
-        ValueError: if there is no such portion or theme.
+        ValueError: if there is no such portion or theme, or the scale is out of range.
     """
     if not isinstance(theme, Theme):
-        if theme not in THEMES:
+        if not isinstance(theme, str) or theme not in THEMES:
             raise ValueError(f"theme must be one of {', '.join(THEMES)}, got {theme!r}")
         theme = THEMES[theme]
     if portion not in ("table", "grid", "hand"):
         raise ValueError(f"portion must be one of table, grid, hand, got {portion!r}")
+    if not isinstance(scale, int | float) or not 0.05 <= scale <= MAX_SCALE:
+        raise ValueError(f"scale must be a number from 0.05 to {MAX_SCALE}, got {scale!r}")
     return _Drawing(scene, theme).svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
 
 

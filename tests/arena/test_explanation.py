@@ -62,5 +62,5 @@ def test_what_cannot_be_explained_is_refused() -> None:
     game.step(game.hand(0)[0] * 25 + game.legal_cells()[0])
     with pytest.raises(ValueError, match="must announce the points"):
         explain("heuristic-v0", game)
-    with pytest.raises(ValueError, match="nobody"):
-        explain("nobody", new_game(Rules(), 0))
+    with pytest.raises(ValueError, match="unheard-of"):
+        explain("unheard-of", new_game(Rules(), 0))

@@ -1,5 +1,6 @@
 """Scenes as SVG: well-formed, complete, without hidden information."""
 
+import random
 from typing import Any
 from xml.etree import ElementTree
 
@@ -8,8 +9,9 @@ import pytest
 from quincunx_env import Rules
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
+from quincunx_env.render.layout import Rect, layout_scene
 from tests.pictures import position
-from tests.variants import EVERY_GAME, new_game
+from tests.variants import EVERY_GAME, new_game, random_action
 
 XMLNS = "{http://www.w3.org/2000/svg}"
 
@@ -41,6 +43,35 @@ def test_cells_and_cards_have_their_numbers(name: str, portion: svg.Portion) -> 
     }
 
 
+@pytest.mark.parametrize(
+    "name", ["solitaire+flush", "corners-2+flush", "open-3+pawns", "spiral-play+fifteens-1", "spiral-end-1"]
+)
+def test_no_mark_covers_a_rank_or_a_value(name: str) -> None:
+    """Throughout a game: the chips of a play and of lines lie elsewhere; frames and bars lie outside the cards."""
+    rules = EVERY_GAME[name]
+    game, rng, chips = new_game(rules, 4), random.Random(4), 0
+    while not game.over:
+        game.step(random_action(game, rng))
+        scene = spec_of(rules).scene(game)
+        printed = []
+        for cell, rect in layout_scene(scene).cells.items():
+            if cell in scene.board:
+                face, unit = scene.faces[scene.board[cell]], rect.height / 100
+                width = svg.font().width(face.rank, 44, "print")
+                printed.append(Rect(rect.x + 8 * unit, rect.y + 11 * unit, width * unit, 32 * unit))
+                if face.note and face.suits:
+                    printed.append(Rect(rect.x + 55 * unit, rect.y + 12 * unit, 18 * unit, 13 * unit))
+        marks = next(e for e in ElementTree.fromstring(svg.draw(scene)).iter() if e.get("class") == "marks")
+        for element in marks.iter(f"{XMLNS}rect"):
+            if element.attrib["rx"] == "11":
+                x, y, width, height = (float(element.attrib[key]) for key in ("x", "y", "width", "height"))
+                chips += 1
+                for rect in printed:
+                    apart = x + width <= rect.x or rect.right <= x or y + height <= rect.y or rect.bottom <= y
+                    assert apart, f"{scene.last}: a chip at {x}, {y}"
+    assert chips >= 10
+
+
 def test_candidates_show_points_and_draws() -> None:
     game = new_game(Rules(), 0)
     card = game.hand(0)[0]
@@ -59,16 +90,17 @@ def test_other_letters_lose_their_accents_and_text_is_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argument", "message"), [({"theme": "blue"}, "dark, light"), ({"portion": "all"}, "table, grid")]
+    ("argument", "message"),
+    [
+        ({"theme": "blue"}, "theme must be one of dark, light, got 'blue'"),
+        ({"theme": ["dark"]}, "theme must be"),
+        ({"portion": "all"}, "portion must be one of table, grid, hand, got 'all'"),
+        ({"scale": 0}, "scale must be a number from 0.05 to 20, got 0"),
+        ({"scale": float("nan")}, "scale must be"),
+        ({"scale": "2"}, "scale must be"),
+    ],
+    ids=str,
 )
-def test_unknown_themes_and_portions_are_refused(argument: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_refused(argument: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         svg.draw(spec_of(Rules()).scene(new_game(Rules(), 0)), **argument)
-
-
-def test_colours_may_be_variables_of_a_page() -> None:
-    scene = spec_of(Rules(2)).scene(new_game(Rules(2), 0), 0)
-    text = svg.draw(scene, theme=svg.Theme(*(f"var(--{name})" for name in svg.Theme._fields)))
-    for name, colour in svg.THEMES["dark"]._asdict().items():
-        text = text.replace(f"var(--{name})", colour)
-    assert text.replace("back-varedge", f"back-{svg.THEMES['dark'].edge[1:]}") == svg.draw(scene)
