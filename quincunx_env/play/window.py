@@ -22,7 +22,7 @@ from quincunx_env.play.viewer import KEY_STEPS, Viewer
 from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import HEIGHT, WIDTH, Rect, TableLayout, layout_scene
 from quincunx_env.render.raster import rasterise
-from quincunx_env.render.svg import INK, THEMES, draw
+from quincunx_env.render.svg import INK, MIN_SCALE, THEMES, draw
 from quincunx_env.render.window import open_display, surface_of
 
 BAR = 44
@@ -133,7 +133,7 @@ class SceneWindow:
     def scale(self) -> float:
         """Scale of the picture that fits the window."""
         width, height = self._surface.get_size()
-        return min(width / WIDTH, height / (HEIGHT + BAR))
+        return max(min(width / WIDTH, height / (HEIGHT + BAR)), MIN_SCALE)
 
     @property
     def where(self) -> TableLayout:

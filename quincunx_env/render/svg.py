@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from math import isfinite
+from numbers import Real
 from typing import Literal, NamedTuple
 from unicodedata import normalize
 from xml.sax.saxutils import quoteattr
@@ -87,7 +88,7 @@ CARD, INK, NOTE = "#f8f4ea", "#2c3038", "#5c6c72"
 BACK, BACK_PRINT = "#3e5862", "#6f939d"
 GAIN, LOSS, DRAW, BONUS = "#5cc896", "#f08064", "#7abcf0", "#d6aaf0"
 """Chips, on which the text is in `INK`."""
-MAX_SCALE = 20
+MIN_SCALE, MAX_SCALE = 0.05, 20
 """Of a picture; pixels of larger ones do not fit the memory of usual machines."""
 MINUS = "\N{MINUS SIGN}"
 HEAT = ((52, 62, 104), (32, 128, 134), (94, 190, 110), (244, 226, 92))
@@ -128,8 +129,8 @@ def draw(
         theme = THEMES[theme]
     if portion not in ("table", "grid", "hand"):
         raise ValueError(f"portion must be one of table, grid, hand, got {portion!r}")
-    if not isinstance(scale, int | float) or not 0.05 <= scale <= MAX_SCALE:
-        raise ValueError(f"scale must be a number from 0.05 to {MAX_SCALE}, got {scale!r}")
+    if not isinstance(scale, Real) or not MIN_SCALE <= scale <= MAX_SCALE:
+        raise ValueError(f"scale must be a number from {MIN_SCALE} to {MAX_SCALE}, got {scale!r}")
     return _Drawing(scene, theme).svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
 
 

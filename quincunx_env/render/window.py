@@ -5,6 +5,7 @@ import pygame
 from quincunx_env.core.game import Game
 from quincunx_env.render import Frame, frame
 from quincunx_env.render.layout import HEIGHT, WIDTH
+from quincunx_env.render.svg import MIN_SCALE
 
 
 def surface_of(pixels: Frame) -> pygame.Surface:
@@ -67,7 +68,7 @@ class Window:
             if event.type == pygame.QUIT:
                 self.close()
                 return
-        scale = min(surface.get_width() / WIDTH, surface.get_height() / HEIGHT)
+        scale = max(min(surface.get_width() / WIDTH, surface.get_height() / HEIGHT), MIN_SCALE)
         shown = surface_of(frame(game, scale=scale))
         surface.fill(shown.get_at((0, 0)))
         surface.blit(shown, shown.get_rect(center=surface.get_rect().center))

@@ -475,6 +475,8 @@ def test_a_window_may_have_any_size() -> None:
     picture = render.frame(env.game, scale=300 / 640)
     left = (700 - picture.shape[1]) // 2
     assert np.array_equal(shown[:, left : left + picture.shape[1]], picture)
+    pygame.display.set_mode((20, 10), pygame.RESIZABLE)
+    env.render()
     env.close()
 
 
