@@ -12,6 +12,9 @@ from types import ModuleType
 from typing import Any
 
 from quincunx_env import __version__
+from quincunx_env.arena import explain
+from quincunx_env.arena.records import Records
+from quincunx_env.play.player import replay_page
 
 project = "quincunx_env"
 LICENSE = (Path(__file__).parents[1] / "LICENSE").read_text(encoding="utf-8")
@@ -74,6 +77,17 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", before_napoleon, priority=400)
     app.connect("autodoc-process-signature", short_array_types)
     app.connect("missing-reference", resolve_as_python)
+    app.connect("build-finished", write_player)
+
+
+def write_player(app: Any, error: Exception | None) -> None:
+    """Write the games that docs/play.md shows in the replay player."""
+    if error is None and app.builder.format == "html":
+        games = Records.read(Path(__file__).parent / "leaderboard" / "value.games")
+        page = replay_page(
+            [games.record(number) for number in range(3)], values=lambda game: explain("value", game), valued_by="value"
+        )
+        Path(app.outdir, "_static", "replay.html").write_text(page, encoding="utf-8")
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:

@@ -116,8 +116,8 @@ def _variables(theme: svg.ThemeName) -> str:
 def _name(record: Record) -> str:
     """Players, deal and points of a game."""
     dealt = record.dealt
-    deal = f"seed {dealt.seed} of {dealt.domain}" if isinstance(dealt, Seeded) else "given deal"
-    return f"{', '.join((*record.seats, deal))}: {' : '.join(map(str, record.game().totals))}"
+    deal = f"deal {dealt.seed} ({dealt.domain})" if isinstance(dealt, Seeded) else "given deal"
+    return f"{', '.join((*record.seats, deal))}: {' : '.join(map(str, record.game().totals))} points"
 
 
 # --- Pictures --------------------------------------------------------------------------------------------------------

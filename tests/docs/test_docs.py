@@ -156,9 +156,14 @@ def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path)
         text = page.read_text(encoding="utf-8")
         assert str(ROOT) not in text, f"{page.name} contains the path where it was built"
         assert not re.search(r"<p>\|.*\|$", text, re.MULTILINE), f"{page.name} shows a table as text"
-        if page != tmp_path / "index.html":  # leads to docs/index.html
+        if page not in (
+            tmp_path / "index.html",
+            tmp_path / "_static" / "replay.html",
+        ):  # leads to docs; a replay player
             assert f"Copyright &#169; {holder}" in text, f"{page.name} names no holder of the copyright"
             assert "_static/site.css" in text, f"{page.name}: code of 120 columns is clipped without site.css"
+    assert "Values of value" in (tmp_path / "_static" / "replay.html").read_text(encoding="utf-8")
+    assert '<iframe title="Replay player"' in (tmp_path / "docs" / "play.html").read_text(encoding="utf-8")
     assert "white-space: pre-wrap" in (tmp_path / "_static" / "site.css").read_text(encoding="utf-8")
     sidebar = re.findall(
         r'toctree-l1[^>]*><a[^>]*href="(.*?)"', (tmp_path / "docs" / "index.html").read_text(encoding="utf-8")

@@ -126,6 +126,8 @@ def test_it_fits_a_phone(scheme: str, open_page: OpenPage, address: str) -> None
     assert panel["y"] >= grid["y"] + grid["height"] - 1, "the hand is below the grid"
     buttons = [button.bounding_box() for button in page.locator(".controls button").all()]
     assert len({button["y"] for button in buttons if button}) == 1
+    narrow = "[...document.querySelectorAll('button')].filter((each) => each.scrollWidth > each.clientWidth).length"
+    assert page.evaluate(narrow) == 0, "no text is wider than its button"
     assert all(button and button["height"] >= 40 and button["y"] + button["height"] <= 812 for button in buttons)
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == {"light": "rgb(236, 234, 227)", "dark": "rgb(36, 45, 50)"}[scheme]
