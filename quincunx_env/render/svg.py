@@ -468,9 +468,13 @@ class _Drawing:
             points, draws = sum(part.points for part in parts), sum(part.draws for part in parts)
             tone = self._tone(parts[0]._replace(points=points), distant)
             chips.setdefault((place, across), []).append(("draw" if draws else f"{points:+}", tone))
-        for ((x, y), across), row in chips.items():
+        y_before, end = -1.0, 0.0
+        for ((x, y), across), row in sorted(chips.items(), key=lambda chip: chip[0][0][::-1]):
             widths = [self._chip_width(words) for words, _ in row]
             left = x - (sum(widths) + 2 * (len(row) - 1)) / 2
+            if across:  # chips of a box and of an edge may meet
+                left = max(left, end + 2) if y == y_before else left
+                y_before, end = y, left + sum(widths) + 2 * (len(row) - 1)
             for number, ((words, tone), width) in enumerate(zip(row, widths, strict=True)):
                 if across:
                     self._chip(words, left, y, tone, 0.0)
