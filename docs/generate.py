@@ -2,7 +2,7 @@
 
 from docs.figures import pages_with_figures
 from docs.pages import pages
-from docs.pictures import ANIMATION, SHEET, animation, contact_sheet, games
+from docs.pictures import ANIMATION, MANY, SHEET, animation, contact_sheet, games, many_games
 
 if __name__ == "__main__":
     for path, text in (pages() | pages_with_figures() | games()).items():
@@ -10,3 +10,4 @@ if __name__ == "__main__":
         path.write_text(text, encoding="utf-8")
     contact_sheet().save(SHEET, optimize=True)
     ANIMATION.write_bytes(animation())
+    MANY.write_bytes(many_games())

@@ -1,4 +1,4 @@
-"""Pictures of the documentation: a game of each environment, a contact sheet, an animation."""
+"""Pictures of the documentation: a game of each environment, a contact sheet, animations."""
 
 from io import BytesIO
 from pathlib import Path
@@ -8,11 +8,14 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from quincunx_agents.greedy import greedy
-from quincunx_env import Rules, render, spiral
+from quincunx_agents.networks.value import value
+from quincunx_env import Batch, Rules, render, spiral
+from quincunx_env.core.policy import policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
 from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.render import svg
 from tests.pictures import position
 from tests.variants import EVERY_GAME
 
@@ -47,9 +50,12 @@ def games() -> dict[Path, str]:
 
 SHEET = HERE / "contact_sheet.png"
 ANIMATION = HERE / "solitaire.webp"
+MANY = HERE / "games.webp"
 COLUMNS = 8
 SECONDS, LAST_SECONDS = 1.8, 6.0
 """Duration of a frame of the animation, and of the last frame."""
+MANY_SIDE = (6, 3)
+"""Columns and rows of the animation of many games."""
 
 
 def contact_sheet() -> Image.Image:
@@ -77,8 +83,47 @@ def animation() -> bytes:
     while session.mover is not None:
         session.play(session.choose())
         frames.append(render.frame(session.game, scale=0.75))
-    first, *rest = (Image.fromarray(frame) for frame in frames)
-    milliseconds = [round(1000 * seconds) for seconds in (*[SECONDS] * len(rest), LAST_SECONDS)]
+    return _webp(list(map(Image.fromarray, frames)), SECONDS)
+
+
+def many_games() -> bytes:
+    """Render games of the solitaire, which the agent ``value`` plays in one batch, as an animated WebP file."""
+    rules, (columns, rows) = Rules(), MANY_SIDE
+    batch, observer, policy = Batch(rules, columns * rows), make_observer(rules, preview=True), policy_for(value, rules)
+    batch.reset(seed=0)
+    frames = [side_by_side(batch)]
+    while not batch.over.all():
+        playing = np.flatnonzero(~batch.over)
+        positions = batch.fork(playing)
+        actions = policy(observer.observe_batch(positions), positions.mask(), np.random.default_rng(0))
+        batch.step(actions, playing)
+        frames.append(side_by_side(batch))
+    return _webp(frames, SECONDS / 2)
+
+
+def side_by_side(batch: Batch) -> Image.Image:
+    """The grids of all games, with their points."""
+    columns, rows = MANY_SIDE
+    grids = [
+        Image.fromarray(render.frame(game, portion="grid", scale=0.3))
+        for game in map(batch.to_game, range(len(batch.over)))
+    ]
+    wide, high = grids[0].size
+    label = 22
+    sheet = Image.new("RGB", (columns * wide, rows * (high + label)), svg.THEMES["dark"].table)
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
+    for number, grid in enumerate(grids):
+        x, y = number % columns * wide, number // columns * (high + label)
+        sheet.paste(grid, (x, y))
+        words, colour = f"{batch.totals[number, 0]} points", svg.THEMES["dark"].text
+        draw.text((x + wide / 2, y + high + 4), words, colour, font, anchor="ma")
+    return sheet
+
+
+def _webp(frames: list[Image.Image], seconds: float) -> bytes:
+    """An animated WebP file, which shows each frame for so long and the last one for longer."""
+    first, *rest = frames
+    milliseconds = [round(1000 * duration) for duration in (*[seconds] * len(rest), LAST_SECONDS)]
     written = BytesIO()
     first.save(
         written, "WEBP", save_all=True, append_images=rest, duration=milliseconds, loop=0, lossless=True, method=6

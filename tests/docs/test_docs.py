@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from docs.glyphs import WEIGHTS, font_files, outlines
-from docs.pictures import ANIMATION, SHEET, contact_sheet, games
+from docs.pictures import ANIMATION, MANY, MANY_SIDE, SHEET, contact_sheet, games, side_by_side
+from quincunx_env import Batch, Rules
 from quincunx_env.arena.records import Records
 from quincunx_env.render.svg import font
 from tests.pictures import TOLERANCE, difference
@@ -133,10 +134,18 @@ def test_the_letters_of_pictures_are_those_of_the_font() -> None:
         assert {letter: tuple(drawn) for letter, drawn in letters.items()} == outlines(files / name)
 
 
-def test_the_animation_shows_a_whole_game() -> None:
-    with Image.open(ANIMATION) as image:
+@pytest.mark.parametrize("path", [ANIMATION, MANY], ids=lambda path: path.stem)
+def test_an_animation_shows_a_whole_game(path: Path) -> None:
+    with Image.open(path) as image:
         assert getattr(image, "n_frames", 1) == 13  # the deal and twelve plays
-    assert ANIMATION.stat().st_size < 1_000_000
+    assert path.stat().st_size < 700_000
+
+
+def test_many_games_are_shown_side_by_side() -> None:
+    batch = Batch(Rules(), MANY_SIDE[0] * MANY_SIDE[1])
+    batch.reset(seed=0)
+    with Image.open(MANY) as image:
+        assert difference(image.convert("RGB"), side_by_side(batch)) < TOLERANCE, "out of date: run `make docs`"
 
 
 @pytest.mark.site
