@@ -133,7 +133,7 @@ class Page:
             sources=", ".join(f"`{each.__name__.removeprefix('quincunx_env.')}`" for each in self.sources),
             summary=docstrings[0].short_description,
             make=self.make,
-            picture=f"![a rendered game](../pictures/{self.picture}.svg)",
+            picture=f"![a game of the greedy agent](../pictures/{self.picture}.svg)",
             rules=self.rules,
             facts="\n".join(["| | |", "|---|---|", *facts]),
         ) + "".join(f"\n## {title}\n\n{sections[title]}\n" for title in SECTIONS if title in sections)
@@ -266,7 +266,7 @@ MODULES = {
         "Games and engines",
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
-        ("registry", "policies", "policy_files", "render", "render.svg", "oracle.", "spiral."),
+        ("registry", "policies", "policy_files", "render", "render.svg", "render.animation", "oracle.", "spiral."),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),
     "play": (

@@ -16,31 +16,34 @@ from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render import svg
+from quincunx_env.render.animation import animate
 from tests.pictures import position
 from tests.variants import EVERY_GAME
 
 HERE = Path(__file__).parent
 
-GAMES: dict[str, tuple[BaseRules, int]] = {
-    "solitaire": (Rules(), 7),
-    "two-players": (Rules(num_players=2), 12),
-    "open-start": (Rules(num_players=3, start="open"), 13),
-    "spiral": (spiral.Rules(), 12),
+GAMES: dict[str, BaseRules] = {
+    "solitaire": Rules(),
+    "two-players": Rules(num_players=2),
+    "open-start": Rules(num_players=3, start="open"),
+    "spiral": spiral.Rules(deals=1),
 }
-"""By file name in ``docs/pictures``: rules, and number of actions of the greedy agent."""
+"""By file name in ``docs/pictures``."""
 
 
 def games() -> dict[Path, str]:
-    """Draw a game of each of the `GAMES`, and the points of a card, as SVG by path."""
+    """Draw by path, as SVG: a game of the greedy agent in motion for each of the `GAMES`, and the points of a card."""
     rng = np.random.default_rng(0)
     rendered = {}
-    for name, (rules, actions) in GAMES.items():
+    for name, rules in GAMES.items():
         observer = make_observer(rules, preview=True)
         batch: Any = spec_of(rules).Batch(rules, 1)
         batch.reset(seed=8)
-        for _ in range(actions):
+        pictures = [render.to_svg(batch.to_game(0))]
+        while not batch.over.all():
             batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))
-        rendered[HERE / "pictures" / f"{name}.svg"] = render.to_svg(batch.to_game(0))
+            pictures.append(render.to_svg(batch.to_game(0)))
+        rendered[HERE / "pictures" / f"{name}.svg"] = animate(pictures)
     game = position("corners-3")
     rendered[HERE / "pictures" / "candidates.svg"] = render.to_svg(
         game, game.mover, candidates=game.hand(game.mover)[-1], theme="light"

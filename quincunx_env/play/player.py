@@ -30,6 +30,7 @@ from quincunx_env.play.ending import ending
 from quincunx_env.play.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
+from quincunx_env.render.animation import elements_of, parts_of
 
 Values = Callable[[Game], npt.ArrayLike]
 """Returns values of the plays of the seat to move, [cards, cells], NaN for none: `quincunx_env.arena.explain`, say."""
@@ -75,7 +76,7 @@ def replay_page(
         }
         for record in records
     ]
-    data = {"lines": [*shared.lines], "groups": [*map(json.loads, shared.groups)], "games": games}
+    data = {"lines": [*shared.lines], "groups": [*shared.groups], "games": games}
     script = _read("player.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_read("player.html")).substitute(
@@ -129,23 +130,20 @@ class _Shared:
     def __init__(self) -> None:
         self.definitions: dict[str, None] = {}
         self.lines: dict[str, int] = {}
-        self.groups: dict[str, int] = {}
+        self.groups: dict[tuple[int, ...], int] = {}
 
     def add(self, picture: str) -> list[int]:
         """Take the picture apart, and return the numbers of its groups."""
-        head, _, body = picture.removesuffix("</svg>\n").partition("</defs>\n")
-        self.definitions |= dict.fromkeys(head.partition("<defs>\n")[2].splitlines())
-        numbers: list[int] = []
-        lines: list[int] = []
-        depth = 0
-        for line in body.splitlines():
-            line = line if "'" in line else line.replace('"', "'")  # needs no backslash in JSON
-            lines.append(self.lines.setdefault(line, len(self.lines)))
-            depth += line.count("<g") - line.count("</g>")
-            if not depth:
-                numbers.append(self.groups.setdefault(json.dumps(lines, **_COMPACT), len(self.groups)))
-                lines = []
-        return numbers
+        definitions, body = parts_of(picture)
+        self.definitions |= dict.fromkeys(definitions)
+        return [self._group(tuple(map(self._line, element))) for element in elements_of(body)]
+
+    def _line(self, line: str) -> int:
+        line = line if "'" in line else line.replace('"', "'")  # needs no backslash in JSON
+        return self.lines.setdefault(line, len(self.lines))
+
+    def _group(self, lines: tuple[int, ...]) -> int:
+        return self.groups.setdefault(lines, len(self.groups))
 
 
 def _positions(record: Record, seat: int | None, values: Values | None, shared: _Shared) -> Iterator[dict[str, Any]]:

@@ -26,9 +26,10 @@ from quincunx_env.core.game import Game
 from quincunx_env.core.integers import check_integer
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
+from quincunx_env.render.animation import animate
 from quincunx_env.render.layout import HEIGHT, WIDTH
 
-__all__ = ["HEIGHT", "WIDTH", "Frame", "Options", "Renderer", "frame", "in_colour", "save", "text", "to_svg"]
+__all__ = ["HEIGHT", "WIDTH", "Frame", "Options", "Renderer", "animate", "frame", "in_colour", "save", "text", "to_svg"]
 
 Frame = npt.NDArray[np.uint8]
 """An RGB picture, uint8 [height, width, 3]."""
