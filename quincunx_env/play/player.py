@@ -38,6 +38,9 @@ Values = Callable[[Game], npt.ArrayLike]
 _PAGE_THEME = svg.Theme(*(f"var(--{name})" for name in svg.Theme._fields))
 """The page defines the colours, by the reader's preference of a dark or a light theme."""
 
+_SMALL, _LARGE = 150, 450
+"""Width of a name, at its full size, that the renderer can make fit the box of a seat and that is still readable."""
+
 _BEST = 3
 """Plays that are named with their values."""
 
@@ -166,12 +169,13 @@ def _positions(record: Record, seat: int | None, values: Values | None, shared: 
 
 
 def _named(scene: Scene, names: Sequence[str]) -> Scene:
-    """The scene without title, which the page has, and with the names of the players."""
-    named = [
-        shown._replace(name=f"{shown.name}: {name}" if name else shown.name)
-        for shown, name in zip(scene.seats, names or [""] * len(scene.seats), strict=True)
-    ]
-    return replace(scene, title="", seats=named)
+    """The scene without title, which the page has, and with the names of the players where there is room."""
+    seats = []
+    for number, shown in enumerate(scene.seats):
+        name = f"{shown.name}: {names[number]}" if names else shown.name
+        small = scene.seat not in (None, number)
+        seats.append(shown._replace(name=name) if svg.font().width(name, 18) < (_SMALL if small else _LARGE) else shown)
+    return replace(scene, title="", seats=seats)
 
 
 def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:

@@ -154,6 +154,18 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "Values of heuristic-v0" in out.read_text(encoding="utf-8")
 
 
+def test_long_names_stand_below_the_curve_alone() -> None:
+    record = Record(Rules(2), Seeded(0), (51,), ("A very long name of a player", "short"))
+    labels = [
+        re.findall(
+            "aria-label='(seat [^']*)'", picture(data_of(page), data_of(page)["games"][0]["positions"][0]["picture"])
+        )
+        for page in (replay_page([record], seat=1), replay_page([record]), replay_page([record], seat=0))
+    ]
+    assert labels[0] == ["seat 0", "seat 1: short"]
+    assert labels[1:] == [["seat 0: A very long name of a player", "seat 1: short"]] * 2
+
+
 def test_a_replay_shows_a_game() -> None:
     with pytest.raises(ValueError, match="at least one game"):
         replay_page([])

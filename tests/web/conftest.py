@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -20,15 +20,20 @@ OpenPage = Callable[..., Page]
 """Arguments: one of `VIEWPORTS`, and options of a context of Playwright, such as ``color_scheme``."""
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium, without a window."""
+def chromium(playwright: Playwright) -> Browser:
+    """Chromium, without a window; ends the program if there is none."""
     program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         pytest.exit("these tests need Chromium: `apt install chromium`, or name the program in CHROMIUM", returncode=1)
+    # A container that runs as root has no sandbox for the pages, all of which are ours.
+    return playwright.chromium.launch(executable_path=program, chromium_sandbox=False)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser of all tests."""
     with sync_playwright() as playwright:
-        # A container that runs as root has no sandbox for the pages, all of which are ours.
-        browser = playwright.chromium.launch(executable_path=program, chromium_sandbox=False)
+        browser = chromium(playwright)
         yield browser
         browser.close()
 
