@@ -73,6 +73,23 @@ def test_a_game_by_buttons_keys_slider_and_list(open_page: OpenPage, address: st
     expect_position(page, record, 7)
 
 
+def test_keys_that_belong_to_a_control_or_to_the_browser_stay_theirs(
+    open_page: OpenPage, address: str, games: list[Record]
+) -> None:
+    page, record = open_page(), games[0]
+    page.goto(address)
+    page.keyboard.press("Control+ArrowRight")
+    page.get_by_role("combobox", name="Speed").press("ArrowRight")
+    expect_position(page, record, 0)
+    page.get_by_role("button", name="Next").press(" ")
+    expect_position(page, record, 1)
+    page.get_by_role("checkbox").press(" ")
+    expect(page.get_by_role("checkbox")).not_to_be_checked()
+    page.get_by_role("checkbox").press("ArrowRight")
+    expect_position(page, record, 2)
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+
+
 def test_it_plays_and_stops(open_page: OpenPage, address: str, games: list[Record]) -> None:
     page, record = open_page(), games[0]
     page.goto(address)
