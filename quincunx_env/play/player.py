@@ -58,14 +58,14 @@ def replay_page(
         records: the games, of which the page shows the first until another is chosen.
         seat: the seat from whose point of view they are shown, the other hands face down; None shows all hands.
         values: returns an agent's values of the plays in a position. The page shows them as a heat map, the best card
-            of each cell, and names the best plays.
+            of each cell, and names the best plays. From the point of view of a seat it shows those of this seat.
         valued_by: name of that agent.
 
     Returns:
         A complete HTML document. It contains no address and its policy forbids to load anything.
 
     Raises:
-        ValueError: if there is no game or no such seat, or as ``values`` raises.
+        ValueError: if there is no game or no such seat, or the values have another shape.
     """
     if not records:
         raise ValueError("a replay shows at least one game")
@@ -160,8 +160,8 @@ def _positions(record: Record, seat: int | None, values: Values | None, shared: 
         caption = [describe(viewer.turns[-1])] if viewer.turns else ["The deal"]
         end = ending(game, record.seats)
         position["caption"] = ". ".join([*caption, *([end.headline] if end else [])])
-        if values and not game.over and scene.pending is None:
-            table = np.asarray(values(game), np.float64)
+        if values and not game.over and scene.pending is None and seat in (None, game.mover):
+            table = _table(values(game), game)
             known = dict(enumerate(np.fmax.reduce(table).tolist()))
             position["valued"] = shared.add(svg.draw(scene, theme=_PAGE_THEME, values=known))
             position["thoughts"] = _thoughts(game, table, record.actions[viewer.number : viewer.number + 1])
@@ -176,6 +176,13 @@ def _named(scene: Scene, names: Sequence[str]) -> Scene:
         small = scene.seat not in (None, number)
         seats.append(shown._replace(name=name) if svg.font().width(name, 18) < (_SMALL if small else _LARGE) else shown)
     return replace(scene, title="", seats=seats)
+
+
+def _table(values: npt.ArrayLike, game: Game) -> npt.NDArray[np.float64]:
+    table, shape = np.asarray(values, np.float64), (game.rules.num_cards, game.rules.num_cells)
+    if table.shape != shape:
+        raise ValueError(f"values of plays are an array [cards, cells], here {list(shape)}, got {list(table.shape)}")
+    return table
 
 
 def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:

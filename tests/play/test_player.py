@@ -129,7 +129,9 @@ def test_values_are_shown_as_a_heat_map_with_the_best_plays_and_the_next() -> No
 
 def test_a_seat_sees_its_own_hand_alone() -> None:
     record = Record.read(RECORDS / "open.txt")
-    data = data_of(replay_page([record], seat=1))
+    data = data_of(replay_page([record], seat=1, values=greedy_values))
+    valued = [number for number, each in enumerate(data["games"][0]["positions"]) if "valued" in each]
+    assert valued == [number for number in range(len(record.actions)) if record.game(number).mover == 1]
     for number in (0, 5):
         shown = picture(data, data["games"][0]["positions"][number]["picture"])
         assert {*map(int, re.findall(r"data-card='(\d+)'", shown))} == {*record.game(number).hand(1)}
@@ -169,3 +171,8 @@ def test_long_names_stand_below_the_curve_alone() -> None:
 def test_a_replay_shows_a_game() -> None:
     with pytest.raises(ValueError, match="at least one game"):
         replay_page([])
+
+
+def test_values_of_another_shape_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"\[cards, cells\], here \[36, 16\], got \[16\]"):
+        replay_page([Record(Rules(), Seeded(0))], values=lambda game: np.zeros(game.rules.num_cells))
