@@ -57,6 +57,9 @@ HEAVY = {
         "onnxruntime",
         "openenv",
         "fastapi",
+        "jinja2",
+        "starlette",
+        "uvicorn",
     ),
 }
 """Loaded when a module that needs one of these is imported itself: adapters, programs, painters, networks."""
@@ -71,7 +74,7 @@ LOADS_HEAVY = {
         "play/dialogs.py",
         "play/terminal.py",
         "play/widgets.py",
-        "play/window.py",
+        "play/web/",
     ),
     "quincunx_agents": ("networks/weights_io.py", "torch/", "files/"),
 }

@@ -1,14 +1,17 @@
-"""Play against agents, or replay a recorded game. Without flags a start screen offers the choices.
+"""Play against agents, or replay a recorded game, in the browser or in the terminal. Without options of a game a start
+page offers the choices.
 
     quincunx play
     quincunx play --num-players 2 --opponents greedy
-    quincunx play --window --num-players 3 --start open
     quincunx play --game spiral --spiral.deals 1
     quincunx play --resume runs/play/20260101-120000.txt
     quincunx play --replay runs/play/20260101-120000.txt
-    quincunx play --window --replay runs/play/20260101-120000.txt
+    quincunx play --terminal
+    quincunx play --terminal --num-players 3 --start open
 
-Every play is saved at once; an interrupted game is resumed from its file.
+Every play is saved at once; an interrupted game is resumed from its file. The page comes from this program, which
+listens on this machine only. On a remote machine forward its port, as in ``ssh -L 8017:localhost:8017 machine``, and
+open the link that it prints.
 """
 
 import sys
@@ -20,7 +23,7 @@ from typing import Annotated, Literal
 from quincunx_env.core.command_line import fail, one_line_errors, parse, refuse_other_game, requires_extra
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, adviser_name, default_agent, new_path, recorded_players, seat_players
+from quincunx_env.play.session import Session, adviser_name, default_agent, recorded_players, seat_players
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
 
@@ -51,10 +54,24 @@ class Arguments:
     """continue a game from its file"""
     replay: Path | None = None
     """replay a game from its file"""
-    window: bool = False
-    """play or replay in a window, with the mouse"""
     out: Path = Path("runs/play")
     """directory of the files of games"""
+    terminal: bool = False
+    """play or replay in the terminal, not in the browser"""
+    browser: bool = True
+    """open the link in the browser; it is printed, too"""
+    port: int | None = None
+    """port of the page; 8017 by default, or a free one if another program has it"""
+    host: str = "127.0.0.1"
+    """address on which the page is offered; others than the default let other machines play, with the link"""
+    allow_host: tuple[str, ...] = ()
+    """names under which browsers may ask for the page, besides those of this machine: of a proxy, say"""
+
+    def __post_init__(self) -> None:
+        if self.port is not None and not 0 <= self.port < 2**16:
+            raise ValueError(f"--port is a number from 0 to {2**16 - 1}, got {self.port}")
+        if self.resume and self.replay:
+            raise ValueError("--resume continues a game, --replay shows one: leave out either")
 
     def begin(self) -> Session | Record:
         """The game to play or the record to replay."""
@@ -83,12 +100,23 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
     chosen = parse(Arguments, program, __doc__, arguments)
     with one_line_errors(ValueError):
         refuse_other_game(chosen.game, arguments, [option.name for option in fields(Rules)])
-        begin = chosen.begin() if arguments else None
+        begin = chosen.begin() if _names_game(arguments) else None
         if not chosen.replay:
             chosen.out.mkdir(parents=True, exist_ok=True)  # where every play is saved
-    path = _in_window(begin, chosen) if chosen.window else _in_terminal(begin, chosen)
+    if not chosen.terminal:
+        _in_browser(begin, chosen)
+        return
+    path = _in_terminal(begin, chosen)
     if path and path.exists():
-        print(f"Continue or replay this game:\n\n    {program} --resume {path}\n    {program} --replay {path}")
+        options = f"{program} --terminal"
+        print(f"Continue or replay this game:\n\n    {options} --resume {path}\n    {options} --replay {path}")
+
+
+def _names_game(arguments: Sequence[str]) -> bool:
+    """Whether a command line has options of a game, so that no start page is needed."""
+    about_page = {"terminal", "no-terminal", "browser", "no-browser", "port", "host", "allow-host", "out"}
+    flags = {argument.partition("=")[0].replace("_", "-") for argument in arguments if argument.startswith("--")}
+    return bool(flags - {f"--{name}" for name in about_page})
 
 
 def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | None:
@@ -104,22 +132,22 @@ def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | No
     return terminal.path
 
 
-def _in_window(begin: Session | Record | None, chosen: Arguments) -> Path | None:
-    """Run the graphical interface, and return the file of the last game."""
-    try:
-        from quincunx_env.play.window import PlayWindow, ReplayWindow
-    except ModuleNotFoundError as error:
-        fail(f'playing in a window needs {error.name}: pip install "quincunx_env[play,render]"')
-    assert begin is not None  # --window is an argument, and with arguments no start screen is needed
-    try:
-        if isinstance(begin, Record):
-            ReplayWindow(begin).run()
-            return None
-        window = PlayWindow(begin, chosen.resume or new_path(chosen.out), lambda: new_path(chosen.out))
-    except RuntimeError as error:
-        fail(error)
-    window.run()
-    return window.path
+def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
+    """Offer the page until the program is interrupted."""
+    with requires_extra("play"):
+        from quincunx_env.play.web.server import is_loopback, listen, offer
+        from quincunx_env.play.web.tables import Lobby
+    lobby = Lobby(chosen.out, chosen.adviser, chosen.opponents)
+    page = ""
+    with one_line_errors(ValueError):
+        if not is_loopback(chosen.host) and not chosen.allow_host:
+            raise ValueError(f"--host {chosen.host} needs --allow-host NAME, the name in the address of the page")
+        if chosen.replay:
+            page = f"game/{lobby.show(chosen.replay)}/replay"
+        elif isinstance(begin, Session):
+            page = f"game/{lobby.start(begin, chosen.resume).name}"
+        listening = listen(chosen.host, chosen.port)
+    offer(lobby, listening, page, chosen.allow_host, chosen.browser)
 
 
 if __name__ == "__main__":

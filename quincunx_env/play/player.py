@@ -35,9 +35,6 @@ from quincunx_env.render.animation import elements_of, parts_of
 Values = Callable[[Game], npt.ArrayLike]
 """Returns values of the plays of the seat to move, [cards, cells], NaN for none: `quincunx_env.arena.explain`, say."""
 
-_PAGE_THEME = svg.Theme(*(f"var(--{name})" for name in svg.Theme._fields))
-"""The page defines the colours, by the reader's preference of a dark or a light theme."""
-
 _SMALL, _LARGE = 150, 450
 """Width of a name, at its full size, that the renderer can make fit the box of a seat and that is still readable."""
 
@@ -156,14 +153,14 @@ def _positions(record: Record, seat: int | None, values: Values | None, shared: 
     for viewer.number in range(len(record.actions) + 1):
         game = viewer.game
         scene = _named(spec_of(record.rules).scene(game, seat), record.seats)
-        position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=_PAGE_THEME)), "thoughts": ""}
+        position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=svg.PAGE)), "thoughts": ""}
         caption = [describe(viewer.turns[-1])] if viewer.turns else ["The deal"]
         end = ending(game, record.seats)
         position["caption"] = ". ".join([*caption, *([end.headline] if end else [])])
         if values and not game.over and scene.pending is None and seat in (None, game.mover):
             table = _table(values(game), game)
             known = dict(enumerate(np.fmax.reduce(table).tolist()))
-            position["valued"] = shared.add(svg.draw(scene, theme=_PAGE_THEME, values=known))
+            position["valued"] = shared.add(svg.draw(scene, theme=svg.PAGE, values=known))
             position["thoughts"] = _thoughts(game, table, record.actions[viewer.number : viewer.number + 1])
         yield position
 

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx replay
     parser = argparse.ArgumentParser(
         prog=program,
         description="Print a game play by play, with the parts of every score, or write a page that replays it. "
-        "`quincunx play --replay FILE` steps through it in the terminal.",
+        "`quincunx play --replay FILE` shows it in the browser, with --terminal in the terminal.",
     )
     parser.add_argument(
         "file", type=Path, help="game record, as `quincunx play` writes it, or file of games of `evaluate --records`"

@@ -31,9 +31,10 @@ from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.text import play_score, print_action
 from quincunx_env.play.dialogs import AnnounceScreen, HelpScreen, StartScreen
 from quincunx_env.play.ending import Ending
+from quincunx_env.play.keys import LABELS
 from quincunx_env.play.session import Hint, Session, new_path
 from quincunx_env.play.viewer import KEY_STEPS, Viewer, describe
-from quincunx_env.play.widgets import LABELS, Board, Hand, styled
+from quincunx_env.play.widgets import Board, Hand, styled
 from quincunx_env.registry import spec_of
 
 NEEDED = 60, 20

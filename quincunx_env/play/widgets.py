@@ -15,9 +15,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from quincunx_env.core.scene import Face, Scene, ScoredPlay
-
-LABELS = "abcdefgijklmortvwxyz1234567890"
-"""Keys of the cards in hand: digits and letters without another function."""
+from quincunx_env.play.keys import LABELS
 
 CARD_STYLE = "bold #2c3038 on #f8f4ea"
 CHOSEN_STYLE = "bold #2c3038 on #f6cd61"

@@ -83,6 +83,8 @@ THEMES: Mapping[ThemeName, Theme] = {
         loss="#b93a1c",
     ),
 }
+PAGE = Theme(*(f"var(--{name})" for name in Theme._fields))
+"""Colours that a page sets: custom properties of its style sheet, named as the fields."""
 CARD, INK, NOTE = "#f8f4ea", "#2c3038", "#5c6c72"
 """A card, its print, its small print; the same in every theme."""
 BACK, BACK_PRINT = "#3e5862", "#6f939d"
@@ -132,6 +134,13 @@ def draw(
     if not isinstance(scale, Real) or not MIN_SCALE <= scale <= MAX_SCALE:
         raise ValueError(f"scale must be a number from {MIN_SCALE} to {MAX_SCALE}, got {scale!r}")
     return _Drawing(scene, theme).svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
+
+
+def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
+    """Draw a card of a scene as an SVG document of its own, by default in the colours of a page."""
+    drawing = _Drawing(scene, theme)
+    drawing.card(scene.faces[card], Rect(0.5, 0.5, 79, 99))
+    return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
 
 
 # --- Letters ---------------------------------------------------------------------------------------------------------
@@ -220,9 +229,13 @@ class _Drawing:
             self._play_box(shown)
         if portion != "grid":
             self._hand(chosen, label=portion == "table")
+        return self.document(view, scene.title, scale)
+
+    def document(self, view: Rect, title: str, scale: float) -> str:
+        """A document with what has been drawn in a rectangle."""
         size = _attributes({"width": round(view.width * scale), "height": round(view.height * scale)})
         box = " ".join(map(_n, view))
-        label = quoteattr(scene.title)
+        label = quoteattr(title)
         defined = "\n".join(self.defined.values())
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg"{size} viewBox="{box}" role="img" aria-label={label}>\n'
@@ -297,7 +310,7 @@ class _Drawing:
 
     # --- Cards -------------------------------------------------------------------------------------------------------
 
-    def _card(self, face: Face, rect: Rect) -> None:
+    def card(self, face: Face, rect: Rect) -> None:
         """A card: its rank large above, its suits side by side below, each on a ground of its colour."""
         scale = rect.height / 100
         self._open(transform=f"translate({_n(rect.x)} {_n(rect.y)}) scale({scale:.4g})")
@@ -349,8 +362,8 @@ class _Drawing:
             self._links(shown)
         for cell, rect in self.where.cells.items():
             if ghost and ghost.cell == cell:
-                self._open(class_="cell", data_cell=cell, opacity=0.88)
-                self._card(scene.faces[ghost.card], rect)
+                self._open(class_="cell chosen", data_cell=cell, opacity=0.88)
+                self.card(scene.faces[ghost.card], rect)
                 self._close()
             else:
                 self._cell(cell, rect, candidates.get(cell), values)
@@ -381,7 +394,7 @@ class _Drawing:
         name = scene.faces[scene.board[cell]].name if taken else None
         self._open(class_=f"cell {kind}", data_cell=cell, data_name=name)
         if taken:
-            self._card(scene.faces[scene.board[cell]], rect)
+            self.card(scene.faces[scene.board[cell]], rect)
         elif cell in known:
             self._value(rect, known[cell], min(known.values()), max(known.values()), candidate)
         elif candidate:
@@ -562,7 +575,7 @@ class _Drawing:
             if seat.cards is None:
                 self._back(place)
             elif number != scene.shown:
-                self._card(scene.faces[seat.cards[index]], place)
+                self.card(scene.faces[seat.cards[index]], place)
         self._close()
 
     def _play_box(self, play: ScoredPlay | None) -> None:
@@ -604,7 +617,7 @@ class _Drawing:
             lifted = rect._replace(y=rect.y - 6) if held == chosen else rect
             name = scene.faces[held].name
             self._open(class_="card chosen" if held == chosen else "card", data_card=held, data_name=name)
-            self._card(scene.faces[held], lifted)
+            self.card(scene.faces[held], lifted)
             if held == chosen:
                 self._frame(lifted, 2, 2.5, self.theme.candidate)
             self._close()

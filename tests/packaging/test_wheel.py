@@ -227,7 +227,7 @@ print(*session.names, session.advise() is not None)
 """
     assert installed.run("-c", program).split() == ["human", "heuristic-v0", "True"]
     leader, follower = pty.openpty()
-    command = [str(installed.python), "-m", "quincunx_env.play", "--num-players", "2", "--seed", "0"]
+    command = [str(installed.python), "-m", "quincunx_env.play", "--terminal", "--num-players", "2", "--seed", "0"]
     process = subprocess.Popen(
         command,
         cwd=installed.folder,

@@ -38,10 +38,11 @@ from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import play_score
 from quincunx_env.play.__main__ import main
 from quincunx_env.play.dialogs import AnnounceScreen, HelpScreen, StartScreen
+from quincunx_env.play.keys import LABELS
 from quincunx_env.play.session import DEFAULT_AGENTS, Session, recorded_players, seat_players
 from quincunx_env.play.terminal import NEEDED, PlayScreen, ReplayScreen, Terminal
 from quincunx_env.play.viewer import Viewer
-from quincunx_env.play.widgets import LABELS, Board, Hand, styled_points
+from quincunx_env.play.widgets import Board, Hand, styled_points
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import spec_of
 from tests.play.test_session import drawn
@@ -516,7 +517,10 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         (["--game", "spiral", "--flush"], "--flush is an option of Quincunx: leave out --game spiral, or the option"),
         (["--out", "README.md"], "File exists: 'README.md'"),
         (["--out", "README.md/games"], "Not a directory: 'README.md/games'"),
-        (["--seed", "0"], "playing needs a terminal"),
+        (["--terminal", "--seed", "0"], "playing needs a terminal"),
+        (["--port", "70000"], "--port is a number from 0 to 65535, got 70000"),
+        (["--host", "0.0.0.0"], "--host 0.0.0.0 needs --allow-host NAME"),
+        (["--resume", "README.md", "--replay", "README.md"], "leave out either"),
     ],
 )
 def test_errors_on_the_command_line(
@@ -542,7 +546,7 @@ def test_a_missing_default_agent_is_named_in_a_line(
     monkeypatch.setitem(DEFAULT_AGENTS, "quincunx", ("no-such", "greedy"))
     for arguments, warned in (([], True), (["--opponents", "uniform", "--adviser", "uniform"], False)):
         with pytest.raises(SystemExit):
-            main(["--num-players", "2", "--seed", "0", *arguments])
+            main(["--terminal", "--num-players", "2", "--seed", "0", *arguments])
         line = capsys.readouterr().err.removesuffix("error: playing needs a terminal\n")
         assert line.startswith("warning: no-such is not available: unknown policy 'no-such'") == warned
         assert line.endswith("; greedy takes its place\n") == warned
@@ -573,7 +577,7 @@ class Console:
         self.resize(*size)
         self.before = termios.tcgetattr(self.follower)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "quincunx_env.play", *arguments],
+            [sys.executable, "-m", "quincunx_env.play", "--terminal", *arguments],
             stdin=self.follower,
             stdout=self.follower,
             stderr=self.follower,

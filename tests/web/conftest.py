@@ -1,13 +1,18 @@
-"""Pages in the system's Chromium."""
+"""Pages in the system's Chromium, and servers for play."""
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+
+from quincunx_env.play.web.server import listen, make_server
+from quincunx_env.play.web.tables import Lobby
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -39,12 +44,14 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens empty pages. Errors in the console, exceptions of scripts and requests to other hosts fail the test."""
+def open_page(browser: Browser, serve: object, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
+    """Opens empty pages, which are closed before servers end. Errors in the console, exceptions of scripts and requests
+    to other hosts fail the test, unless they contain one of ``expected_problems``, an attribute of the test.
+    """
     contexts: list[BrowserContext] = []
     problems: list[str] = []
 
-    def request(asked: Any) -> None:
+    def requested(asked: Any) -> None:
         address = urlsplit(asked.url)
         if address.scheme not in ("file", "data", "blob", "about") and address.hostname not in LOCAL:
             problems.append(f"request to {asked.url}")
@@ -56,7 +63,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     def open_one(viewport: str = "desktop", **options: Any) -> Page:
         context = browser.new_context(viewport=VIEWPORTS[viewport], **options)  # type: ignore[arg-type]
         context.set_default_timeout(10_000)
-        context.on("request", request)
+        context.on("request", requested)
         context.on("console", console)
         context.on("weberror", lambda error: problems.append(f"script: {error.error}"))
         contexts.append(context)
@@ -65,4 +72,56 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     yield open_one
     for context in contexts:
         context.close()
+    expected = getattr(request.node, "expected_problems", ())
+    problems = [problem for problem in problems if not any(part in problem for part in expected)]
     assert not problems, "\n".join(problems)
+
+
+# --- Servers ---------------------------------------------------------------------------------------------------------
+
+TOKEN = "token-of-the-tests"
+
+
+class Running:
+    """A server that answers in a thread."""
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        self.lobby = Lobby(folder, pause=0.0)
+        self._listening = listen("127.0.0.1", port)
+        self.port: int = self._listening.getsockname()[1]
+        self.link = f"http://127.0.0.1:{self.port}/{TOKEN}/"
+        self._server = make_server(self.lobby, TOKEN, ["play.example"])
+        self._thread = threading.Thread(target=self._server.run, args=([self._listening],))
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._listening.close()
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts servers whose games are kept in the folder of the test; the argument is a port."""
+    started: list[Running] = []
+
+    def start(port: int = 0) -> Running:
+        started.append(Running(tmp_path, port))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture
+def server(serve: Callable[..., Running]) -> Running:
+    """A server."""
+    return serve()
+
+
+@pytest.fixture
+def page(open_page: OpenPage) -> Page:
+    """A page as on a desktop."""
+    return open_page()

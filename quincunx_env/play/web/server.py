@@ -1,0 +1,419 @@
+"""The server: who may ask what, and the answers.
+
+Every address begins with a secret token, which only the printed link has. A request is answered only if its host is a
+loopback name or one that was allowed, and if no page of another origin has sent it. Nothing in a request is a path: a
+game is named by one of the names that the server gave, and records are sent as text.
+"""
+
+import ipaddress
+import os
+import re
+import secrets
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from importlib.resources import files
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qsl
+
+import uvicorn
+from jinja2 import Environment, PackageLoader
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from quincunx_env.core.game import IllegalAction
+from quincunx_env.notation.record import Record
+from quincunx_env.play.player import replay_page
+from quincunx_env.play.web import pages
+from quincunx_env.play.web.pages import KINDS, Choice, View
+from quincunx_env.play.web.tables import Lobby, Stale, Table
+
+PORT = 8017
+"""The default port."""
+
+MOST_BYTES = 200_000
+"""Of a request; the record of a long match has 10,000."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # With no-referrer browsers would send forms with the origin null.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""Of every answer, unless it has its own."""
+
+REPLAY_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+)
+"""Of the replay player, which loads nothing. Its own policy allows its script alone."""
+
+ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "image/svg+xml"}
+
+
+# --- Who may ask -----------------------------------------------------------------------------------------------------
+
+
+class Guard:
+    """Answers requests that have the token, a host that is allowed, and no foreign origin; refuses all others.
+
+    Args:
+        app: the application behind it.
+        token: first part of every address.
+        hosts: names that the header ``Host`` may have besides loopback names, without a port.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
+        self.app, self.token, self.hosts = app, token, {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer or refuse a request."""
+        if scope["type"] != "http":
+            return  # there are no WebSockets: the server closes the connection
+        problem = self._problem(scope)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                names = {name.lower() for name, _ in message["headers"]}
+                more = ((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
+                message["headers"] = [*message["headers"], *(pair for pair in more if pair[0] not in names)]
+            await send(message)
+
+        answer = self.app if problem is None else PlainTextResponse(f"{problem}\n", 403)
+        await answer(scope, receive, send_with_headers)
+
+    def _problem(self, scope: Scope) -> str | None:
+        """Why a request is refused; None if it is not."""
+        headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
+        hosts = [value for name, value in headers if name == b"host"]
+        origins = [value for name, value in headers if name == b"origin"]
+        if len(hosts) != 1 or not self._is_known(hosts[0]):
+            return "This host name is not allowed: open the link that the program printed, or add --allow-host to it."
+        if len(origins) > 1 or any(_place(origin) != hosts[0].lower() for origin in origins):
+            return "Requests from other pages are refused."
+        if scope["method"] == "POST" and not origins:
+            return "A request that changes something needs the header Origin, as browsers send it."
+        token = scope["path"].split("/")[1:2]
+        if not token or not secrets.compare_digest(token[0].encode(errors="replace"), self.token.encode()):
+            return "The address has no valid token: open the link that the program printed."
+        return None
+
+    def _is_known(self, host: str) -> bool:
+        """Whether a host is a loopback name, or was allowed; with any port."""
+        match = re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", host.lower())
+        return match is not None and (is_loopback(match[1].strip("[]")) or match[1].strip("[]") in self.hosts)
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a name or an address is that of the machine itself, for programs on this machine only."""
+    try:
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _place(origin: str) -> str | None:
+    """Host and port of an origin, in the form of the header ``Host``; None if it has none, as ``null``."""
+    match = re.fullmatch(r"https?://([^/?#@\s]+)", origin.lower())
+    return match[1] if match else None
+
+
+# --- Answers ---------------------------------------------------------------------------------------------------------
+
+
+class Answers:
+    """The pages, and what they ask for.
+
+    Args:
+        lobby: the games.
+        token: first part of every address.
+    """
+
+    def __init__(self, lobby: Lobby, token: str) -> None:
+        self.lobby, self.root = lobby, f"/{token}/"
+        self.templates = Environment(
+            loader=PackageLoader("quincunx_env.play.web"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        )
+
+    def routes(self) -> list[Route]:
+        """Routes below the token."""
+        game = "/game/{name}"
+        return [
+            Route("/", self._answer(self.start)),
+            Route("/new", self._answer(self.new), methods=["POST"]),
+            Route("/open", self._answer(self.open), methods=["POST"]),
+            Route("/file/{name}", self._answer(self.file)),
+            Route(game, self._answer(self.game)),
+            Route(f"{game}/view", self._answer(self.view)),
+            Route(f"{game}/play", self._answer(self.play), methods=["POST"]),
+            Route(f"{game}/undo", self._answer(self.undo), methods=["POST"]),
+            Route(f"{game}/hint", self._answer(self.hint), methods=["POST"]),
+            Route(f"{game}/again", self._answer(self.again), methods=["POST"]),
+            Route(f"{game}/record", self._answer(self.record)),
+            Route(f"{game}/replay", self._answer(self.replay)),
+        ]
+
+    def _answer(self, answer: Callable[[Request, dict[str, str]], Response]) -> Callable[..., Any]:
+        """An endpoint that reads a request, answers in a thread, and turns errors into pages."""
+
+        async def endpoint(request: Request) -> Response:
+            body = await request.body() if request.method == "POST" else request.url.query.encode()
+            try:
+                return await run_in_threadpool(answer, request, _fields(body))
+            except LookupError as error:
+                return self.page("problem.html", 404, problem=str(error.args[0]))
+            except ValueError as error:
+                return self.page("problem.html", 400, problem=str(error))
+
+        return endpoint
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page, or a part of one."""
+        html = self.templates.get_template(template).render(root=self.root, **values)
+        return Response(html, status, media_type="text/html")
+
+    # --- Start -------------------------------------------------------------------------------------------------------
+
+    def start(self, request: Request, form: Mapping[str, str], problem: str = "") -> Response:
+        """The start page."""
+        return self.page(
+            "start.html",
+            400 if problem else 200,
+            problem=problem,
+            kinds=KINDS.values(),
+            agents={name: pages.agents(name) for name in KINDS},
+            pictures={name: pages.picture(name) for name in KINDS},
+            saved=self.lobby.saved(),
+        )
+
+    def new(self, request: Request, form: Mapping[str, str]) -> Response:
+        """Start a game."""
+        try:
+            session = pages.session_of(form, self.lobby.adviser)
+        except ValueError as error:
+            return self.start(request, {}, str(error))
+        return self._go_to(self.lobby.start(session))
+
+    def open(self, request: Request, form: Mapping[str, str]) -> Response:
+        """Keep a record that was sent as text, and show it."""
+        try:
+            name = self.lobby.add(Record.parse(form.get("record", "")))
+        except ValueError as error:
+            return self.start(request, {}, f"This is no record of a game: {error}")
+        return RedirectResponse(f"{self.root}game/{name}/replay", 303)
+
+    def _go_to(self, table: Table) -> Response:
+        return RedirectResponse(f"{self.root}game/{table.name}", 303)
+
+    def file(self, request: Request, form: Mapping[str, str]) -> Response:
+        """A file that pages need."""
+        name = request.path_params["name"]
+        if name not in ASSETS:
+            raise LookupError("There is no such file.")
+        text = files("quincunx_env.play.web").joinpath("static", name).read_text(encoding="utf-8")
+        if name == "style.css":
+            text = pages.colours() + text
+        return Response(text, media_type=ASSETS[name], headers={"Cache-Control": "no-cache"})
+
+    # --- A game ------------------------------------------------------------------------------------------------------
+
+    def _table(self, request: Request) -> Table:
+        return self.lobby.table(request.path_params["name"])
+
+    def _view(self, table: Table, form: Mapping[str, str]) -> View:
+        points = {"": None, "0": False, "1": True}.get(form.get("points", ""))
+        with table.lock:
+            return pages.view(table, Choice(_number(form, "card"), _number(form, "cell"), points))
+
+    def game(self, request: Request, form: Mapping[str, str]) -> Response:
+        """The page of a game."""
+        table = self._table(request)
+        return self.page("game.html", view=self._view(table, form))
+
+    def view(self, request: Request, form: Mapping[str, str], problem: str = "", status: int = 200) -> Response:
+        """The parts of the page that change; nothing if the tab has this version."""
+        table = self._table(request)
+        if form.get("have") == table.version:
+            return Response(status_code=204)
+        return self.page("parts.html", status, view=self._view(table, form), problem=problem)
+
+    def _act(self, request: Request, form: Mapping[str, str], act: Callable[[Table, int], object]) -> Response:
+        """Change a game, and show it; where that is refused, show the position and the reason."""
+        table, position = self._table(request), _number(form, "position")
+        if position is None:
+            raise ValueError("A request names the position that it is meant for.")
+        problem, status = "", 200
+        try:
+            act(table, position)
+        except Stale as error:
+            problem, status = str(error), 409
+        except (IllegalAction, ValueError) as error:
+            problem, status = str(error), 400
+        return self.view(request, {**form, "have": ""}, problem, status)
+
+    def play(self, request: Request, form: Mapping[str, str]) -> Response:
+        """Play a card into a cell, or announce points."""
+
+        def act(table: Table, position: int) -> None:
+            announced, card, cell = (_number(form, name) for name in ("announce", "card", "cell"))
+            if announced is not None:
+                table.announce(position, announced)
+            elif card is not None and cell is not None:
+                table.lay(position, card, cell)
+            else:
+                raise ValueError("A play is a card and a cell.")
+
+        return self._act(request, form, act)
+
+    def undo(self, request: Request, form: Mapping[str, str]) -> Response:
+        """Take back a play."""
+        return self._act(request, form, lambda table, position: table.undo(position))
+
+    def hint(self, request: Request, form: Mapping[str, str]) -> Response:
+        """Ask for hints."""
+        return self._act(request, form, lambda table, position: table.ask(position))
+
+    def again(self, request: Request, form: Mapping[str, str]) -> Response:
+        """Start a game with the same players and a new deal."""
+        table = self._table(request)
+        return self._go_to(self.lobby.start(table.session.new_game()))
+
+    def record(self, request: Request, form: Mapping[str, str]) -> Response:
+        """The record of a game as a file."""
+        name = request.path_params["name"]
+        text = f"{self.lobby.record(name)}\n"
+        return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{name}.txt"'})
+
+    def replay(self, request: Request, form: Mapping[str, str]) -> Response:
+        """A page that replays a game; it is a program of its own, kept apart from the other pages."""
+        record = self.lobby.record(request.path_params["name"])
+        page = replay_page([record], seat=pages.replayed_from(record))
+        return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPLAY_POLICY})
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    """Fields of a form or a query.
+
+    Raises:
+        ValueError: if it is no form, or has a field twice.
+    """
+    pairs = parse_qsl(
+        body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), errors="strict", max_num_fields=50
+    )
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("A field was sent twice.")
+    return fields
+
+
+def _number(form: Mapping[str, str], name: str) -> int | None:
+    text = form.get(name, "")
+    if not text:
+        return None
+    if not re.fullmatch(r"-?[0-9]{1,6}", text, re.ASCII):
+        raise ValueError(f"{name} is a number.")
+    return int(text)
+
+
+def make_app(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> ASGIApp:
+    """The application, behind its guard.
+
+    Args:
+        lobby: the games.
+        token: first part of every address.
+        hosts: as of a `Guard`.
+    """
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
+
+    routes = [Mount(f"/{token}", routes=Answers(lobby, token).routes())]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: refuse}, max_body_size=MOST_BYTES)
+    app.router.redirect_slashes = False
+    return Guard(app, token, hosts)
+
+
+# --- Running ---------------------------------------------------------------------------------------------------------
+
+
+def listen(host: str, port: int | None = None) -> socket.socket:
+    """A socket that listens.
+
+    Args:
+        host: an address of this machine.
+        port: 0 is any free one; None is `PORT`, or a free one if another program has it.
+
+    Raises:
+        OSError: if nothing can listen there.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    if os.name != "nt":  # where it would let several programs have the port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, PORT if port is None else port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        if port is None:
+            return listen(host, 0)
+        reason = error.strerror or error
+        raise OSError(f"nothing can listen on {host}, port {port} ({reason}): choose another --port") from error
+    return listening
+
+
+def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str], browser: bool) -> None:
+    """Print the link, open it in the browser, and answer requests until the program is interrupted.
+
+    Args:
+        lobby: the games.
+        listening: from `listen`.
+        page: the first page, below the token.
+        hosts: as of a `Guard`.
+        browser: whether to open the link; where there is no browser it is only printed.
+    """
+    token = secrets.token_urlsafe(16)
+    address, port = listening.getsockname()[:2]
+    name = hosts[0] if hosts and not is_loopback(address) else f"[{address}]" if ":" in address else address
+    link = f"http://{name}:{port}/{token}/{page}"
+    print(f"Play in the browser:\n\n    {link}\n\nCtrl-C ends the program; every play is saved.", flush=True)
+    if browser:
+        Thread(target=_open, args=(link,), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        make_server(lobby, token, hosts).run(sockets=[listening])
+
+
+def make_server(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> uvicorn.Server:
+    """The server; arguments as of `make_app`."""
+    config = uvicorn.Config(
+        make_app(lobby, token, hosts),
+        lifespan="off",
+        ws="none",
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)
+
+
+def _open(link: str) -> None:
+    """Open a link in a graphical browser, if there is one; others would take the terminal."""
+    graphical = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if graphical:
+        with suppress(webbrowser.Error):
+            webbrowser.open(link)

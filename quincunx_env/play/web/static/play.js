@@ -1,0 +1,205 @@
+// Sends what the player does, and shows the parts of the page that the server sends back. It knows no rules.
+"use strict";
+
+const game = document.getElementById("game");
+const chosen = { card: "", cell: "", points: "" };
+let last = 0; // number of the last request: answers to earlier ones are dropped
+let waiting = 0; // requests without an answer
+let acting = 0; // actions that are on their way; they are sent one after the other
+let actions = Promise.resolve();
+let hinted = false; // whether the first hint is to be chosen when it arrives
+let pressed = null; // the card on which the mouse button or the finger went down
+
+const one = (selector, within = document) => within.querySelector(selector);
+const state = () => one("#state").dataset;
+
+function show(html) {
+  const focused = document.activeElement?.dataset.focus;
+  for (const part of new DOMParser().parseFromString(html, "text/html").querySelectorAll("body > [id]")) {
+    const old = document.getElementById(part.id); // what has not changed stays, so that clicks and focus are not lost
+    if (old.outerHTML !== part.outerHTML) old.replaceWith(part);
+  }
+  if (focused && document.activeElement?.dataset.focus !== focused) one(`[data-focus="${focused}"]`)?.focus();
+}
+
+async function ask(what, fields, method = "GET") {
+  const number = ++last;
+  const before = JSON.stringify(chosen);
+  const body = new URLSearchParams(fields);
+  const address = game.dataset.address + what;
+  waiting += 1;
+  try {
+    const answer = await fetch(method === "GET" ? `${address}?${body}` : address, method === "GET" ? {} : { method, body });
+    if (number !== last || answer.status === 204) return;
+    const text = await answer.text();
+    if (number !== last) return;
+    if (!answer.headers.get("Content-Type").startsWith("text/html")) {
+      one("#problem").textContent = text;
+      return;
+    }
+    show(text);
+    // What was chosen meanwhile stays; otherwise the server knows what is possible.
+    if (JSON.stringify(chosen) === before) ({ card: chosen.card, cell: chosen.cell } = state());
+    const first = one("#hints button");
+    if (hinted && first) {
+      hinted = false;
+      chooseHint(first);
+    }
+  } catch {
+    if (number === last) one("#problem").textContent = "The program does not answer. The game is saved: start quincunx play again.";
+  } finally {
+    waiting -= 1;
+  }
+}
+
+function act(what, fields = {}) {
+  acting += 1;
+  actions = actions
+    .then(() => ask(what, { position: state().position, ...chosen, ...fields }, "POST"))
+    .then(() => {
+      acting -= 1;
+      if (!acting && (chosen.card !== state().card || chosen.cell !== state().cell)) ask("view", chosen);
+    });
+}
+
+function choose(change) {
+  const before = { ...chosen };
+  Object.assign(chosen, change);
+  for (const card of document.querySelectorAll("#hand .card")) card.ariaPressed = card.dataset.card === chosen.card;
+  for (const hint of document.querySelectorAll("[data-hint]")) hint.ariaPressed = hint.dataset.hint === `${chosen.card} ${chosen.cell}`;
+  if (!acting && Object.keys(chosen).some((key) => chosen[key] !== before[key])) ask("view", chosen);
+}
+
+function play(cell = chosen.cell) {
+  if (chosen.card === "" || cell === "") return;
+  act("play", { card: chosen.card, cell });
+  Object.assign(chosen, { card: "", cell: "" }); // a second click plays nothing
+}
+
+function hint() {
+  const buttons = acting ? [] : [...document.querySelectorAll("#hints button")]; // others belong to an old position
+  if (buttons.length) {
+    const at = buttons.findIndex((button) => button.ariaPressed === "true");
+    chooseHint(buttons[(at + 1) % buttons.length]);
+  } else {
+    hinted = true;
+    act("hint");
+  }
+}
+
+function chooseHint(button) {
+  const [card, cell] = (button.dataset.hint ?? "").split(" ");
+  if (cell) choose({ card, cell }); // not that of an announcement
+}
+
+// --- Cells ---
+
+const legal = () => [...document.querySelectorAll("#board .cell.legal, #board .cell.chosen")];
+const at = (event, selector) => document.elementFromPoint(event.clientX, event.clientY)?.closest?.(selector);
+
+function cellAt(event) {
+  const cell = at(event, "#board .cell.legal, #board .cell.chosen");
+  return cell && state().yours === "1" ? cell.dataset.cell : null;
+}
+
+function move(key) {
+  const [x, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
+  const middle = (element) => {
+    const box = element.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  };
+  const cells = legal();
+  if (cells.length === 1) return step(x + y); // there is nothing to choose but the card
+  const here = cells.find((cell) => cell.dataset.cell === chosen.cell);
+  const [left, top] = middle(here ?? one("#board"));
+  let best = null;
+  for (const cell of cells) {
+    const [right, down] = middle(cell).map((value, axis) => value - [left, top][axis]);
+    const along = here ? right * x + down * y : 1;
+    const distance = here ? along + 3 * Math.abs(right * y + down * x) : Math.hypot(right, down);
+    if (cell !== here && along > 0.5 && (!best || distance < best.distance)) best = { cell, distance };
+  }
+  if (best) choose({ cell: best.cell.dataset.cell });
+}
+
+function step(by) {
+  const cards = [...document.querySelectorAll("#hand .card")].map((card) => card.dataset.card);
+  const next = cards.indexOf(chosen.card) + by;
+  if (cards.length) choose({ card: cards.at(next < 0 ? next : next % cards.length) });
+}
+
+// --- Input ---
+
+function onMove(event) {
+  if (event.pointerType !== "mouse" || chosen.card === "") return;
+  const cell = cellAt(event);
+  if (cell) choose({ cell });
+}
+
+function onDown(event) {
+  const card = event.target.closest?.("#hand .card:enabled")?.dataset.card;
+  pressed = event.button === 0 && card !== undefined ? { card, again: card === chosen.card } : null;
+  if (pressed) choose({ card });
+}
+
+function onUp(event) {
+  if (event.button !== 0) return;
+  const cell = cellAt(event);
+  const card = at(event, "#hand .card")?.dataset.card;
+  if (cell && chosen.card !== "") {
+    if (event.pointerType === "mouse" || cell === chosen.cell) play(cell);
+    else choose({ cell });
+  } else if (pressed && pressed.again && card === pressed.card && legal().length === 1) play();
+  pressed = null;
+}
+
+function onClick(event) {
+  const button = event.target.closest?.("button");
+  if (!button) return;
+  const { act: what, announce, card } = button.dataset;
+  if (what === "play") play();
+  else if (what === "points") choose({ points: state().points === "1" ? "0" : "1" });
+  else if (what === "hint") hint();
+  else if (what) act(what);
+  else if (button.dataset.hint) chooseHint(button);
+  else if (announce) act("play", { announce });
+  else if (card && event.detail === 0) {
+    if (card === chosen.card && legal().length === 1) play(); // by keyboard
+    else choose({ card });
+  }
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+  if (event.key.startsWith("Arrow")) move(event.key);
+  else if (event.key === "Escape" && !one("#rules:popover-open")) choose({ card: "", cell: "" });
+  else if (event.key === "Enter" && chosen.cell !== "" && !event.target.closest?.("#actions, #hints [aria-pressed=false], header, a")) play();
+  else if (event.key.length === 1 && event.key !== " ") {
+    const button = one(`[data-key="${CSS.escape(event.key)}"]:enabled`);
+    if (!button) return;
+    button.click();
+  } else return;
+  event.preventDefault();
+}
+
+if (game) {
+  game.addEventListener("pointermove", onMove);
+  document.addEventListener("pointerdown", onDown);
+  document.addEventListener("pointerup", onUp);
+  document.addEventListener("click", onClick);
+  document.addEventListener("keydown", onKey);
+  document.addEventListener("submit", (event) => {
+    if (event.target.id !== "announce") return;
+    event.preventDefault();
+    act("play", { announce: event.target.elements.announce.value });
+  });
+  const poll = () => document.hidden || waiting || ask("view", { have: state().version, ...chosen });
+  setInterval(poll, 400);
+  document.addEventListener("visibilitychange", poll);
+}
+
+one("#open input[type=file]")?.addEventListener("change", async (event) => {
+  const form = one("#open");
+  form.elements.record.value = await event.target.files[0].text();
+  form.submit();
+});

@@ -1,0 +1,266 @@
+"""The server for play in the browser, without a browser: `tests/web` has the tests with one."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from quincunx_env import Record, Rules
+from quincunx_env.notation.record import Seeded
+from quincunx_env.play.session import Session
+from quincunx_env.play.web import pages
+from quincunx_env.play.web.pages import KINDS, Choice
+from quincunx_env.play.web.server import HEADERS, listen, make_app
+from quincunx_env.play.web.tables import Lobby, Stale, Table
+from quincunx_env.registry import spec_of
+from quincunx_env.spiral.rules import Rules as SpiralRules
+
+RECORDS = Path(__file__).parents[1] / "golden/records"
+ORIGIN = {"origin": "http://localhost:8017"}
+
+
+@pytest.fixture
+def lobby(tmp_path: Path) -> Lobby:
+    """The games of the server."""
+    return Lobby(tmp_path, pause=0.0)
+
+
+@pytest.fixture
+def client(lobby: Lobby) -> TestClient:
+    """A browser that has the link."""
+    app = make_app(lobby, "token", ["play.example"])
+    return TestClient(app, "http://localhost:8017", headers=ORIGIN, follow_redirects=False)
+
+
+def wait(condition: Any) -> None:
+    """Wait for a thread."""
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+# --- Who may ask -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "path", "status"),
+    [
+        ("localhost:8017", None, "/token/", 200),
+        ("LOCALHOST", "http://localhost", "/token/", 200),
+        ("127.0.0.1:4444", "http://127.0.0.1:4444", "/token/", 200),
+        ("127.8.9.1", None, "/token/", 200),
+        ("[::1]:8017", "http://[::1]:8017", "/token/", 200),
+        ("play.example", "https://play.example", "/token/", 200),
+        ("evil.example", None, "/token/", 403),
+        ("localhost.evil.example", None, "/token/", 403),
+        ("localhost@evil.example", None, "/token/", 403),
+        ("192.168.1.2:8017", None, "/token/", 403),
+        ("localhost:8017", "http://localhost:8018", "/token/", 403),
+        ("localhost:8017", "http://evil.example", "/token/", 403),
+        ("localhost:8017", "null", "/token/", 403),
+        ("localhost:8017", None, "/", 403),
+        ("localhost:8017", None, "/toke/", 403),
+        ("localhost:8017", None, "/tokens/", 403),
+        ("localhost:8017", None, "/token", 404),
+        ("localhost:8017", None, "/token/none", 404),
+        ("localhost:8017", None, "/token/file/server.py", 404),
+        ("localhost:8017", None, "/token/new", 405),
+    ],
+)
+def test_who_is_answered(lobby: Lobby, host: str, origin: str | None, path: str, status: int) -> None:
+    client = TestClient(make_app(lobby, "token", ["play.example"]), "http://localhost")
+    headers = {"host": host} | ({} if origin is None else {"origin": origin})
+    answer = client.get(path, headers=headers)
+    assert answer.status_code == status
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_a_change_needs_an_origin(lobby: Lobby) -> None:
+    client = TestClient(make_app(lobby, "token"), "http://localhost")
+    assert client.post("/token/new", content="kind=solitaire").status_code == 403
+    assert not lobby._tables
+
+
+# --- A game ----------------------------------------------------------------------------------------------------------
+
+
+def begin(client: TestClient, form: str = "kind=solitaire") -> str:
+    """Start a game and return its address."""
+    answer = client.post("/token/new", content=form)
+    assert answer.status_code == 303
+    return answer.headers["location"]
+
+
+def test_play_undo_and_record(client: TestClient, lobby: Lobby) -> None:
+    address = begin(client)
+    (table,) = lobby._tables.values()
+    game = table.session.game
+    card, cell = spec_of(game.rules).notation.decode_play(game, table.session.candidates()[0].action)
+    shown = client.get(f"{address}/view?card={card}&cell={cell}").text
+    assert f'data-card="{card}" data-cell="{cell}"' in shown
+    assert client.get(f"{address}/view?have={table.version}").status_code == 204
+    answer = client.post(f"{address}/play", content=f"position=0&card={card}&cell={cell}")
+    assert answer.status_code == 200
+    assert 'data-position="1"' in answer.text
+    record = client.get(f"{address}/record")
+    assert Record.parse(record.text) == Record.read(table.path) == table.session.record
+    assert record.headers["content-disposition"] == f'attachment; filename="{table.name}.txt"'
+    assert client.post(f"{address}/play", content=f"position=0&card={card}&cell={cell}").status_code == 409
+    assert client.post(f"{address}/play", content=f"position=1&card={card}&cell={cell}").status_code == 400
+    assert len(table.session.turns) == 1
+    assert client.post(f"{address}/undo", content="position=1").status_code == 200
+    assert client.post(f"{address}/undo", content="position=2").status_code == 400
+    assert not table.session.turns
+    replay = client.get(f"{address}/replay")
+    assert replay.headers["content-security-policy"].startswith("sandbox allow-scripts; default-src 'none'")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "",
+        "kind=chess",
+        "kind=solitaire&num_players=2",
+        "kind=solitaire&excuse=maybe",
+        "kind=players&num_players=5",
+        "kind=players&opponent1=os:system",
+        "kind=players&opponent1=../weights.safetensors",
+        "kind=players&opponent1=solitaire-search",
+        "kind=players&seat=3",
+        "kind=solitaire&kind=solitaire",
+        "kind=solitaire&x=%ff",
+        "kind",
+    ],
+)
+def test_forms_that_describe_no_game_are_refused(client: TestClient, lobby: Lobby, form: str) -> None:
+    answer = client.post("/token/new", content=form)
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+    assert not lobby._tables
+
+
+def test_forms_describe_games(client: TestClient, lobby: Lobby) -> None:
+    begin(client, "kind=players&num_players=3&start=open&excuse=yes&opponent1=greedy&opponent2=human&seat=2")
+    begin(client, "kind=spiral&deals=1&fifteens=yes&opponent1=uniform")
+    one, other = (table.session for table in lobby._tables.values())
+    assert one.rules == Rules(num_players=3, start="open", excuse=True)
+    assert one.names == ("greedy", "human", "human")
+    assert other.rules == SpiralRules(deals=1, fifteens=True)
+
+
+def test_requests_are_limited_in_size(client: TestClient) -> None:
+    assert client.post("/token/open", content="record=" + "x" * 300_000).status_code == 413
+
+
+def test_records_are_opened_and_names_are_shown_as_text(client: TestClient, lobby: Lobby) -> None:
+    session = Session(Rules(), [None], Seeded(0))
+    record = Record(session.rules, Seeded(0), (33,), ("<script>alert(1)</script>",))
+    answer = client.post("/token/open", data={"record": str(record)})
+    assert answer.status_code == 303
+    (path,) = lobby.folder.glob("*.txt")
+    assert Record.read(path) == record
+    shown = client.get(f"/token/game/{path.stem}")
+    assert shown.status_code == 400
+    assert "&lt;script&gt;alert(1)" in shown.text
+    assert "<script>alert" not in client.get("/token/").text + client.get(f"/token/game/{path.stem}/replay").text
+    assert client.post("/token/open", data={"record": "nothing"}).status_code == 400
+
+
+def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, lobby: Lobby) -> None:
+    begin(client, "kind=players&opponent1=greedy")
+    (table,) = lobby._tables.values()
+    table.play(0, table.session.candidates()[0].action)
+    wait(lambda: len(table.session.turns) == 2 and table.path.exists())
+    (lobby.folder / "notes.txt").write_text("no record")
+    again = Lobby(lobby.folder)
+    (saved,) = again.saved()
+    assert (saved.title, saved.players, saved.over) == ("Quincunx, 2 players", "against greedy", False)
+    assert again.table(saved.name).session.record == table.session.record
+    for name in ("notes", "none", "../notes"):
+        with pytest.raises((LookupError, ValueError)):
+            again.table(name)
+
+
+def test_the_replay_of_a_game_in_progress_hides_the_other_hands() -> None:
+    record = Record(Rules(num_players=2), Seeded(0), (), ("greedy", "human"))
+    assert pages.replayed_from(record) == 1
+    with pytest.raises(ValueError, match="several people"):
+        pages.replayed_from(Record(Rules(num_players=2), Seeded(0), (), ("human", "human")))
+    assert pages.replayed_from(Record.read(RECORDS / "open.txt")) is None
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDS.glob("*.txt")))
+def test_every_variant_is_shown(name: str, tmp_path: Path) -> None:
+    record = Record.read(RECORDS / f"{name}.txt")
+    players = [None] * record.rules.num_players
+    for number in {0, len(record.actions) // 2, len(record.actions)}:
+        begun = Record(record.rules, record.dealt, record.actions[:number])
+        table = Table(Session.resume(begun, players), tmp_path / "game.txt", 0.0)
+        game = table.session.game
+        for play in table.session.candidates()[:1]:
+            card, cell = spec_of(record.rules).notation.decode_play(game, play.action)
+            view = pages.view(table, Choice(card, cell))
+            assert (view.card, view.cell, view.candidate) == (card, cell, True)
+        view = pages.view(table, Choice())
+        assert len(view.log) == number
+        assert (view.ending is None) == (not game.over)
+        assert view.board.startswith("<svg")
+
+
+def test_agents_of_each_kind_can_play_it() -> None:
+    for kind in KINDS:
+        names = pages.agents(kind)
+        assert "greedy" in names
+        assert not {"solitaire-search"} & set(names) or kind == "solitaire"
+    assert pages.agents("spiral")[0] == "spiral-heuristic-v0"
+
+
+# --- Threads ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_agent_that_fails_is_reported(tmp_path: Path) -> None:
+    def fails(observation: Any, mask: Any, rng: Any) -> Any:
+        raise RuntimeError("out of ideas")
+
+    session = Session(Rules(num_players=2), [fails, None], Seeded(0), fails)
+    table = Table(session, tmp_path / "game.txt", 0.0)
+    wait(lambda: table.problem)
+    assert table.problem.startswith("RuntimeError: out of ideas. The game is kept in")
+    with pytest.raises(ValueError, match="not your turn"):
+        table.ask(0)
+    with pytest.raises(Stale):
+        table.undo(1)
+
+
+def test_a_game_that_cannot_be_saved_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    session = Session(Rules(), [None], Seeded(0))
+    table = Table(session, tmp_path / "file/game.txt", 0.0)
+    table.play(0, session.candidates()[0].action)
+    assert table.problem.startswith("The game cannot be saved")
+    assert len(session.turns) == 1
+
+
+def test_hints_arrive_one_by_one_and_belong_to_a_position(tmp_path: Path) -> None:
+    session = Session(Rules(), [None], Seeded(0), "greedy")
+    table = Table(session, tmp_path / "game.txt", 0.0)
+    table.ask(0)
+    wait(lambda: not table.advising)
+    assert table.hints is not None
+    assert [hint.action for hint in table.hints] == [
+        hint.action for hint, _ in zip(session.hints(), range(5), strict=False)
+    ]
+    table.play(0, table.hints[0].action)
+    assert table.hints is None
+
+
+def test_another_port_is_taken_where_the_default_one_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listen("127.0.0.1", 0) as first:
+        monkeypatch.setattr("quincunx_env.play.web.server.PORT", first.getsockname()[1])
+        with listen("127.0.0.1") as second:
+            assert second.getsockname()[1] != first.getsockname()[1]
+        with pytest.raises(OSError, match="choose another --port"):
+            listen("127.0.0.1", first.getsockname()[1])

@@ -1,0 +1,247 @@
+"""Play in a real browser."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from quincunx_env import Record
+from tests.web.conftest import OpenPage, Running
+
+pytestmark = pytest.mark.web
+
+RECORDS = Path(__file__).parents[1] / "golden/records"
+
+
+def begin(page: Page, server: Running, kind: str = "solitaire", **options: str) -> None:
+    """Start a game on the start page."""
+    page.goto(server.link)
+    form = page.locator(f"form.kind:has(input[value={kind}])")
+    if options:
+        form.locator("summary").click()
+    for name, value in options.items():
+        field = form.locator(f"[name={name}]")
+        if field.first.get_attribute("type") == "radio":
+            form.locator(f"label:has([name={name}][value='{value}'])").click()
+        elif field.get_attribute("type") == "checkbox":
+            field.check()
+        else:
+            field.select_option(value)
+    form.get_by_role("button", name="Play").click()
+    expect(page.locator("#hand .card:enabled").first).to_be_visible()
+    page.wait_for_load_state()  # the script runs
+
+
+def position(page: Page) -> str:
+    """The position that is shown, without what is chosen."""
+    text: str = page.locator("#log").inner_text() + page.locator("#seats").inner_text()
+    return text
+
+
+def plays(page: Page) -> int:
+    """Number of plays."""
+    return page.locator("#log li").count()
+
+
+def cells(page: Page) -> Locator:
+    """The cells in which a card may be played."""
+    return page.locator("#board .cell.legal, #board .cell.chosen")
+
+
+def click_through(page: Page) -> None:
+    """Play to the end with clicks: a card, then a cell."""
+    while True:
+        expect(page.locator("#hand .card:enabled, #ending > div").first).to_be_visible()
+        if page.locator("#ending > div").count():
+            return
+        before = plays(page)
+        page.locator("#hand .card:enabled").first.click()
+        expect(page.locator("#hand .card").first).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#board")).to_have_class("yours")
+        cells(page).first.click()
+        page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+
+
+def test_a_solitaire_by_clicks_and_its_replay(page: Page, server: Running) -> None:
+    begin(page, server)
+    assert page.locator("#hand .card").count() == 8
+    click_through(page)
+    assert re.search(r"score|lost", page.locator("#ending").inner_text())
+    (path,) = server.lobby.folder.glob("*.txt")
+    record = Record.read(path)
+    assert record.game().over
+    assert len(record.turns) == plays(page)
+    page.locator("#actions").get_by_role("link", name="Replay").click()
+    expect(page.locator("#plays button")).to_have_count(len(record.turns) + 1)
+    page.keyboard.press("End")
+    expect(page.locator("#caption")).to_contain_text(record.turns[-1].text)
+    page.go_back()
+    page.get_by_role("button", name="New deal").click()
+    expect(page.locator("#hand .card:enabled")).to_have_count(8)
+
+
+def test_a_game_of_two_players_by_clicks(page: Page, server: Running) -> None:
+    begin(page, server, "players", opponent1="greedy", num_players="2")
+    click_through(page)
+    expect(page.locator("#ending")).to_contain_text(re.compile(r"win|draw"))
+    expect(page.locator("#ending output")).to_contain_text(" : ")
+    (path,) = server.lobby.folder.glob("*.txt")
+    assert Record.read(path).seats == ("human", "greedy")
+    assert plays(page) == 20
+
+
+def test_the_spiral_game_by_second_clicks_on_cards(page: Page, server: Running) -> None:
+    """There is one cell only, so that a second click on the card plays it."""
+    begin(page, server, "spiral", opponent1="greedy", deals="1")
+    for _ in range(3):
+        before = plays(page)
+        card = page.locator("#hand .card:enabled").first
+        card.click()
+        expect(page.locator("#score")).to_have_class("candidate")
+        card.click()
+        page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+        expect(page.locator("#hand .card:enabled").first).to_be_visible()
+
+
+def test_a_game_by_keyboard(page: Page, server: Running) -> None:
+    begin(page, server)
+    page.keyboard.press("b")
+    expect(page.locator("#hand .card").nth(1)).to_have_attribute("aria-pressed", "true")
+    while not page.locator("#ending > div").count():
+        before = plays(page)
+        page.keyboard.press("a")
+        expect(page.locator("#board")).to_have_class("yours")
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("#board .cell.chosen")).to_have_count(1)
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("[data-act=play]")).to_be_enabled()
+        page.keyboard.press("Enter")
+        page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+    page.keyboard.press("?")
+    expect(page.locator("#rules")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    expect(page.locator("#hand .card:enabled")).to_have_count(8)
+
+
+def test_points_draws_and_parts_are_those_of_the_session(page: Page, server: Running) -> None:
+    begin(page, server)
+    (table,) = server.lobby._tables.values()
+    chosen = page.locator("#hand .card").nth(3)
+    card = int(chosen.get_attribute("data-card") or "")
+    chosen.click()
+    expect(page.locator("#board")).to_have_class("yours")
+    for cell, play in table.session.scores(card).items():
+        shown = page.locator(f"#board .cell[data-cell='{cell}']")
+        labels = shown.locator("[aria-label]").evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
+        draws = [f"{play.draws} draw{'s' * (play.draws > 1)}"] * bool(play.draws)
+        assert labels == [f"{play.points:+}" if play.points else "0", *draws]
+    cell, play = max(table.session.scores(card).items(), key=lambda one: one[1].points)
+    page.locator(f"#board .cell[data-cell='{cell}']").hover()
+    expect(page.locator("#score output")).to_have_text(
+        f"{play.points:+}".replace("-", "\N{MINUS SIGN}").replace("+0", "0")
+    )
+    page.locator("[data-act=points]").click()
+    expect(page.locator("[data-act=points]")).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#score output")).to_have_count(0)
+
+
+def test_hints_are_those_of_the_adviser_and_undo_takes_back(page: Page, server: Running) -> None:
+    begin(page, server)
+    (table,) = server.lobby._tables.values()
+    advised = next(table.session.hints())
+    page.keyboard.press("h")
+    expect(page.locator("#hints li")).to_have_count(5)
+    expect(page.locator("#hints li").first).to_contain_text(advised.text)
+    expect(page.locator("#hints button").first).to_have_attribute("aria-pressed", "true")
+    before = position(page)
+    page.keyboard.press("Enter")
+    expect(page.locator("#log li")).to_have_count(1)
+    assert table.session.turns[0].action == advised.action
+    page.keyboard.press("u")
+    expect(page.locator("#log li")).to_have_count(0)
+    assert position(page) == before
+
+
+def test_drag_and_drop(page: Page, server: Running) -> None:
+    begin(page, server)
+    page.locator("#hand .card").nth(2).drag_to(cells(page).nth(5))
+    expect(page.locator("#log li")).to_have_count(1)
+
+
+def test_reload_restart_and_resume(page: Page, serve: Callable[..., Running], request: pytest.FixtureRequest) -> None:
+    request.node.expected_problems = ["ERR_CONNECTION_REFUSED"]
+    server = serve()
+    begin(page, server, "players", opponent1="greedy")
+    page.locator("#hand .card").first.click()
+    cells(page).first.click()
+    expect(page.locator("#log li")).to_have_count(2)
+    before = position(page)
+    page.reload()
+    assert position(page) == before
+    server.stop()
+    expect(page.locator("#problem")).to_contain_text("does not answer")
+    again = serve(server.port)
+    page.goto(again.link)
+    page.get_by_role("link", name="Continue").click()
+    assert position(page) == before
+    expect(page.locator("#hand .card:enabled").first).to_be_visible()
+
+
+def test_two_tabs_show_one_game(page: Page, server: Running, request: pytest.FixtureRequest) -> None:
+    request.node.expected_problems = ["409"]
+    one, other = page, page.context.new_page()
+    begin(one, server)
+    other.goto(one.url)
+    one.locator("#hand .card").first.click()
+    cells(one).first.click()
+    expect(other.locator("#log li")).to_have_count(1)
+    other.evaluate("state().position = '0'")  # as if it had not heard of it
+    other.locator("[data-act=undo]").click()
+    expect(other.locator("#problem")).to_contain_text("has gone on")
+    assert plays(one) == plays(other) == 1
+    other.locator("[data-act=undo]").click()
+    expect(one.locator("#log li")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("kind", "options"), [("solitaire", {}), ("players", {"num_players": "4"}), ("spiral", {})])
+def test_phone_width(open_page: OpenPage, server: Running, kind: str, options: dict[str, str]) -> None:
+    page = open_page("phone", has_touch=True, is_mobile=True)
+    begin(page, server, kind, **options)
+    page.locator("#hand .card").nth(1).tap()
+    expect(page.locator("#board")).to_have_class("yours")
+    cells(page).first.tap()
+    expect(page.locator("#score")).to_have_class("candidate")
+    if kind != "spiral":  # where the card has chosen the only cell
+        assert plays(page) == 0
+        cells(page).first.scroll_into_view_if_needed()
+        page.locator("#board .cell.chosen").tap()
+    expect(page.locator("#log li").first).to_be_visible()
+    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+    sizes = page.locator("#hand .card").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert min(sizes) >= 40  # wide enough for a finger
+
+
+def test_simpleton_asks_for_the_points(page: Page, server: Running) -> None:
+    begin(page, server, "players", opponent1="greedy", simpleton="yes")
+    page.locator("#hand .card").first.click()
+    cells(page).first.click()
+    page.locator("#announce input").fill("7")
+    page.get_by_role("button", name="Announce").click()
+    expect(page.locator("#log")).to_contain_text("announce 7")
+
+
+def test_a_record_is_downloaded_and_opened_again(page: Page, server: Running, tmp_path: Path) -> None:
+    record = RECORDS / "solitaire.txt"
+    page.goto(server.link)
+    page.locator("#open input[type=file]").set_input_files(record)
+    expect(page.locator("#plays button")).to_have_count(len(Record.read(record).turns) + 1)
+    page.goto(server.link)
+    page.get_by_role("link", name="Look at").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the record").click()
+    download.value.save_as(tmp_path / "downloaded")
+    assert Record.read(tmp_path / "downloaded") == Record.read(record)
