@@ -1,4 +1,4 @@
-"""Requests that are malformed, or come from somebody else, over a socket: refused, and nothing has changed."""
+"""Requests that are malformed, or foreign, over a socket: refused, and nothing has changed."""
 
 import random
 import socket
