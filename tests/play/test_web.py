@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -182,6 +183,16 @@ def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, lobby:
     for name in ("notes", "none", "../notes"):
         with pytest.raises((LookupError, ValueError)):
             again.table(name)
+
+
+def test_files_may_have_any_name(client: TestClient, lobby: Lobby) -> None:
+    name = 'a "great" game é?#%'
+    Record(Rules(), Seeded(0), (33,), ("human",)).write(lobby.folder / f"{name}.txt")
+    address = f"/token/game/{quote(name)}"
+    start = client.get("/token/").text
+    assert f'href="{address}"' in start
+    assert f'data-address="{address}/"' in client.get(address).text
+    assert client.get(f"{address}/record").headers["content-disposition"].endswith('a__great__game_____.txt"')
 
 
 def test_the_replay_of_a_game_in_progress_hides_the_other_hands() -> None:

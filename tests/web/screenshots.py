@@ -1,15 +1,20 @@
 """Write the screenshots of the documentation, ``python -m tests.web.screenshots``, with Chromium."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+from quincunx_env import Rules
 from quincunx_env.arena import explain
 from quincunx_env.arena.records import Records
+from quincunx_env.notation.record import Seeded
 from quincunx_env.play.player import replay_page
-from tests.web.conftest import VIEWPORTS, chromium
+from quincunx_env.play.session import Session
+from tests.web.conftest import VIEWPORTS, Running, chromium
 
 DOCS = Path(__file__).parents[2] / "docs"
 GAP = 16
@@ -27,6 +32,32 @@ def player(browser: Browser, out: Path) -> None:
             page.keyboard.press("ArrowRight")
         shots.append(Image.open(BytesIO(page.screenshot())))
         page.close()
+    _side_by_side(shots, out)
+
+
+def play(browser: Browser, out: Path) -> None:
+    """A game of two after a hint, in a window, light, and on a phone, dark."""
+    session = Session(Rules(num_players=2), [None, "heuristic-v0"], Seeded(0), "heuristic-v0")
+    while len(session.turns) < 8:
+        session.play(session.advise() or 0)
+    shots = []
+    with TemporaryDirectory() as folder:
+        server = Running(Path(folder))
+        address = f"{server.link}game/{server.lobby.start(session).name}"
+        for size, scheme in (({"width": 1180, "height": 812}, "light"), (VIEWPORTS["phone"], "dark")):
+            page = browser.new_page(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+            page.goto(address, wait_until="load")
+            page.keyboard.press("h")
+            page.locator("#score.candidate").wait_for()
+            page.locator("#hints li").nth(4).wait_for()
+            page.evaluate("scrollTo(0, 0)")
+            shots.append(Image.open(BytesIO(page.screenshot())))
+            page.close()
+        server.stop()
+    _side_by_side(shots, out)
+
+
+def _side_by_side(shots: Sequence[Image.Image], out: Path) -> None:
     both = Image.new("RGBA", (sum(shot.width for shot in shots) + GAP, max(shot.height for shot in shots)))
     both.paste(shots[0], (0, 0))
     both.paste(shots[1], (shots[0].width + GAP, 0))
@@ -37,4 +68,5 @@ if __name__ == "__main__":
     with sync_playwright() as playwright:
         running = chromium(playwright)
         player(running, DOCS / "pictures" / "replay.webp")
+        play(running, DOCS / "pictures" / "play.webp")
         running.close()

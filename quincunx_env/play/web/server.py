@@ -17,7 +17,7 @@ from contextlib import suppress
 from importlib.resources import files
 from threading import Thread
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import uvicorn
 from jinja2 import Environment, PackageLoader
@@ -294,7 +294,8 @@ class Answers:
         """The record of a game as a file."""
         name = request.path_params["name"]
         text = f"{self.lobby.record(name)}\n"
-        return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{name}.txt"'})
+        plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
+        return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{plain}.txt"'})
 
     def replay(self, request: Request, form: Mapping[str, str]) -> Response:
         """A page that replays a game; it is a program of its own, kept apart from the other pages."""
@@ -388,7 +389,7 @@ def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str
     token = secrets.token_urlsafe(16)
     address, port = listening.getsockname()[:2]
     name = hosts[0] if hosts and not is_loopback(address) else f"[{address}]" if ":" in address else address
-    link = f"http://{name}:{port}/{token}/{page}"
+    link = f"http://{name}:{port}/{token}/{quote(page)}"
     print(f"Play in the browser:\n\n    {link}\n\nCtrl-C ends the program; every play is saved.", flush=True)
     if browser:
         Thread(target=_open, args=(link,), daemon=True).start()
