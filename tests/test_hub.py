@@ -35,7 +35,7 @@ def loaded(path: Path) -> Any:
 def test_cards_of_the_package_are_what_the_command_writes(network: str, tmp_path: Path) -> None:
     """Byte for byte; links are relative to the card."""
     out = tmp_path / "docs" / "models" / "card.md"
-    picture = tmp_path / "docs" / "pictures" / f"{PICTURES[network]}.png"
+    picture = tmp_path / "docs" / "pictures" / f"{PICTURES[network]}.svg"
     picture.parent.mkdir(parents=True)
     picture.touch()
     main([str(WEIGHTS / f"{network}.safetensors"), "--out", str(out), "--picture", str(picture), "--license", "mit"])
