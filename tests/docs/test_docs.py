@@ -1,5 +1,6 @@
 """Generated documentation is up to date, and the site with the notebooks builds without a warning."""
 
+import ast
 import json
 import os
 import re
@@ -211,6 +212,39 @@ def test_notebooks_are_kept_without_outputs(path: Path) -> None:
         assert cell.get("execution_count") is None
         assert not cell["metadata"]
         assert not MACHINE.search("".join(cell["source"]))
+
+
+def of_the_checkout(source: str) -> set[str]:
+    """Modules that a program imports and no distribution has, and strings in it that are paths of the repository."""
+    found = set[str]()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names):
+                found.update(each.name for each in names if each.name.split(".")[0] in {"docs", "tests", "train"})
+            case ast.ImportFrom(str(module)) if module.split(".")[0] in {"docs", "tests", "train"}:
+                found.add(module)
+            case ast.Constant(str(text)) if re.fullmatch(r"[\w-]*[./][\w./-]*", text):
+                found.update(text for folder in (ROOT, ROOT / "notebooks") if (folder / text).exists())
+    return found
+
+
+def test_what_needs_the_checkout_is_found() -> None:
+    """Otherwise the next test would show nothing."""
+    program = (
+        "import train.ppo, numpy\nfrom docs import pages\nopen('../docs/quick_start.csv'), open('RULES.md'), 'a/b'"
+    )
+    assert of_the_checkout(program) == {"train.ppo", "docs", "../docs/quick_start.csv", "RULES.md"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_need_no_checkout_and_have_exercises(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    lines = [
+        line for cell in cells if cell["cell_type"] == "code" for line in ("".join(cell["source"]) + "\n").splitlines()
+    ]
+    assert of_the_checkout("\n".join(line for line in lines if not line.startswith("%"))) == set()
+    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    assert re.search(r"^## Exercises\n\n1\. .*\*Hint:\*", text, re.MULTILINE | re.DOTALL)
 
 
 def test_there_are_notebooks() -> None:
