@@ -175,6 +175,7 @@ def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, lobby:
     (table,) = lobby._tables.values()
     table.play(0, table.session.candidates()[0].action)
     wait(lambda: len(table.session.turns) == 2 and table.path.exists())
+    wait(lambda: Record.read(table.path) == table.session.record)
     (lobby.folder / "notes.txt").write_text("no record")
     again = Lobby(lobby.folder)
     (saved,) = again.saved()
