@@ -14,7 +14,8 @@
 ([0, 0], 0)
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -92,11 +93,11 @@ def adviser_name(rules: BaseRules, name: str | None = None) -> str | None:
     return None if name == HUMAN else name
 
 
-def new_path(folder: Path) -> Path:
-    """A file name for a new game, from the current time, that is not in use in a folder."""
+def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
+    """A file for a new game, named by the current time; its stem is not in use in the folder, and not ``taken``."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}"
-    names = (stem, *(f"{stem}-{number}" for number in range(2, 100)))
-    return next(path for name in names if not (path := folder / f"{name}.txt").exists())
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    return next(path for name in names if name not in taken and not (path := folder / f"{name}.txt").exists())
 
 
 def recorded_players(record: Record) -> list[str | None]:

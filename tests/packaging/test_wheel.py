@@ -40,6 +40,13 @@ def distribution(pattern: str) -> Path:
     return found[0]
 
 
+def site_packages(python: Path | str) -> Path:
+    """The folder in which an environment has its packages."""
+    program = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    run = subprocess.run([python, "-c", program], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    return Path(run.stdout.strip())
+
+
 class Installed:
     """An environment of its own with the wheel or the sdist in it."""
 
@@ -293,17 +300,8 @@ def test_the_quick_start_runs_as_written(installed: Installed) -> None:
     folder = installed.folder / "quick_start"
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
-    paths = [
-        subprocess.run(
-            [each, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for each in (python, installed.python, sys.executable)
-    ]
-    Path(paths[0].strip(), "others.pth").write_text("".join(paths[1:]))
+    others = [f"{site_packages(each)}\n" for each in (installed.python, sys.executable)]
+    (site_packages(python) / "others.pth").write_text("".join(others))
     (folder / "quick_start.py").write_text(script)
 
     def run(*arguments: str) -> str:
@@ -327,19 +325,10 @@ def notebook_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("notebooks")
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
-    own, tests = (
-        subprocess.run(
-            [each, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for each in (python, sys.executable)
-    )
-    install = ["install", "--quiet", "--no-deps", "--target", own, str(distribution("*.whl"))]
+    own = site_packages(python)
+    install = ["install", "--quiet", "--no-deps", "--target", str(own), str(distribution("*.whl"))]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, env=ENVIRONMENT)
-    Path(own, "libraries.pth").write_text(tests)  # its editable packages are left out
+    (own / "libraries.pth").write_text(str(site_packages(sys.executable)))  # its editable packages are left out
     return python
 
 

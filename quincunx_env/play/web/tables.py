@@ -199,11 +199,7 @@ class Lobby:
             return table
 
     def _new_path(self) -> Path:
-        path, number = new_path(self.folder), 1
-        while path.stem in self._tables or path.stem in self._paths or path.exists():  # not written before a play
-            number += 1
-            path = path.with_stem(f"{path.stem.partition('_')[0]}_{number}")
-        return path
+        return new_path(self.folder, self._tables.keys() | self._paths.keys())  # no file is written before a play
 
     def add(self, record: Record) -> str:
         """Keep a record as a file of the folder, and return its name."""
@@ -250,7 +246,8 @@ class Lobby:
             ValueError: if its file is no record.
         """
         if table := self._tables.get(name):
-            return table.session.record
+            with table.lock:
+                return table.session.record
         try:
             return Record.read(self._files()[name])
         except (OSError, KeyError):
