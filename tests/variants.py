@@ -85,8 +85,8 @@ MIXED = FEW | {name: rules for name, rules in VARIANTS.items() if name.endswith(
 """The same, and with everything there is."""
 
 
-def _covering(games: Mapping[str, BaseRules], strength: int = 3) -> frozenset[str]:
-    """Few of these games in which any three options meet that meet in one of them, chosen greedily (t-way testing)."""
+def _covering(games: Mapping[str, BaseRules], strength: int = 2) -> frozenset[str]:
+    """Few of these games in which any two options meet that meet in one of them, chosen greedily (pairwise testing)."""
     meetings = {name: {*itertools.combinations(vars(rules).items(), strength)} for name, rules in games.items()}
     missing, chosen = set().union(*meetings.values()), set()
     while missing:

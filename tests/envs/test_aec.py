@@ -93,6 +93,7 @@ def test_pettingzoo_finds_nothing_in_any_combination(players: int, start: str, m
             check_with_pettingzoo(options, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deals", SPIRAL_AXES["deals"])
 @pytest.mark.parametrize("scoring", SPIRAL_AXES["scoring"])
 def test_pettingzoo_finds_nothing_in_any_combination_of_the_spiral_game(scoring: str, deals: int) -> None:

@@ -46,7 +46,7 @@ def test_copies_continue_identically(case: Case, duplicate: Callable[[Any], Any]
     """At the start, on the way, around the end and in later games; copies do not touch each other."""
     driver, taken = drive(case).started(), 0
     moments = driver.moments()
-    for moment in moments if duplicate is deepcopy else moments[1::3]:
+    for moment in moments[::2] if duplicate is deepcopy else moments[1::3]:
         driver.walk(moment - taken, SEED)
         taken = moment
         twin = driver.with_env(duplicate(driver.env))

@@ -32,7 +32,6 @@ GAMES: list[dict[str, Any]] = [
     {"num_players": 3, "simpleton": True},
 ]
 each_game = pytest.mark.parametrize("options", GAMES, ids=lambda options: "-".join(map(str, options.values())))
-each_reward = pytest.mark.parametrize("reward", ["points", "margin", "outcome"])
 
 
 def lowest(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
@@ -61,8 +60,7 @@ def reward_of(reward: str, gains: list[int], seat: int) -> float:
 
 
 @each_game
-@each_reward
-@pytest.mark.parametrize("opponents", [greedy, lowest], ids=["greedy", "lowest"])
+@pytest.mark.parametrize(("reward", "opponents"), [("points", greedy), ("margin", lowest), ("outcome", lowest)])
 def test_rewards_hold_all_that_happened_in_between(options: dict[str, Any], reward: Any, opponents: Any) -> None:
     """Against games played by hand, over every seat: observations, masks, rewards, the end and the last info."""
     env = VsOpponentsEnv(opponents=opponents, reward=reward, observation="flat", **options)

@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 pytest.importorskip("tyro")
+pytestmark = pytest.mark.recipes
 
 from quincunx_agents.greedy import greedy  # noqa: E402
 from quincunx_env import Game, IllegalAction, Observer, Rules, quincunx_v0  # noqa: E402

@@ -1,7 +1,6 @@
 """Observations: their contents, alike from both engines and in both encodings, and nothing that a seat cannot see."""
 
 import random
-import re
 from itertools import product
 from typing import Any
 
@@ -18,7 +17,8 @@ from tests.reference_game import NAMES, ReferenceGame
 from tests.reference_scorer import EXTENDED_DECK, penalty
 from tests.variants import (
     BASES,
-    SPIRAL,
+    COVERING,
+    EVERY_GAME,
     VARIANTS,
     announcement,
     by_name,
@@ -32,15 +32,10 @@ from tests.variants import (
 ROWS = 2
 SEED = 1_000
 
-_OPTIONS = (
-    r"(solitaire.*\+excuse(\+pawns\+flush)?)"
-    r"|(\w+-\d\+(pawns|match|simpleton|excuse\+pawns\+flush\+simpleton\+match))"
-)
-OBSERVED = {name: rules for name, rules in VARIANTS.items() if name in BASES or re.fullmatch(_OPTIONS, name)}
-"""Quincunx without options, with single ones and with all of them: 36 variants."""
+OBSERVED = {name: rules for name, rules in VARIANTS.items() if name in BASES or name in COVERING}
 
 every_variant = by_name(OBSERVED)
-every_game = by_name({**OBSERVED, **SPIRAL})
+every_game = by_name({name: rules for name, rules in EVERY_GAME.items() if name in {*OBSERVED, *COVERING}})
 
 
 def expected_pieces(reference: ReferenceGame, seat: int) -> dict[str, Any]:
