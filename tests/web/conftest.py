@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from quincunx_env.play.web.server import listen, make_server
 from quincunx_env.play.web.tables import Lobby
@@ -20,6 +20,9 @@ LOCAL = {"127.0.0.1", "localhost", "::1"}
 """Hosts to which a page may send requests."""
 
 VIEWPORTS = {"desktop": {"width": 1200, "height": 900}, "phone": {"width": 375, "height": 812}}
+
+TIMEOUT = 30_000
+"""Milliseconds to wait for what a test expects: computers may be busy."""
 
 OpenPage = Callable[..., Page]
 """Arguments: one of `VIEWPORTS`, and options of a context of Playwright, such as ``color_scheme``."""
@@ -37,6 +40,7 @@ def chromium(playwright: Playwright) -> Browser:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The browser of all tests."""
+    expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         browser = chromium(playwright)
         yield browser
@@ -62,7 +66,7 @@ def open_page(browser: Browser, serve: object, request: pytest.FixtureRequest) -
 
     def open_one(viewport: str = "desktop", **options: Any) -> Page:
         context = browser.new_context(viewport=VIEWPORTS[viewport], **options)  # type: ignore[arg-type]
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(TIMEOUT)
         context.on("request", requested)
         context.on("console", console)
         context.on("weberror", lambda error: problems.append(f"script: {error.error}"))
