@@ -37,6 +37,10 @@ _TABLE: dict[tuple[int, str], tuple[int, tuple[Cell, ...], int, int]] = {
     (3, "open"): (9, ((4, 4),), 8, 25),
     (4, "open"): (9, ((4, 4),), 6, 25),
 }
+# The same of the mini variant, by players (R16).
+_MINI_FOUR: tuple[Cell, ...] = ((0, 0), (0, 2), (2, 0), (2, 2))
+_MINI_FIVE: tuple[Cell, ...] = ((0, 0), (0, 2), (1, 1), (2, 0), (2, 2))
+_MINI_TABLE: dict[int, tuple[int, tuple[Cell, ...], int, int]] = {1: (3, _MINI_FOUR, 3, 9), 2: (3, _MINI_FIVE, 2, 9)}
 
 
 class ReferenceGame:
@@ -49,7 +53,8 @@ class ReferenceGame:
         self.rules = rules
         self.deals = deals
         self.players = rules.num_players
-        self.side, self.face_up, self.hand_size, self.full = _TABLE[rules.num_players, rules.start]
+        setup = _MINI_TABLE[rules.num_players] if rules.mini else _TABLE[rules.num_players, rules.start]
+        self.side, self.face_up, self.hand_size, self.full = setup
         self.placement: Placement = "open" if rules.start == "open" else "contact" if rules.edge_contact else "any"
         self.rounds = rules.num_players if rules.match else 1
         self.totals = [0] * self.players
@@ -76,7 +81,8 @@ class ReferenceGame:
     def score_play(self, card: str, cell: Cell) -> ReferenceScore:
         """What a play would score and draw (1.4)."""
         rules = self.rules
-        return score_play(self.board, cell, card, solitaire=self.players == 1, pawns=rules.pawns, flush=rules.flush)
+        options = {"solitaire": self.players == 1, "pawns": rules.pawns, "flush": rules.flush, "mini": rules.mini}
+        return score_play(self.board, cell, card, **options)
 
     def play(self, card: str, cell: Cell, score: ReferenceScore) -> list[int]:
         """Play a card (1.3); returns what each seat gains."""

@@ -65,6 +65,8 @@ _PAWN_NAMES = frozenset(PAWNS)
 #: Place of every rank in the rank order: Ace low, Crown high, and R8 for the deck with Pawns.
 _ORDER_WITHOUT_PAWNS = {rank: place for place, rank in enumerate("A23456789C")}
 _ORDER_WITH_PAWNS = {rank: place for place, rank in enumerate("A23456789PC")}
+#: R16: the ranks of the mini variant.
+_ORDER_OF_MINI = {rank: place for place, rank in enumerate("A45C")}
 
 # --- The geometry of a play ---------------------------------------------------------------------
 
@@ -188,13 +190,15 @@ def _share_a_suit(one: str, other: str) -> bool:
     return any(suit in _SUITS[other] for suit in _SUITS[one])
 
 
-def score_play(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool) -> ReferenceScore:
+def score_play(
+    board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: bool, flush: bool, mini: bool = False
+) -> ReferenceScore:
     """Score the play of ``card`` into the empty ``cell`` of ``board`` (1.4, with R2 to R14).
 
     ``board`` holds the cards lying there before the play; it is not changed. ``solitaire`` takes
     the diagonals out (1.4, R7), ``pawns`` is for a deck with Pawns (R8), ``flush`` for the variant
-    of step 6. Raises ``ValueError`` for unknown cards, an occupied cell, or a Pawn
-    where there are none.
+    of step 6, ``mini`` for the ranks of the mini variant (R16). Raises ``ValueError`` for unknown
+    cards, an occupied cell, or a Pawn where there are none.
     """
     _check(board, cell, card, pawns)
     if card == EXCUSE:  # "Playing it scores nothing and draws nothing."
@@ -229,7 +233,7 @@ def score_play(board: Board, cell: Cell, card: str, *, solitaire: bool, pawns: b
             basic[place] = total - 10
 
     # 2, 3 and the lines of 6, line by line.
-    order = _ORDER_WITH_PAWNS if pawns else _ORDER_WITHOUT_PAWNS
+    order = _ORDER_OF_MINI if mini else _ORDER_WITH_PAWNS if pawns else _ORDER_WITHOUT_PAWNS
     threes: list[str] = []
     straights: list[str] = []
     flush_lines: list[str] = []

@@ -62,7 +62,16 @@ def _with_simpleton_and_match() -> dict[str, Rules]:
 SIMPLETON_AND_MATCH = _with_simpleton_and_match()
 """The games of several players with Simpleton, as matches, and both; each with the basic and with the full deck."""
 
-VARIANTS = COMBINATIONS | SIMPLETON_AND_MATCH
+MINI = {
+    "mini": Rules(mini=True),
+    "mini-contact+flush": Rules(mini=True, edge_contact=True, flush=True),
+    "mini-2": Rules(num_players=2, mini=True),
+    "mini-2+simpleton": Rules(num_players=2, mini=True, simpleton=True),
+    "mini-2+flush+match": Rules(num_players=2, mini=True, flush=True, match=True),
+}
+"""The mini variant (R16)."""
+
+VARIANTS = COMBINATIONS | SIMPLETON_AND_MATCH | MINI
 
 
 def _spiral() -> dict[str, spiral.Rules]:

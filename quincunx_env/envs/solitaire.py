@@ -90,7 +90,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     v0: first release.
 
     Args:
-        options: ``edge_contact``, ``excuse``, ``pawns`` and ``flush``, see `quincunx_env.quincunx.rules.Rules`.
+        options: ``edge_contact``, ``excuse``, ``pawns``, ``flush`` and ``mini``, see
+            `quincunx_env.quincunx.rules.Rules`.
         rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
             mapping of its fields.
         observation: ``"pieces"`` or ``"flat"``.

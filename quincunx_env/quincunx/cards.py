@@ -65,3 +65,6 @@ NAMES = CardNames(
 )
 card_name, parse_card = NAMES.card_name, NAMES.parse_card
 print_cards, parse_cards = NAMES.print_cards, NAMES.parse_cards
+
+MINI_DECK = parse_cards("AM AS AV AL 4MS 4VL 5SV 5ML CM CS CV CL")
+"""The cards of four suits of the mini variant (ruling R16)."""

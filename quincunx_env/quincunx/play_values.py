@@ -50,7 +50,7 @@ class PlayValues:
         # [2, pairs of places, C]: the cells within reach, those at even places first.
         around = np.array(plain.around, np.int64).T
         self._around = np.stack([around[0::2], around[1::2]])
-        self._pairs = _pair_parts(rules.num_lines, rules.pawns, rules.num_cards)
+        self._pairs = _pair_parts(rules.num_lines, rules.ranks, rules.num_cards)
         # [pairs of places, 1]: row of `_pairs` where both are empty.
         self._first_pair = np.arange(self._around.shape[1])[:, None] * _COLUMNS**2 + _COLUMNS + 1
         self._bonus = derived.line_bonus
@@ -165,12 +165,12 @@ def play_values(rules: Rules) -> PlayValues:
 
 
 @cache
-def _pair_parts(num_lines: int, pawns: bool, num_cards: int) -> Ints:
+def _pair_parts(num_lines: int, ranks: str, num_cards: int) -> Ints:
     """The sums of the parts that two neighbours add, four int16 as one int64: [pairs of places * neighbours ** 2, K].
 
     The places of a pair follow one another in `scoring.Tables.words`; neighbours have `EMPTY` first.
     """
-    words = np.array(scoring.words(num_lines, pawns), np.int64)[:num_cards]
+    words = np.array(scoring.words(num_lines, ranks), np.int64)[:num_cards]
     # The plain table keeps EMPTY last, where index -1 finds it.
     words = np.roll(words, 1, axis=2)
     sums = np.moveaxis(words[:, 0::2, :, None] + words[:, 1::2, None, :], 0, -1)

@@ -97,6 +97,7 @@ def _last(game: Game) -> ScoredPlay | None:
 def _title(game: Game) -> str:
     rules = game.rules
     options = {
+        "mini": rules.mini,
         "open start": rules.start == "open",
         "edge contact": rules.edge_contact,
         "Excuse": rules.excuse,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, PAWNS
+from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
 from quincunx_env.quincunx.grid import Grid, grid
 
 Start = Literal["corners", "open"]
@@ -42,6 +42,12 @@ SETUPS: dict[tuple[int, str], Setup] = {
 }
 """By number of players and start."""
 
+MINI_SETUPS = {
+    1: Setup(3, ((0, 0), (0, 2), (2, 0), (2, 2)), 3, 9),
+    2: Setup(3, ((0, 0), (0, 2), (1, 1), (2, 0), (2, 2)), 2, 9),
+}
+"""The mini variant, by number of players (ruling R16)."""
+
 ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
 """Simpleton: least and greatest announcement. The points of a play lie between -36 and 302."""
 
@@ -71,6 +77,8 @@ class Rules:
     """Variant for several players: the points of a play are announced before they are counted."""
     match: bool = False
     """As many rounds as players, the deal passing on; one round otherwise."""
+    mini: bool = False
+    """Not of the sources: twelve cards on a 3x3 grid for one or two players, small enough to be solved (ruling R16)."""
 
     def __post_init__(self) -> None:
         if type(self.num_players) is not int or not 1 <= self.num_players <= 4:
@@ -92,11 +100,13 @@ class Rules:
                 "edge_contact=True is an option of the solitaire (num_players=1); with several players "
                 "start='open' requires contact and start='corners' has none"
             )
+        if self.mini and (self.num_players > 2 or self.start == "open" or self.excuse or self.pawns):
+            raise ValueError("mini=True needs 1 or 2 players, start='corners' and neither excuse nor pawns")
 
     @cached_property
     def setup(self) -> Setup:
         """Grid, face-up cells and hand size."""
-        return SETUPS[self.num_players, self.start]
+        return MINI_SETUPS[self.num_players] if self.mini else SETUPS[self.num_players, self.start]
 
     @cached_property
     def grid(self) -> Grid:
@@ -116,7 +126,16 @@ class Rules:
     @cached_property
     def deck(self) -> tuple[int, ...]:
         """Ids of the cards in the deck, ascending."""
+        if self.mini:
+            return MINI_DECK
         return (*BASIC_DECK, *(PAWNS if self.pawns else ()), *((EXCUSE,) if self.excuse else ()))
+
+    @cached_property
+    def ranks(self) -> str:
+        """The ranks in order, Ace low (1.4.3). R8: Pawns stand between 9 and Crown. R16: those of the mini variant."""
+        if self.mini:
+            return "A45C"
+        return "A23456789PC" if self.pawns else "A23456789C"
 
     @cached_property
     def num_cards(self) -> int:

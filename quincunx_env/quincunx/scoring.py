@@ -61,9 +61,8 @@ def basic(card: int, neighbour: int) -> tuple[int, int]:
 # --- 1.4.2 and 1.4.3 Three of a kind, straight -----------------------------------------------------------------------
 
 
-def rank_order(card: int, pawns: bool) -> int | None:
-    """Place of a card's rank, Ace low. R8: with Pawns in the deck they stand between 9 and Crown. None: no rank."""
-    ranks = "A23456789PC" if pawns else "A23456789C"
+def rank_order(card: int, ranks: str) -> int | None:
+    """Place of a card's rank among these (`Rules.ranks`). None: it is not one of them."""
     return ranks.index(CARDS[card].rank) if card != EMPTY and CARDS[card].rank in ranks else None
 
 
@@ -220,7 +219,7 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
     earned = {neighbour: basic(card, other) for neighbour, other in adjacent.items()}
     lines = _whole_lines(rules, cell)
     bonuses = {
-        name: line_bonus([rank_order(after[place], rules.pawns) for place in line], 4) for name, line in lines.items()
+        name: line_bonus([rank_order(after[place], rules.ranks) for place in line], 4) for name, line in lines.items()
     }
     threes = tuple(name for name, bonus in bonuses.items() if bonus == THREE_BONUS)
     in_threes = {place for name in threes for place in lines[name]}
@@ -248,7 +247,7 @@ def parts(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[Par
     grid, found = rules.grid, score(rules, board, cell, card)
     after = list(board)
     after[cell] = card
-    ranks = [rank_order(other, rules.pawns) for other in after]
+    ranks = [rank_order(other, rules.ranks) for other in after]
     suits = [CARDS[other].suits if other != EMPTY else 0 for other in after]
     lines = _whole_lines(rules, cell)
 
@@ -326,28 +325,28 @@ class Tables(NamedTuple):
 
 def tables(rules: Rules) -> Tables:
     """The tables for these rules."""
-    return _tables(rules.grid, rules.num_lines, rules.pawns)
+    return _tables(rules.grid, rules.num_lines, rules.ranks)
 
 
 @cache
-def _tables(grid: Grid, num_lines: int, pawns: bool) -> Tables:
+def _tables(grid: Grid, num_lines: int, ranks: str) -> Tables:
     return Tables(
         around=tuple(
             tuple(place for line in range(num_lines) for place in grid.line(cell, line, DISTANCES))
             for cell in range(grid.num_cells)
         ),
-        words=words(num_lines, pawns),
+        words=words(num_lines, ranks),
         bonus=tuple(tuple(_coded_bonus(line, code) for code in range(CODE_MASK + 1)) for line in range(num_lines)),
     )
 
 
 @cache
-def words(num_lines: int, pawns: bool) -> tuple[tuple[tuple[int, ...], ...], ...]:
+def words(num_lines: int, ranks: str) -> tuple[tuple[tuple[int, ...], ...], ...]:
     """See `Tables.words`."""
     places = [(line, distance) for line in range(num_lines) for distance in DISTANCES]
     cards = (*range(len(CARDS)), EMPTY)
     return tuple(
-        tuple(tuple(_word(card, other, line, distance, pawns) for other in cards) for line, distance in places)
+        tuple(tuple(_word(card, other, line, distance, ranks) for other in cards) for line, distance in places)
         for card in cards[:-1]
     )
 
@@ -356,18 +355,18 @@ def _is_orthogonal(line: int) -> bool:
     return LINES[line] in ("row", "column")
 
 
-def _word(card: int, other: int, line: int, distance: int, pawns: bool) -> int:
+def _word(card: int, other: int, line: int, distance: int, ranks: str) -> int:
     """The word that a card within reach adds to the sum."""
-    word = _relation(card, other, distance, pawns) << CODE_SHIFT + 8 * line + 2 * DISTANCES.index(distance)
+    word = _relation(card, other, distance, ranks) << CODE_SHIFT + 8 * line + 2 * DISTANCES.index(distance)
     if _is_orthogonal(line) and abs(distance) == 1:
         points, draws = basic(card, other)
         word |= points + BASIC_OFFSET | draws << DRAWS_SHIFT | power(card, other) << POWER_SHIFT
     return word
 
 
-def _relation(card: int, other: int, distance: int, pawns: bool) -> int:
+def _relation(card: int, other: int, distance: int, ranks: str) -> int:
     """Relation of the rank of a card within reach to that of the card played."""
-    here, there = rank_order(card, pawns), rank_order(other, pawns)
+    here, there = rank_order(card, ranks), rank_order(other, ranks)
     if here is None or there is None:
         return _UNRELATED
     return {0: _SAME, abs(distance): _ABOVE, -abs(distance): _BELOW}.get(there - here, _UNRELATED)

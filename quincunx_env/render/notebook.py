@@ -7,7 +7,7 @@ from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.game import BaseGame, Game
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record
-from quincunx_env.quincunx.rules import SETUPS, Rules
+from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules
 from quincunx_env.registry import spec_of
 from quincunx_env.render import to_svg
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -19,6 +19,7 @@ _DEALT_BY: tuple[BaseRules, ...] = (
         for excuse in (False, True)
         for pawns in (False, True)
     ),
+    *(Rules(players, mini=True) for players in MINI_SETUPS),
     SpiralRules(deals=1),
 )
 """Rules of every kind of deal."""

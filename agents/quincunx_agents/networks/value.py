@@ -172,7 +172,7 @@ def variant_of(rules: BaseRules) -> str:
         plain = isinstance(rules, SpiralRules) and rules.scoring == "play" and not rules.fifteens
         return "spiral" if plain else "spiral with options"
     variant = "solitaire" if rules.num_players == 1 else f"{rules.num_players}-{rules.start}"
-    plain = not (rules.simpleton or rules.flush or rules.excuse or rules.pawns)
+    plain = not (rules.simpleton or rules.flush or rules.excuse or rules.pawns or rules.mini)
     return variant if plain else f"{variant} with options"
 
 

@@ -172,7 +172,7 @@ class _Gaps(NamedTuple):
 def _gaps(rules: Rules) -> _Gaps:
     grid, cells = rules.grid, range(rules.num_cells)
     threes = [(cell, *grid.line(cell, line, (1, 2))) for cell in cells for line in range(rules.num_lines)]
-    orders = [rank_order(card, rules.pawns) for card in range(rules.num_cards)]
+    orders = [rank_order(card, rules.ranks) for card in range(rules.num_cards)]
     ranks = range(max(order for order in orders if order is not None) + 1)
     side = rules.num_cards + 1
     # By ranks first: few, and the same for all cards of a rank.

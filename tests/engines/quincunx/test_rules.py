@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +48,11 @@ TABLE_OF_THREE = Rules(num_players=3)
         ({"match": True}, r"match=True needs 2 to 4 players"),
         ({"num_players": 2, "edge_contact": True}, r"edge_contact=True is an option of the solitaire"),
         ({"num_players": 3, "start": "open", "edge_contact": True}, r"edge_contact=True is an option of the solitaire"),
+        ({"mini": "yes"}, r"mini must be True or False, got 'yes'"),
+        ({"mini": True, "num_players": 3}, r"mini=True needs 1 or 2 players, start='corners' and neither excuse nor"),
+        ({"mini": True, "num_players": 2, "start": "open"}, r"mini=True needs 1 or 2 players"),
+        ({"mini": True, "pawns": True}, r"mini=True needs .* neither excuse nor pawns"),
+        ({"mini": True, "excuse": True}, r"mini=True needs .* neither excuse nor pawns"),
     ],
 )
 def test_bad_options_are_refused_with_what_is_allowed(options: dict[str, Any], message: str) -> None:
@@ -55,18 +61,20 @@ def test_bad_options_are_refused_with_what_is_allowed(options: dict[str, Any], m
 
 
 def test_all_other_combinations_are_games() -> None:
-    """Count what is accepted: 2 solitaires and 3 x 2 games of several players, each with their own switches."""
+    """Count what is accepted: 2 solitaires and 3 x 2 games of several players, each with their own switches, and the
+    mini variants of the solitaires and of a game for two.
+    """
     accepted = 0
-    switches = itertools.product((False, True), repeat=6)
+    switches = itertools.product((False, True), repeat=7)
     for players, start, values in itertools.product((1, 2, 3, 4), ("corners", "open"), switches):
-        names = ("edge_contact", "excuse", "pawns", "flush", "simpleton", "match")
+        names = ("edge_contact", "excuse", "pawns", "flush", "simpleton", "match", "mini")
         options: dict[str, Any] = dict(zip(names, values, strict=True))
         try:
             Rules(players, start, **options)  # type: ignore[arg-type]
         except ValueError:
             continue
         accepted += 1
-    assert accepted == 2 * 8 + 6 * 32
+    assert accepted == 2 * 8 + 6 * 32 + 2 * 2 + 8
 
 
 def test_rules_are_values() -> None:
@@ -115,7 +123,45 @@ def test_setups_of_the_table(
     assert (40 in rules.deck, set(range(36, 40)) <= set(rules.deck)) == (bool(excuse), bool(pawns))
 
 
+MINI_DECK = {"AM", "AS", "AV", "AL", "4MS", "4VL", "5SV", "5ML", "CM", "CS", "CV", "CL"}
+
+
+@pytest.mark.parametrize(("players", "centre", "hand", "pile"), [(1, set(), 3, 5), (2, {(1, 1)}, 2, 3)])
+def test_R16_the_mini_variant_has_twelve_cards_and_nine_cells(
+    players: int, centre: set[tuple[int, int]], hand: int, pile: int
+) -> None:
+    rules = Rules(players, mini=True)
+    game = Game.from_seed(rules, 1)
+    laid = {rules.grid.place(cell): game.board[cell] for cell in range(rules.num_cells) if game.board[cell] != EMPTY}
+    assert rules.grid.side == 3
+    assert laid.keys() == {(0, 0), (0, 2), (2, 0), (2, 2)} | centre
+    assert [len(game.hand(seat)) for seat in range(players)] == [hand] * players
+    assert len(game.pile) == pile
+    cards = [*laid.values(), *game.pile, *(card for seat in range(players) for card in game.hand(seat))]
+    assert {NAMES[card] for card in cards} == MINI_DECK == {NAMES[card] for card in rules.deck}
+    assert len(cards) == 12
+    assert len(laid) + rules.num_plays == 9
+
+
+def test_R16_scores_of_the_mini_variant_have_every_part() -> None:
+    """Everything but the flush bonus occurs in its games, which is why these cards were chosen."""
+    counts: Counter[str] = Counter()
+    for players in (1, 2):
+        rules = Rules(players, mini=True)
+        for seed in range(50):
+            game, rng = Game.from_seed(rules, seed), random.Random(seed)
+            while not game.over:
+                card, cell = rng.choice(game.legal_cards()), rng.choice(game.legal_cells())
+                score = game.score(card, cell)
+                counts.update({f"{part}-{players}" for part in score.parts} | {f"draw-{players}" for _ in score.draws})
+                game.play(card, cell)
+    parts = ("basic", "draw", "pair", "power", "straight", "three")
+    assert {f"{part}-{players}" for part in parts for players in (1, 2)} == counts.keys()
+    assert min(counts.values()) >= 5, counts
+
+
 def test_sizes_of_the_action_space() -> None:
+    assert Rules(mini=True).num_actions == 36 * 9
     assert Rules().num_actions == 36 * 16
     assert Rules(excuse=True).num_actions == 41 * 16
     assert Rules(num_players=2).num_actions == 36 * 25

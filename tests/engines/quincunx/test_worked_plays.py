@@ -48,8 +48,8 @@ class WorkedPlay:
 
     def rules(self, rules: Rules) -> Rules:
         """These rules with the options of the play."""
-        excuse, pawns, flush = (option in self.options for option in ("excuse", "pawns", "flush"))
-        return replace(rules, excuse=excuse, pawns=pawns, flush=flush)
+        excuse, pawns, flush, mini = (option in self.options for option in ("excuse", "pawns", "flush", "mini"))
+        return replace(rules, excuse=excuse, pawns=pawns, flush=flush, mini=mini)
 
     def image(self, flip: bool, flop: bool, turn: bool) -> WorkedPlay:
         """The play on one of the eight images of the grid, which score the same."""
@@ -111,7 +111,7 @@ def table() -> Iterator[tuple[str, WorkedPlay]]:
         elif line and not line.startswith("#"):
             rule, _, given = line.partition("  (")
             options = frozenset(given.rstrip(")").split(", ") if given else ())
-            assert options <= {"solitaire", "excuse", "pawns", "flush"}, line
+            assert options <= {"solitaire", "excuse", "pawns", "flush", "mini"}, line
 
 
 PLAYS = dict(table())
@@ -154,7 +154,7 @@ def points_by_kind(parts: frozenset[str]) -> dict[str, int]:
 
 @every_play
 def test_reference_scorer(play: WorkedPlay) -> None:
-    options = {option: option in play.options for option in ("solitaire", "pawns", "flush")}
+    options = {option: option in play.options for option in ("solitaire", "pawns", "flush", "mini")}
     for image in IMAGES:
         seen = play.image(*image)
         before = dict(seen.board)
@@ -169,6 +169,8 @@ def grids(play: WorkedPlay) -> list[Rules]:
     """Rules by which the play can happen, for each size of the grid."""
     if "solitaire" in play.options:
         return [play.rules(Rules())]
+    if "mini" in play.options:
+        return [play.rules(Rules(num_players=2))]
     return [play.rules(Rules(num_players=3)), play.rules(Rules(num_players=2, start="open"))]
 
 
@@ -222,7 +224,7 @@ def test_batch(play: WorkedPlay) -> None:
 def test_the_table_covers_every_ruling_of_scoring() -> None:
     """1.4 with its rulings; R1, R3, R11 and R15 are about other things (`test_rules`)."""
     numbers = {int(found[1]) for name in PLAYS if (found := re.match(r"R(\d+) ", name))}
-    assert numbers == {2, 4, 5, 6, 7, 8, 9, 10, 13, 14}
+    assert numbers == {2, 4, 5, 6, 7, 8, 9, 10, 13, 14, 16}
 
 
 def test_what_scores_nothing_is_no_part() -> None:
