@@ -85,6 +85,13 @@ def test_a_game_is_a_record_with_its_players(players: int, tmp_path: Path) -> No
             games.record(wrong)
 
 
+def test_options_that_were_added_later_have_their_defaults(content: bytes) -> None:
+    header, body = unseal(content)
+    del header["config"]["rules"]["mini"]
+    older = Records.from_bytes(seal(header, zlib.compress(body)))
+    assert older.config == Records.from_bytes(content).config
+
+
 def test_a_game_takes_few_bytes(tmp_path: Path) -> None:
     evaluate("uniform", 1000, records=tmp_path / "uniform.games")
     assert (tmp_path / "uniform.games").stat().st_size < 20 * 1000
