@@ -25,6 +25,7 @@ from quincunx_env.benchmark import MIN_SEEDS, TASKS, DealRange, Task, baselines,
 from quincunx_env.core import command_line
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.policy import Agent
+from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
 from train.common import checkpoint
 from train.common.plots import Curve, draw_learning_curves
@@ -98,6 +99,8 @@ def read_run(folder: Path) -> Run:
             content = checkpoint.load(folder / "checkpoint.pt")
             history = content["history"]
         arguments = json.loads(json.dumps(content["arguments"]))
+        if "rules" in arguments:  # options that were added after the run have their defaults
+            arguments["rules"] = dataclasses.asdict(Rules(**arguments["rules"]))
         if isinstance(history, str):  # train.selfplay
             per_iteration = arguments["games"] * ROUND
             entries = [
@@ -114,7 +117,7 @@ def read_run(folder: Path) -> Run:
             for entry in entries
         ]
         return Run(folder, arguments, curve)
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{folder} is no run of the solitaire: {error!r}") from error
 
 
@@ -125,7 +128,6 @@ def policy_of(run: Run) -> Agent:
         return quincunx_agents.load(weights)
     from quincunx_agents.torch import SB3PolicyAgent
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
-    from quincunx_env.quincunx.rules import Rules
     from train.ppo import Arguments, make_model
 
     arguments = Arguments(**run.arguments | {"rules": Rules(**run.arguments["rules"])})

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -121,7 +122,7 @@ class GreedyLogitsPolicy:
 def save_weights(path: Path, weights: PolicyWeights) -> None:
     """Write weights with the rules of their game and a checksum."""
     rules = dataclasses.asdict(weights.rules)
-    weights_io.write(path, weights.tensors, {"network": KIND, "rules": rules}, _signature(weights))
+    weights_io.write(path, weights.tensors, {"network": KIND, "rules": rules}, _signature(rules))
 
 
 def load_weights(path: Path) -> PolicyWeights:
@@ -139,14 +140,14 @@ def load_weights(path: Path) -> PolicyWeights:
         expected = _expected_shapes(weights)
     except (KeyError, RecursionError, TypeError, ValueError) as error:  # what a message quotes may be nested deeply
         raise WeightsError(f"{path} is of another version of this network: {error}") from error
-    weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
+    weights_io.verify_checksum(path, tensors, metadata, _signature(metadata["rules"]))
     if {name: tensor.shape for name, tensor in tensors.items()} != expected:
         raise WeightsError(f"{path} is of another version of this network")
     return weights
 
 
-def _signature(weights: PolicyWeights) -> str:
-    return json.dumps(dataclasses.asdict(weights.rules), sort_keys=True)
+def _signature(rules: Mapping[str, Any]) -> str:
+    return json.dumps(rules, sort_keys=True)
 
 
 def _expected_shapes(weights: PolicyWeights) -> dict[str, tuple[int, ...]]:

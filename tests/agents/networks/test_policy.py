@@ -73,6 +73,16 @@ def test_a_file_of_it_is_loaded_by_its_name(rules: Rules, tmp_path: Path) -> Non
     ).all()
 
 
+def test_files_from_before_an_option_was_added_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, network = tmp_path / "mine.safetensors", trained(Rules(flush=True)).trained()
+    older = dataclasses.asdict(network.rules)
+    del older["mini"]
+    with monkeypatch.context() as patched:
+        patched.setattr(dataclasses, "asdict", lambda rules: older)
+        save_weights(path, network)
+    assert load_weights(path).rules == network.rules
+
+
 def test_files_of_both_kinds_are_told_apart(tmp_path: Path) -> None:
     shipped = quincunx_agents.load(str(WEIGHTS / "players-v0.safetensors"))
     assert isinstance(shipped, ValueAgent)
