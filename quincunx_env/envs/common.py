@@ -1,7 +1,8 @@
 """Shared by the environments: checks of options, given deals, and sequences of seeded games."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -88,6 +89,18 @@ def notebook_picture(env: HasGame) -> str | None:
         return to_svg(env.game)
     except ResetNeeded:
         return None
+
+
+def notebook_gallery(games: Iterable[Game]) -> str:
+    """The grids of games side by side, with the points of each, as HTML for notebooks."""
+    figures = []
+    for game in games:
+        # An element of its own: the parts of inline pictures would share their ids.
+        grid = b64encode(to_svg(game, portion="grid", scale=0.5).encode()).decode()
+        image = f'<img src="data:image/svg+xml;base64,{grid}" alt="grid of a game">'
+        points = " : ".join(map(str, game.totals))
+        figures.append(f'<figure style="display: inline-block; margin: 4px">{image}<br>{points}</figure>')
+    return "".join(figures)
 
 
 @dataclass

@@ -18,9 +18,21 @@ from quincunx_env.core.game import Game
 from quincunx_env.core.integers import as_array
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Batch, Info, as_deals, check_option, reset_options, set_generator
+from quincunx_env.envs.common import (
+    METADATA,
+    Batch,
+    Info,
+    as_deals,
+    check_option,
+    notebook_gallery,
+    reset_options,
+    set_generator,
+)
 from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer
+
+SHOWN = 4
+"""Games that notebooks show."""
 
 GivenDeals = Sequence[BaseDeal | str | Sequence[BaseDeal | str]]
 """Deals of several games: each a deal or its text, or a list of one for each round."""
@@ -274,6 +286,10 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             return None
         shown: list[Any] = [self._renderer.render(self.to_game(row)) for row in range(self.num_envs)]
         return tuple(shown)
+
+    def _repr_html_(self) -> str | None:
+        """The first games, for notebooks; None before the first reset."""
+        return notebook_gallery(map(self.to_game, range(self.num_envs)[:SHOWN])) if self._has_reset else None
 
     def to_game(self, row: int) -> Game:
         """Return a copy of a row's game, as a game of the plain engine.

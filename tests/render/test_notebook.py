@@ -1,12 +1,25 @@
 """Pictures of objects in notebooks."""
 
+import re
+from base64 import b64decode
 from typing import Any
 
 import numpy as np
 import pytest
 
 from quincunx_agents.uniform import uniform
-from quincunx_env import Rules, SolitaireEnv, TextEnv, VsOpponentsEnv, arena, quincunx_v0, render, spiral_v0
+from quincunx_env import (
+    Rules,
+    SolitaireEnv,
+    SolitaireVectorEnv,
+    TextEnv,
+    VsOpponentsEnv,
+    VsOpponentsVectorEnv,
+    arena,
+    quincunx_v0,
+    render,
+    spiral_v0,
+)
 from quincunx_env.notation.record import Record, Seeded
 from tests.pictures import position
 from tests.variants import EVERY_GAME, new_game
@@ -62,6 +75,18 @@ def test_environments_show_their_game_after_a_reset() -> None:
         assert "image/svg+xml" not in shown(env)
         env.reset(seed=2)
         assert picture(env) == render.to_svg(env.unwrapped.game)
+
+
+def test_the_first_of_many_games_are_shown_side_by_side() -> None:
+    for env in (SolitaireVectorEnv(9), VsOpponentsVectorEnv(3, opponents=uniform)):
+        assert "text/html" not in shown(env)
+        env.reset(seed=2)
+        page = shown(env)["text/html"]
+        pictures = [b64decode(code).decode() for code in re.findall(r'base64,([^"]+)"', page)]
+        assert pictures == [
+            render.to_svg(env.to_game(row), portion="grid", scale=0.5) for row in range(min(env.num_envs, 4))
+        ]
+        assert "0</figure>" in page
 
 
 def test_results_are_shown_as_tables() -> None:
