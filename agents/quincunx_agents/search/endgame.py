@@ -1,0 +1,245 @@
+"""Exact values of the solitaire: expectimax over the cards that the player cannot see.
+
+To the player every order of the pile is equally likely. An information state is therefore a grid and a hand: all other
+cards of the deck are in the pile. After an action each set of as many cards as it draws is equally likely, so that the
+value of the action is a mean over these sets, and the value of a state the highest of its actions (Russell & Norvig,
+Artificial Intelligence, section on stochastic games). Unlike perfect-information Monte Carlo this has no strategy
+fusion: the player chooses without knowing the pile.
+
+The mini variant (ruling R16) is solved from the deal on, the full solitaire in its last plays.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_agents import ties
+from quincunx_agents.afterstates import Bools, Ints, observer_for
+from quincunx_env.core.batch import ONE, Words, as_bits, unpack
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Agent, Policy, policy_for
+from quincunx_env.core.resample import resample
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.tables import derived_tables
+
+Values = npt.NDArray[np.float64]
+
+Distribution = Callable[[Batch], Values]
+"""Probabilities of the actions of a policy in each game, float64 [B, A]."""
+
+CHUNK = 50_000
+"""States that are expanded at a time, about: 20 MB of games. Larger ones find more states that are equal."""
+
+
+class _Edges(NamedTuple):
+    """Actions in states, ordered by state."""
+
+    state: Ints
+    action: Ints
+    points: Ints
+    draws: Ints
+    """Cards that the pile can serve."""
+
+
+def action_values(games: Batch, lost_value: float = 0.0) -> Values:
+    """Expected points at the end of the round after each action and optimal play, float64 [B, A].
+
+    Args:
+        games: solitaires in progress, all at the same ply. Their piles are not used.
+        lost_value: result of a lost round.
+
+    Returns:
+        -inf for illegal actions.
+
+    Raises:
+        ValueError: if these are no solitaires, are over, or not at the same ply.
+    """
+    _check(games)
+    values = np.full((games.num_games, games.rules.num_actions), -np.inf)
+    edges = _edges(games, games.mask())
+    values[edges.state, edges.action] = _edge_values(games, edges, lost_value, None) + games.totals[edges.state, 0]
+    return values
+
+
+def policy_values(games: Batch, policy: Distribution, lost_value: float = 0.0) -> Values:
+    """Expected points at the end of the round if a policy plays on, float64 [B]; arguments as of `action_values`."""
+    _check(games)
+    return _state_values(games, lost_value, policy) + games.totals[:, 0]
+
+
+def uniform_distribution(games: Batch) -> Values:
+    """The uniform policy."""
+    mask = games.mask()
+    probabilities: Values = mask / mask.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def distribution_of(agent: Agent, rules: Rules, seed: int = 0) -> Distribution:
+    """A deterministic policy; of one that draws random numbers, the policy that these numbers make of it."""
+    policy, observer, rng = policy_for(agent, rules), observer_for(rules), np.random.default_rng(seed)
+
+    def choose(games: Batch) -> Values:
+        chosen = policy(observer.observe_batch(games), games.mask(), rng)
+        return np.equal(np.arange(rules.num_actions), chosen[:, None]).astype(np.float64)
+
+    return choose
+
+
+def _check(games: Batch) -> None:
+    if not isinstance(games.rules, Rules) or games.rules.num_players != 1:
+        raise ValueError("these are no solitaires")
+    if games.over.any() or len(np.unique(games.ply)) != 1:
+        raise ValueError("all games must be in progress and at the same ply")
+
+
+# --- Expectimax ------------------------------------------------------------------------------------------------------
+
+
+def _state_values(games: Batch, lost_value: float, policy: Distribution | None) -> Values:
+    """Expected points to come in each state, float64 [B]: of a policy, or of the best actions."""
+    probabilities = None if policy is None else policy(games)
+    edges = _edges(games, games.mask() if probabilities is None else probabilities > 0)
+    values = _edge_values(games, edges, lost_value, policy)
+    first = np.searchsorted(edges.state, np.arange(games.num_games))
+    if probabilities is None:
+        best: Values = np.maximum.reduceat(values, first)
+        return best
+    mean: Values = np.add.reduceat(values * probabilities[edges.state, edges.action], first)
+    return mean
+
+
+def _edges(games: Batch, chosen: Bools) -> _Edges:
+    state, action = np.nonzero(chosen)
+    cards, cells = np.divmod(action, games.rules.num_cells)
+    points, draws = games.value(cards, cells, state, check=False)
+    return _Edges(state, action, points, np.minimum(draws, games.rules.pile_size - games.drawn[state]))
+
+
+def _edge_values(games: Batch, edges: _Edges, lost_value: float, policy: Distribution | None) -> Values:
+    """Points of each action, and expected points to come after it."""
+    if games.ply[0] == games.rules.num_plays - 1:
+        return edges.points - _penalties(games, edges)
+    values = edges.points.astype(np.float64)
+    for at, rows, cards in _draws(games, edges):
+        values[at] += _child_values(games, edges, rows, cards, lost_value, policy).reshape(len(at), -1).mean(axis=1)
+    return values
+
+
+def _penalties(games: Batch, edges: _Edges) -> Values:
+    """Expected penalty after the last play: of the cards that stay in the hand, and of the mean of those drawn."""
+    rules = games.rules
+    penalty = derived_tables(rules).penalty[: rules.num_cards]
+    left, unseen = (unpack(cards[:, None], rules.num_cards) for cards in (games.hands[:, 0], _unseen(games)))
+    mean = unseen @ penalty / np.maximum(unseen.sum(axis=1), 1)
+    cards = edges.action // rules.num_cells
+    expected: Values = (left @ penalty)[edges.state] - penalty[cards] + edges.draws * mean[edges.state]
+    return expected
+
+
+def _unseen(games: Batch) -> Words:
+    """Bits of the cards that are neither on the grid nor in the hand, uint64 [B]."""
+    board = games.board[:, :-1]
+    deck = np.bitwise_or.reduce(ONE << np.array(games.rules.deck, np.uint64))
+    unseen: Words = deck & ~(as_bits(board, board >= 0) | games.hands[:, 0])
+    return unseen
+
+
+def _draws(games: Batch, edges: _Edges) -> Iterator[tuple[Ints, Ints, Words]]:
+    """Indices of actions [n], and for each of their sets of drawn cards the action, [n * S], and the bits, [n * S]."""
+    unseen = _unseen(games)
+    size = np.bitwise_count(unseen)[edges.state].astype(np.int64)
+    for cards, draws in np.unique(np.stack([size, edges.draws], axis=1), axis=0).tolist():
+        same = np.flatnonzero((size == cards) & (edges.draws == draws))
+        sets = _sets(cards, draws)
+        for at in np.array_split(same, -(-len(same) * len(sets) // CHUNK)):
+            bits = unpack(unseen[edges.state[at]][:, None], games.rules.num_cards)
+            each = np.nonzero(bits)[1].reshape(len(at), cards).astype(np.uint64)
+            drawn = np.bitwise_or.reduce(ONE << each[:, sets], axis=2, initial=0)
+            yield at, np.repeat(at, len(sets)), drawn.astype(np.uint64).reshape(-1)
+
+
+@cache
+def _sets(cards: int, draws: int) -> Ints:
+    """Every set of so many of the numbers below ``cards``, int64 [S, draws]."""
+    return np.array([*combinations(range(cards), draws)], np.int64).reshape(comb(cards, draws), draws)
+
+
+def _child_values(
+    games: Batch, edges: _Edges, rows: Ints, drawn: Words, lost_value: float, policy: Distribution | None
+) -> Values:
+    """Expected points to come after these actions, each of which draws these cards."""
+    rules, actions = games.rules, edges.action[rows]
+    hands = games.hands[edges.state[rows], 0] & ~(ONE << (actions // rules.num_cells).astype(np.uint64)) | drawn
+    children = games.fork(edges.state[rows])
+    children.step(actions)
+    children.hands[:, 0] = hands
+    # Optimal play depends on the grid and the hand, and on the points where a lost round can cost them. A policy may
+    # look at anything that it observes.
+    left = rules.num_plays - int(games.ply[0]) - 1
+    points = np.where((policy is not None) | (np.bitwise_count(hands) < left), children.totals[:, 0], 0)
+    seen = [children.board[:, :-1]] if policy is None else [children.board[:, :-1], children.order[:, :-1]]
+    keys = np.column_stack([*map(_packed, seen), hands.view(np.int64), points])
+    key = keys.view(np.dtype((np.void, keys.shape[1] * 8)))[:, 0]
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    states = children.fork(first)
+    values, live = lost_value - states.totals[:, 0].astype(np.float64), ~states.lost
+    if live.any():
+        values[live] = _state_values(states.fork(live), lost_value, policy)
+    return values[inverse]
+
+
+def _packed(board: npt.NDArray[np.int8]) -> Ints:
+    """Grids as whole words, int64 [B, W]."""
+    padded = np.zeros((len(board), -(-board.shape[1] // 8) * 8), np.int8)
+    padded[:, : board.shape[1]] = board
+    return padded.view(np.int64)
+
+
+# --- An agent --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Endgame:
+    """Plays the last plays of the solitaire optimally; a `quincunx_env.core.policy.PolicyFactory`.
+
+    Args:
+        agent: plays until then.
+        plays: number of plays that are left when it begins. Three take about half a second in the full solitaire.
+        lost_value: value of a lost round.
+    """
+
+    agent: Agent
+    plays: int = 3
+    lost_value: float = 0.0
+
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """The policy for a game.
+
+        Raises:
+            ValueError: for anything but the solitaire, or if the agent does not play it.
+        """
+        if not isinstance(rules, Rules) or rules.num_players != 1:
+            raise ValueError(f"Endgame plays the solitaire, got rules for {rules.num_players} players")
+        policy, observer, plays = policy_for(self.agent, rules), observer_for(rules), self.plays
+
+        def choose(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+            late = rules.num_plays - observation["order"].max(axis=1) <= plays
+            chosen = np.empty(len(mask), np.int64)
+            if not late.all():
+                early = {name: piece[~late] for name, piece in observation.items()}
+                chosen[~late] = policy(early, mask[~late], rng)
+            for row in np.flatnonzero(late):
+                position: Any = {name: piece[row] for name, piece in observation.items()}
+                games = resample(observer, position, np.random.default_rng(0))
+                chosen[row] = ties.best(action_values(games, self.lost_value))[0]
+            return chosen
+
+        return choose

@@ -1,0 +1,178 @@
+"""Exact values of the solitaire, against plain recursion and against simulated games."""
+
+import random
+from itertools import combinations
+from math import comb, inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quincunx_agents.afterstates import observer_for
+from quincunx_agents.greedy import greedy
+from quincunx_agents.search.endgame import (
+    Endgame,
+    action_values,
+    distribution_of,
+    policy_values,
+    uniform_distribution,
+)
+from quincunx_agents.uniform import uniform
+from quincunx_env import Batch, Game, Rules, resample
+from quincunx_env.core.policy import policy_for
+from quincunx_env.statistics import Estimate
+from tests.reference_game import NAMES, names
+from tests.reference_scorer import Board, penalty, score_play
+from tests.variants import random_action
+
+MINI = Rules(mini=True)
+GAMES = [MINI, Rules(mini=True, edge_contact=True, flush=True), Rules()]
+
+
+def position(rules: Rules, seed: int, left: int) -> Game | None:
+    """A game with so many plays left, after random ones; None if it is lost before."""
+    game, rng = Game.from_seed(rules, seed), random.Random(seed)
+    while rules.num_plays - game.ply > left:
+        game.step(random_action(game, rng))
+        if game.over:
+            return None
+    return game
+
+
+def sampled(game: Game, n: int = 1) -> Batch:
+    """Determinizations of a game."""
+    observer = observer_for(game.rules)
+    games: Batch = resample(observer, observer.observe(game, 0), np.random.default_rng(0), n)
+    return games
+
+
+def by_recursion(game: Game, lost_value: float) -> dict[int, float]:
+    """The value of each action, without memory of states, from the reference scorer."""
+    rules = game.rules
+    options: dict[str, Any] = {"solitaire": True, "pawns": False, "flush": rules.flush, "mini": rules.mini}
+    places = [rules.grid.place(cell) for cell in range(rules.num_cells)]
+
+    def near(board: Board, place: tuple[int, int]) -> bool:
+        steps = ((0, 1), (1, 0), (0, -1), (-1, 0))
+        return any((place[0] + down, place[1] + right) in board for down, right in steps)
+
+    def values(board: Board, hand: frozenset[str], unseen: frozenset[str], points: int) -> dict[int, float]:
+        found = {}
+        for card in hand:
+            for cell, place in enumerate(places):
+                if place in board or (rules.edge_contact and not near(board, place)):
+                    continue
+                score = score_play(board, place, card, **options)
+                draws, after = min(score.draw_count, len(unseen)), {**board, place: card}
+                total = 0.0
+                for drawn in map(frozenset, combinations(unseen, draws)):
+                    left, now = hand - {card} | drawn, points + score.points
+                    if len(after) == rules.setup.filled:
+                        total += now - sum(map(penalty, left))
+                    elif not left:
+                        total += lost_value
+                    else:
+                        total += max(values(after, left, unseen - drawn, now).values())
+                found[NAMES.index(card) * rules.num_cells + cell] = total / comb(len(unseen), draws)
+        return found
+
+    board = {places[cell]: NAMES[game.board[cell]] for cell in range(rules.num_cells) if game.board[cell] >= 0}
+    return values(board, frozenset(names(game.hand(0))), frozenset(names(game.pile)), game.totals[0])
+
+
+@pytest.mark.parametrize(
+    ("rules", "left", "deals"),
+    [
+        *((rules, 2, 5) for rules in GAMES),
+        (MINI, 3, 10),
+        pytest.param(MINI, 3, 100, marks=pytest.mark.slow),
+        pytest.param(MINI, 4, 5, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("lost_value", [0.0, -20.0])
+def test_values_are_those_of_plain_recursion(rules: Rules, left: int, deals: int, lost_value: float) -> None:
+    games = filter(None, (position(rules, seed, left) for seed in range(10 * deals)))
+    for game, _ in zip(games, range(deals), strict=False):
+        expected = by_recursion(game, lost_value)
+        [found] = action_values(sampled(game), lost_value)
+        assert {action: found[action] for action in expected} == pytest.approx(expected)
+        assert np.isfinite(found).sum() == len(expected)
+
+
+def test_values_do_not_depend_on_the_pile() -> None:
+    """Nor do they on what other games are valued with it."""
+    game = Game.from_seed(MINI, 3)
+    values = action_values(sampled(game, 5))
+    assert (values == values[0]).all()
+    other = Game.from_seed(MINI, 4)
+    assert values[0] == pytest.approx(action_values(sampled(game))[0])
+    assert (values[0] != action_values(sampled(other))[0]).any()
+
+
+@pytest.mark.parametrize(("policy", "games"), [(uniform, 20_000), pytest.param(uniform, 10**6, marks=pytest.mark.slow)])
+def test_the_value_of_the_uniform_policy_is_that_of_simulated_games(policy: Any, games: int) -> None:
+    """Within four standard errors, which one right value in 16,000 misses."""
+    game = Game.from_seed(MINI, 5)
+    [exact] = policy_values(sampled(game), uniform_distribution)
+    batch, rng = sampled(game, games), np.random.default_rng(1)
+    while not batch.over.all():
+        mask = batch.mask()
+        mask[batch.over, 0] = True
+        batch.step(policy({}, mask, rng))
+    results = np.where(batch.lost, 0, batch.totals[:, 0])
+    mean = Estimate.of_mean(results)
+    print(f"{games} games: {mean.value:.3f} ({mean.low:.3f} to {mean.high:.3f}), exactly {exact:.3f}")
+    assert abs(exact - mean.value) < 4 * results.std() / games**0.5
+
+
+def test_the_value_of_a_deterministic_policy_is_that_of_simulated_games() -> None:
+    game = Game.from_seed(MINI, 6)
+    [exact] = policy_values(sampled(game), distribution_of(greedy, MINI))
+    batch, observer, rng = sampled(game, 5_000), observer_for(MINI), np.random.default_rng(1)
+    while not batch.over.all():
+        mask = batch.mask()
+        mask[batch.over, 0] = True
+        batch.step(greedy(observer.observe_batch(batch), mask, rng))
+    results = np.where(batch.lost, 0, batch.totals[:, 0])
+    assert abs(exact - results.mean()) < 4 * results.std() / 5_000**0.5
+    assert results.std() > 1
+
+
+def test_better_endgames_make_a_better_policy_and_optimal_play_the_best() -> None:
+    games = sampled(Game.from_seed(MINI, 0))
+    best = action_values(games).max()
+    values = [
+        policy_values(games, distribution_of(agent, MINI))[0]
+        for agent in (uniform, greedy, Endgame(greedy, 2), Endgame(greedy, 5))
+    ]
+    assert values == sorted(values)
+    assert values[-2] < values[-1] == pytest.approx(best)
+
+
+def test_the_agent_plays_the_full_solitaire() -> None:
+    """Like the other agent at first, and whole games."""
+    rules, rng = Rules(), np.random.default_rng(0)
+    policy, observer, batch = policy_for(Endgame(greedy, 2), rules), observer_for(rules), Batch(rules, 3)
+    batch.reset(seed=0)
+    while not batch.over.all():
+        seen, mask = observer.observe_batch(batch), batch.mask()
+        mask[batch.over, 0] = True
+        actions = policy(seen, mask, rng)
+        early = (batch.ply < rules.num_plays - 2) & ~batch.over
+        assert (actions == greedy(seen, mask, rng))[early].all()
+        batch.step(actions)
+
+
+def test_other_games_are_refused() -> None:
+    with pytest.raises(ValueError, match="Endgame plays the solitaire, got rules for 2 players"):
+        Endgame(greedy).for_rules(Rules(2))
+    for games in (Batch(Rules(2), 1), Batch(Rules(), 2)):
+        if games.rules.num_players == 1:
+            games.reset(0)
+            games.step([int(games.mask()[0].argmax())], [0])
+        with pytest.raises(ValueError, match=r"no solitaires|at the same ply"):
+            action_values(games)
+    batch = Batch(MINI, 1)
+    with pytest.raises(ValueError, match="in progress"):
+        action_values(batch)
+    assert action_values(sampled(Game.from_seed(MINI, 0))).min() == -inf
