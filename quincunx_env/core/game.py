@@ -144,6 +144,17 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         """The seat that begins this round. R15: the last seat deals first, so seat 0 begins, then seat 1 and so on."""
         return self.round % self.rules.num_players
 
+    def redeal(self, deal: AnyDeal) -> None:
+        """Begin the current round again from another deal, for programs that deal card by card.
+
+        Raises:
+            ValueError: if the deal does not fit the rules; the game is unchanged.
+        """
+        deals = check_deals(self.rules, (*self.deals[: self.round], deal, *self.deals[self.round + 1 :]))
+        self.totals = [total - score for total, score in zip(self.totals, self.scores, strict=True)]
+        self.deals = deals
+        self._begin_round(self.round)
+
     def forfeit(self) -> None:
         """End the game at once. Points stay as they are; a solitaire is lost."""
         self.over = True

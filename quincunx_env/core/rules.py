@@ -19,6 +19,11 @@ class BaseRules(Hashable, Protocol):
         ...
 
     @property
+    def num_plays(self) -> int:
+        """Cards played in a round that is played to its end."""
+        ...
+
+    @property
     def num_cards(self) -> int:
         """Length of every axis of cards."""
         ...

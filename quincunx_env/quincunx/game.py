@@ -6,6 +6,7 @@ compare the two after every action.
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import compress
 from operator import and_
@@ -362,6 +363,25 @@ class Game(BaseGame[Rules, Deal]):
     def pile(self) -> tuple[int, ...]:
         """The rest of the draw pile, top card first; hidden from all seats."""
         return self._pile[self.drawn :]
+
+    def stack(self, pile: Sequence[int]) -> None:
+        """Put the rest of the draw pile into another order, for programs that choose which cards are drawn.
+
+        Args:
+            pile: its cards, top card first; integers of any type.
+
+        Raises:
+            ValueError: if these are other cards than those of the pile; the game is unchanged.
+        """
+        try:
+            cards = [as_integer(card) for card in pile]
+        except TypeError:
+            cards = []
+        if sorted(cards) != sorted(self.pile):
+            raise ValueError(f"the pile holds {print_cards(sorted(self.pile)) or 'no card'}, got {pile!r}")
+        self._pile = (*self._pile[: self.drawn], *cards)
+        deal = replace(self.deals[self.round], pile=self._pile)
+        self.deals = (*self.deals[: self.round], deal, *self.deals[self.round + 1 :])
 
     def copy(self) -> Self:
         """An independent game in the same state, with the same hidden cards."""

@@ -89,6 +89,14 @@ class Game(BaseGame[Rules, Deal]):
         """The cell of the next play; None when the game is over."""
         return None if self.over else SPIRAL[self.ply + 1]
 
+    @property
+    def order(self) -> list[int]:
+        """Ply on which the card of a cell was played, 0 for the starter, -1 where there is none."""
+        order = [-1] * NUM_CELLS
+        for ply, cell in enumerate(SPIRAL[: self.ply + 1]):
+            order[cell] = ply
+        return order
+
     def legal_cards(self) -> tuple[int, ...]:
         """Cards that may be played now, ascending: the hand of the seat to move; none when the game is over."""
         return () if self.over else self._held(self.mover)

@@ -71,6 +71,11 @@ class Rules:
         return 2
 
     @property
+    def num_plays(self) -> int:
+        """Plays that fill the square."""
+        return PLAYS
+
+    @property
     def num_rounds(self) -> int:
         """Rounds of a game; a round is a deal."""
         return self.deals

@@ -19,6 +19,7 @@ from quincunx_env.notation.record import Record, RecordError, Seeded, apply_acti
 from quincunx_env.notation.text import print_action, to_json, to_text
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import make_observer
+from quincunx_env.spiral.rules import SPIRAL
 from tests.variants import by_name, new_game, random_action
 
 GAMES: dict[str, BaseRules] = {
@@ -264,3 +265,60 @@ def test_values_of_integers_of_any_type(kind: Callable[[int], Any]) -> None:
 def test_the_spiral_game_scores_cards_only(card: Any) -> None:
     with pytest.raises(ValueError, match="card must be an integer from 0 to 51, got"):
         new_game(spiral.Rules(), 0).score(card)
+
+
+# --- Games that are dealt card by card -------------------------------------------------------------------------------
+
+
+@by_name({"match": Rules(num_players=2, match=True), "spiral": spiral.Rules()})
+def test_a_round_begins_again_from_another_deal(rules: BaseRules) -> None:
+    game, other, rng = new_game(rules, 0), new_game(rules, 1), random.Random(0)
+    while game.round == 0 or game.ply < 3:
+        game.step(random_action(game, rng))
+    ended = game.previous_round
+    game.redeal(other.deals[1])
+    assert (game.round, game.ply, game.mover, game.totals) == (1, 0, 1, [*ended.scores])
+    assert game.previous_round == ended
+    assert game.deals[1] == other.deals[1]
+    assert list(map(game.hand, range(2))) == [tuple(sorted(hand)) for hand in other.deals[1].hands]
+    while other.round == 0:
+        other.step(random_action(other, rng))
+    while not game.over:
+        action = random_action(game, rng)
+        assert game.step(action) == other.step(action)
+
+
+@by_name(GAMES)
+def test_a_deal_that_does_not_fit_changes_nothing(rules: BaseRules) -> None:
+    game = new_game(rules, 0)
+    before = state_of(game)
+    for wrong in (new_game(Rules(num_players=3), 0).deals[0], None, "AM"):
+        with pytest.raises(ValueError, match=r"deal|Deal"):
+            game.redeal(wrong)
+        assert state_of(game) == before
+
+
+def test_the_pile_is_put_into_another_order() -> None:
+    game, rng = new_game(TWO, 3), random.Random(0)
+    while game.drawn < 2:
+        game.step(random_action(game, rng))
+    pile = game.pile[::-1]
+    for wrong in (pile[1:], (*pile, 0), [pile[0], *pile[:-1]], None, "AM", [1.5]):
+        with pytest.raises(ValueError, match="the pile holds"):
+            game.stack(wrong)
+        assert game.pile == pile[::-1]
+    game.stack(np.array(pile))
+    assert game.pile == pile
+    assert game.deals[0].pile == game.deals[0].pile[: game.drawn] + pile
+    before = game.drawn
+    while game.drawn == before:
+        game.step(random_action(game, rng))
+    assert game.hands[game.mover - 1][pile[0]]
+
+
+def test_the_order_of_a_spiral_game_is_that_of_the_spiral() -> None:
+    game, rng = new_game(spiral.Rules(deals=1), 0), random.Random(0)
+    while not game.over:
+        assert [game.order[cell] for cell in SPIRAL] == [*range(game.ply + 1), *[-1] * (24 - game.ply)]
+        assert [ply >= 0 for ply in game.order] == [card >= 0 for card in game.board]
+        game.step(random_action(game, rng))
