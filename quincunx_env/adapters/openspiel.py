@@ -517,6 +517,6 @@ class BotAgent:
 
 
 for _spec in GAMES.values():
-    # A class for each: OpenSpiel releases what it has registered without the lock of the interpreter, which crashes
+    # A class for each: OpenSpiel releases a registered object without the lock of the interpreter, which crashes
     # unless something else refers to it, as happens to classes only.
     pyspiel.register_game(_type(_spec), type(f"{_spec.name.capitalize()}Game", (CardGame,), {"spec": _spec}))
