@@ -15,6 +15,7 @@ OpenSpiel stores a state as text that contains pickled data: read such text only
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from math import comb
+from operator import sub
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,8 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
             raise ValueError("reward='outcome' comes at the end: leave out dense=True, or choose reward='margin'")
         self.numbers = [(number, 1 / self.games) for number in range(self.games if self.chance == "number" else 0)]
         first = spec.Deal.of_cards(rules, rules.deck)
+        self.undealt = spec.Game(rules, (first,) * rules.num_rounds)
+        """Stands for games whose cards are not known yet."""
         self.groups = (1,) * first.cards.index(first.hands[0][0]) + (rules.hand_size,) * players  # type: ignore[attr-defined]
         """Sizes of the sets of cards that a round begins with: each face-up card, the hand of each seat."""
         self.face_up = spec.notation.NAMES.parse_cards(given["face_up"])
@@ -172,9 +175,9 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
 
     def __init__(self, game: CardGame) -> None:
         super().__init__(game)
-        rules, spec = game.rules, game.spec
+        rules = game.rules
         size = rules.num_rounds, rules.num_players
-        self.game: Any = spec.Game(rules, (spec.Deal.of_cards(rules, rules.deck),) * rules.num_rounds)
+        self.game: Any = game.undealt.copy()
         self.laid = np.zeros((size[0], rules.num_cells, 3), np.int16)
         self.got = np.zeros((*size, rules.num_cards), np.int8)
         self.ended = np.zeros(size, np.int16)
@@ -267,13 +270,13 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         if new and not drawn:
             self.waiting, self.due = action, (len(new),)
             return
-        spiel, before = self.get_game(), self._value()
+        spiel, before = self.get_game(), self.returns()
         card, cell = spiel.spec.notation.decode_play(self.game, action)
         laid = self.laid[round, cell]
         laid[:] = card + 1, self.game.ply + 1, action if laid[0] else 0
         self.got[round, seat, new] = laid[1] + 1
         self.game = game
-        self.gains = tuple(after - value for after, value in zip(self._value(), before, strict=True))
+        self.gains = tuple(map(sub, self.returns(), before))
         if game.round != round:
             self.ended[round] = game.previous_round.scores
             if spiel.chance == "cards":
@@ -281,23 +284,17 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
             else:
                 self._begin_round()
 
-    def _value(self) -> list[float]:
-        """The return of each seat if the game ended now; 0 of an outcome."""
-        reward, totals = self.get_game().reward, self.game.totals
-        if getattr(self.game, "lost", False):
-            return [0.0]
-        if reward == "outcome":
-            return list(map(float, outcome(totals))) if self.game.over else [0.0] * len(totals)
-        return list(map(float, margin(totals) if reward == "margin" else totals))
-
     def returns(self) -> list[float]:
         """The return of each seat so far."""
-        shown = self.game.over or self.get_game().dense
-        return self._value() if shown else [0.0] * len(self.gains)
+        game, totals = self.get_game(), self.game.totals
+        if getattr(self.game, "lost", False) or not (self.game.over or game.dense):
+            return [0.0] * len(totals)
+        values: Any = {"margin": margin, "outcome": outcome}.get(game.reward, list)
+        return list(map(float, values(totals)))
 
     def rewards(self) -> list[float]:
         """The reward of each seat for the last action."""
-        return list(self.gains) if self.get_game().dense else self.returns()
+        return list(self.gains)
 
     # --- Text --------------------------------------------------------------------------------------------------------
 

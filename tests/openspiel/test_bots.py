@@ -115,9 +115,9 @@ def test_ismcts_plays(rules: BaseRules, chance: str) -> None:
 
 @pytest.mark.slow
 def test_ismcts_beats_uniform_play() -> None:
-    """In the arena, through observations: 100 simulations a play in the spiral game, 20 deals from both seats."""
-    agent = BotAgent(lambda game, seat: searching(game, 100, seat))
-    margin = compare([agent, "uniform"], 20, rules=GAMES["spiral-play-1"]).margin()
+    """In the arena, through observations: 60 simulations a play in the spiral game, 10 deals from both seats."""
+    agent = BotAgent(lambda game, seat: searching(game, 60, seat))
+    margin = compare([agent, "uniform"], 10, rules=GAMES["spiral-play-1"]).margin()
     print(f"ISMCTS against uniform play, the spiral game: {margin}")
     assert margin.low > 0
 
