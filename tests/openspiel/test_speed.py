@@ -13,7 +13,7 @@ from quincunx_env import Game, Rules, spiral
 from tests.openspiel.test_adapter import draw
 from tests.variants import random_action
 
-ROUNDS, SECONDS = 15, 0.4
+ROUNDS, SECONDS = 15, 0.2
 
 
 def engine(make: Any) -> tuple[int, float]:
