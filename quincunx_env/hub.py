@@ -29,6 +29,8 @@ VARIANTS = {
     "2-open": "2 players, open start",
     "3-open": "3 players, open start",
     "4-open": "4 players, open start",
+    "mini": "mini variant, solitaire",
+    "mini-2": "mini variant, 2 players",
     "spiral": "spiral game, one deal",
 }
 """Variants of the games by their names in the files of training runs."""

@@ -42,6 +42,8 @@ VARIANTS: dict[str, BaseRules] = {
         for start in ("corners", "open")
         for players in (2, 3, 4)
     },
+    "mini": Rules(mini=True),
+    "mini-2": Rules(num_players=2, mini=True),
     "spiral": SpiralRules(deals=1),
 }
 """The variants of both games that a network can learn, by name."""
@@ -171,8 +173,12 @@ def variant_of(rules: BaseRules) -> str:
     if not isinstance(rules, Rules):
         plain = isinstance(rules, SpiralRules) and rules.scoring == "play" and not rules.fifteens
         return "spiral" if plain else "spiral with options"
-    variant = "solitaire" if rules.num_players == 1 else f"{rules.num_players}-{rules.start}"
-    plain = not (rules.simpleton or rules.flush or rules.excuse or rules.pawns or rules.mini)
+    alone = rules.num_players == 1
+    if rules.mini:
+        variant = "mini" if alone else "mini-2"
+    else:
+        variant = "solitaire" if alone else f"{rules.num_players}-{rules.start}"
+    plain = not (rules.simpleton or rules.flush or rules.excuse or rules.pawns)
     return variant if plain else f"{variant} with options"
 
 

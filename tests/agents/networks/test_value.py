@@ -48,7 +48,7 @@ from tests.agents.positions import positions
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if not variant.startswith("mini")])
 def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
     rules = VARIANTS[variant]
     if isinstance(rules, Rules) and rules.num_players > 1:
@@ -88,7 +88,7 @@ def test_rotation_does_not_change_values() -> None:
 
 def test_refuses_other_games() -> None:
     simpleton = Rules(num_players=2, simpleton=True)
-    for rules in (Rules(pawns=True), Rules(num_players=2, excuse=True), simpleton, SpiralRules(scoring="end")):
+    for rules in (Rules(pawns=True), Rules(2, excuse=True), Rules(mini=True), simpleton, SpiralRules(scoring="end")):
         for agent in (value, load("players-v0")):
             with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
                 agent.for_rules(rules)
