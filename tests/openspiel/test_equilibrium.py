@@ -1,0 +1,59 @@
+"""The mini variant for two players, solved by OpenSpiel from a file of Gambit."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+
+from quincunx_agents.afterstates import observer_for
+from quincunx_agents.greedy import greedy
+from quincunx_env import Game
+from quincunx_env.adapters.gambit import all_deals, write_efg
+from train.equilibrium import MINI, solve, tabular, value
+
+DEALS = all_deals(MINI, "5ML AM CM CL AL")[::120]
+
+Positions = list[tuple[int, Game]]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Positions]:
+    """The game of OpenSpiel for some of the deals, and its information sets."""
+    path: Path = tmp_path_factory.mktemp("efg") / "mini.efg"
+    positions: Positions = []
+    write_efg(path, MINI, DEALS, lambda number, game: positions.append((number, game.copy())))
+    return pyspiel.load_game("efg_game", {"filename": str(path)}), positions
+
+
+def test_cfr_plus_solves_the_game(tree: tuple[Any, Positions]) -> None:
+    game, _ = tree
+    rows = solve(game, 200, progress=False)
+    assert [done for done, _, _ in rows] == [1, 2, 5, 10, 20, 50, 100, 200]
+    _, found, exploitability = rows[-1]
+    assert exploitability < 1e-3 * (game.max_utility() - game.min_utility())
+    assert exploitability < rows[0][2] / 100
+    assert game.min_utility() < found < game.max_utility()
+
+
+def test_the_uniform_policy_is_openspiels(tree: tuple[Any, Positions]) -> None:
+    game, positions = tree
+    policy, own = tabular("uniform", positions, 0), pyspiel.UniformRandomPolicy(game)
+    assert pyspiel.nash_conv(game, policy) == pytest.approx(pyspiel.nash_conv(game, own))
+    assert value(game, policy) == pytest.approx(value(game, own))
+
+
+def test_the_value_of_a_policy_is_its_mean_margin_on_the_engine(tree: tuple[Any, Positions]) -> None:
+    game, positions = tree
+    margins, observer = [], observer_for(MINI)
+    for deal in DEALS:
+        played = Game(MINI, deal)
+        while not played.over:
+            observation = {name: piece[None] for name, piece in observer.observe(played, played.mover).items()}
+            mask = observer.mask(played)[None].astype(np.bool_)
+            played.step(int(greedy(observation, mask, np.random.default_rng(0))[0]))
+        margins.append(played.totals[0] - played.totals[1])
+    policy = tabular("greedy", positions, 0)
+    assert value(game, policy) == pytest.approx(np.mean(margins))
+    assert pyspiel.nash_conv(game, policy) > 10

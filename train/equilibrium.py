@@ -1,0 +1,141 @@
+"""Solve the mini variant for two players, and measure how exploitable policies are in it (ruling R16).
+
+    python -m train.equilibrium                            # uniform, greedy, heuristic-v0
+    python -m train.equilibrium --policies runs/mini-2/mini-2.safetensors
+
+The game begins after its face-up cards, those of ``benchmark`` deal 0 unless ``--face-up`` says otherwise: chance
+deals the hands and what is drawn. Its complete tree (`quincunx_env.adapters.gambit`) is solved by CFR+ (Tammelin,
+Solving Large Imperfect Information Games Using CFR+, 2014) as OpenSpiel has it. Exploitability is that of both seats
+together, half of NashConv: what best responses win on average, in points, more than the value of the game. Of a
+policy that draws random numbers, one that these numbers make of it is measured; only ``uniform`` is measured as the
+distribution that it is.
+
+Needs OpenSpiel: ``pip install -e ".[arena,openspiel]"``. Writes ``cfr.csv`` and ``two_players.csv`` to ``--out``.
+"""
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("arena"):
+    from tqdm import tqdm
+with requires_extra("openspiel"):
+    import pyspiel
+
+from quincunx_agents.afterstates import observer_for
+from quincunx_env.adapters.gambit import all_deals, write_efg
+from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.policy import policy_for
+from quincunx_env.policies import display_name, resolve
+from quincunx_env.quincunx.cards import print_cards
+from quincunx_env.quincunx.deal import Deal
+from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.rules import Rules
+from train.common.options import CheckedOptions, Count, Seed, run_script
+
+MINI = Rules(num_players=2, mini=True)
+CFR_COLUMNS = ("iterations", "value", "exploitability")
+POLICY_COLUMNS = ("policy", "value_of_seat_0", "nash_conv", "exploitability")
+
+
+@dataclass
+class Arguments(CheckedOptions):
+    """Every option."""
+
+    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
+    """names of policies, or files of weights"""
+    face_up: str = print_cards(Deal.from_seed(MINI, 0, 0, 0, "benchmark").face_up)
+    """the five face-up cards, in reading order of their cells"""
+    iterations: Count = 200
+    """of CFR+"""
+    seed: Seed = 0
+    """of policies that draw random numbers"""
+    out: Path = Path("docs/optimal_play")
+    """folder of the results"""
+    progress: bool = True
+    """show progress bars"""
+
+
+def solve(game: Any, iterations: int, progress: bool) -> list[tuple[int, float, float]]:
+    """Rows of ``cfr.csv``: after 1, 2, 5, 10 ... iterations, the value to seat 0 and the exploitability, in points."""
+    solver, rows = pyspiel.CFRPlusSolver(game), []
+    shown = {step * 10**power for power in range(9) for step in (1, 2, 5)} | {iterations}
+    for done in tqdm(range(1, iterations + 1), desc="CFR+", disable=not progress, mininterval=1):
+        solver.evaluate_and_update_policy()
+        if done in shown:
+            average = solver.tabular_average_policy()
+            rows.append((done, value(game, average), pyspiel.exploitability(game, average)))
+    return rows
+
+
+def value(game: Any, policy: Any) -> float:
+    """The expected return of seat 0 if both seats play a policy."""
+    return float(pyspiel.expected_returns(game.new_initial_state(), policy, -1, True)[0])
+
+
+def tabular(name: str, positions: Sequence[tuple[int, Game]], seed: int) -> Any:
+    """A policy as OpenSpiel has it: the probabilities of actions by information set."""
+    observer, policy = observer_for(MINI), policy_for(resolve(name), MINI)
+    seen = [observer.observe(position, position.mover) for _, position in positions]
+    mask = np.stack([observer.mask(position) for _, position in positions]).astype(np.bool_)
+    observation = {piece: np.stack([one[piece] for one in seen]) for piece in seen[0]}
+    chosen = policy(observation, mask, np.random.default_rng(seed))
+    numbers: dict[str, int] = {}  # OpenSpiel numbers actions by their names, as these come in the file
+    table = {}
+    for (number, position), legal, action in zip(positions, mask, chosen.tolist(), strict=True):
+        seat, actions = position.mover, np.flatnonzero(legal).tolist()
+        chances = [1 / len(actions) if name == "uniform" else float(each == action) for each in actions]
+        # It sorts the numbers at a node and leaves the actions as they are: the lowest number is that of the first one.
+        found = sorted([numbers.setdefault(label(each), len(numbers)) for each in actions])
+        table[f"{seat}-{seat}-{number}-"] = [*zip(found, chances, strict=True)]
+    return pyspiel.TabularPolicy(table)
+
+
+def label(action: int) -> str:
+    """The name of an action in the file."""
+    card, cell = divmod(action, MINI.num_cells)
+    return f"{print_cards([card])} {MINI.grid.place(cell)}"
+
+
+def main(arguments: Arguments) -> None:
+    """Write the tree, solve it, and measure the policies."""
+    positions: list[tuple[int, Game]] = []
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "mini.efg"
+        deals = all_deals(MINI, arguments.face_up)
+        nodes = write_efg(path, MINI, deals, lambda number, game: positions.append((number, game.copy())))
+        game = pyspiel.load_game("efg_game", {"filename": str(path)})
+    print(f"{arguments.face_up}: {nodes:,} nodes, {len(positions):,} information sets")
+    rows = solve(game, arguments.iterations, arguments.progress)
+    span = game.max_utility() - game.min_utility()
+    print(f"value {rows[-1][1]:.3f}, exploitability {rows[-1][2]:.4f}: {rows[-1][2] / span:.4%} of the payoffs' range")
+    _write(arguments.out / "cfr.csv", CFR_COLUMNS, rows)
+    measured = []
+    for name in arguments.policies:
+        policy = tabular(name, positions, arguments.seed)
+        nash_conv = pyspiel.nash_conv(game, policy)
+        measured.append((display_name(name), value(game, policy), nash_conv, nash_conv / 2))
+        print(f"{measured[-1][0]}: value {measured[-1][1]:.2f}, NashConv {nash_conv:.2f}")
+    _write(arguments.out / "two_players.csv", POLICY_COLUMNS, measured)
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def write(unfinished: Path) -> None:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([f"{each:.5f}" if isinstance(each, float) else each for each in row] for row in rows)
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, write)
+
+
+if __name__ == "__main__":
+    run_script(main, Arguments, "train.equilibrium", __doc__)
