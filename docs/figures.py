@@ -1,9 +1,10 @@
 """Tables of figures in the hand-written pages, from the files that hold the figures, and the script of the quick start.
 
-Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv``
-(their learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, the oracle
-scores, the results of the standard benchmark in ``quincunx_env/benchmark.csv`` and the learning curves in
-``docs/benchmark``. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``.
+Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv`` (their
+learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, the oracle scores,
+the exact regrets in ``optimal_play``, the results of the standard benchmark in ``quincunx_env/benchmark.csv`` and the
+learning curves in ``docs/benchmark``. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of
+figures -->``.
 """
 
 import csv
@@ -31,6 +32,7 @@ QUICK_START = HERE / "quick_start.py"
 QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
+OPTIMAL_PLAY = HERE / "optimal_play"
 NETWORKS = ("solitaire-v0", "players-v0", "spiral-v0")
 
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
@@ -212,6 +214,43 @@ def oracle() -> str:
     return markdown(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
 
 
+def exact_regret() -> str:
+    """Exact values and regrets of policies in the mini variant of the solitaire."""
+    rows = (
+        (
+            f"`{row['policy']}`",
+            row["deals"],
+            *(f"{float(row[figure]):.1f}" for figure in ("optimal", "value", "regret")),
+            f"{float(row['low']):.1f} to {float(row['high']):.1f}",
+        )
+        for row in _rows(OPTIMAL_PLAY / "solitaire.csv")
+    )
+    return markdown(("policy", "deals", "optimal play", "policy's value", "regret", "95 % interval"), rows)
+
+
+def equilibrium() -> str:
+    """Exploitability of the average policy of CFR+ in the mini variant for two players."""
+    rows = (
+        (row["iterations"], f"{float(row['value']):.3f}", f"{float(row['exploitability']):.4f}")
+        for row in _rows(OPTIMAL_PLAY / "cfr.csv")
+    )
+    return markdown(("iterations of CFR+", "value to seat 0", "exploitability"), rows)
+
+
+def exploitability() -> str:
+    """Exact exploitability of policies in the mini variant for two players."""
+    rows = (
+        (f"`{row['policy']}`", *(f"{float(row[figure]):.2f}" for figure in ("nash_conv", "exploitability")))
+        for row in _rows(OPTIMAL_PLAY / "two_players.csv")
+    )
+    return markdown(("policy", "NashConv", "exploitability"), rows)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [*csv.DictReader(file)]
+
+
 def speed(
     interfaces: Iterable[str] = (
         *(
@@ -338,6 +377,9 @@ FIGURES: dict[str, Callable[[], str]] = {
     "quick-start": quick_start,
     "learning-curve": learning_curve,
     "oracle": oracle,
+    "exact-regret": exact_regret,
+    "equilibrium": equilibrium,
+    "exploitability": exploitability,
     "tasks": tasks,
     "benchmark": benchmark_baselines,
     "learning": learning,
@@ -346,7 +388,10 @@ FIGURES: dict[str, Callable[[], str]] = {
 
 PAGES = (
     HERE.parent / "README.md",
-    *(HERE / f"{name}.md" for name in ("index", "agents", "benchmark", "oracle", "quick_start", "training")),
+    *(
+        HERE / f"{name}.md"
+        for name in ("index", "agents", "benchmark", "optimal_play", "oracle", "quick_start", "training")
+    ),
 )
 
 

@@ -1,0 +1,91 @@
+"""Measure the exact regret of policies in the mini variant of the solitaire (ruling R16).
+
+    python -m train.regret                                   # uniform, greedy, heuristic-v0
+    python -m train.regret --policies pimc-beam-fast --deals 20
+
+The regret on a deal is the value of optimal play less the value of the policy, both of them means over every order of
+the pile and computed exactly (`quincunx_agents.search.endgame`). Deals are those of the ``benchmark`` domain, from
+number 0 on; what a policy knows of a deal is its grid and its hand. Of a policy that draws random numbers, one that
+these numbers make of it is measured; only ``uniform`` is measured as the distribution that it is.
+
+The rows of ``--out`` are added to, or replaced by policy.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("arena"):
+    from tqdm import tqdm
+
+from quincunx_agents.search.endgame import action_values, distribution_of, policy_values, uniform_distribution
+from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.policies import resolve
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.statistics import Estimate
+from train.common.options import CheckedOptions, NumDeals, run_script
+
+MINI = Rules(mini=True)
+COLUMNS = ("policy", "deals", "optimal", "value", "regret", "low", "high")
+
+
+@dataclass
+class Arguments(CheckedOptions):
+    """Every option."""
+
+    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
+    """names of policies"""
+    deals: NumDeals = 200
+    """number of deals"""
+    out: Path = Path("docs/optimal_play/solitaire.csv")
+    """table of results"""
+    progress: bool = True
+    """show progress bars"""
+
+
+def regret(name: str, deals: Iterable[int]) -> tuple[list[float], list[float]]:
+    """Values of optimal play and of a policy, on each of these deals."""
+    optimal, reached = [], []
+    for number in deals:
+        game = Batch(MINI, 1, "benchmark")
+        game.reset(number)
+        policy = uniform_distribution if name == "uniform" else distribution_of(resolve(name), MINI)
+        optimal.append(float(action_values(game).max()))
+        reached.append(float(policy_values(game, policy)[0]))
+    return optimal, reached
+
+
+def main(arguments: Arguments) -> list[dict[str, str]]:
+    """Measure the policies; returns all rows of the table."""
+    rows: dict[str, dict[str, str]] = {}
+    if arguments.out.exists():
+        with arguments.out.open(encoding="utf-8", newline="") as file:
+            rows = {row["policy"]: row for row in csv.DictReader(file)}
+    for name in arguments.policies:
+        numbers = tqdm(range(arguments.deals), desc=name, disable=not arguments.progress, mininterval=1)
+        optimal, reached = map(np.array, regret(name, numbers))
+        found = Estimate.of_mean(optimal - reached)
+        figures = (optimal.mean(), reached.mean(), *found)
+        row = (name, str(arguments.deals), *(f"{figure:.4f}" for figure in figures))
+        rows[name] = dict(zip(COLUMNS, row, strict=True))
+        print(f"{name}: {figures[1]:.1f} of {figures[0]:.1f} points, regret {found.value:.1f}")
+
+    def write(unfinished: Path) -> None:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(sorted(rows.values(), key=lambda row: -float(row["regret"])))
+
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(arguments.out, write)
+    return [*rows.values()]
+
+
+if __name__ == "__main__":
+    run_script(main, Arguments, "train.regret", __doc__)
