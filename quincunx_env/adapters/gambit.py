@@ -1,8 +1,8 @@
 """Game trees of Quincunx for two players as files of Gambit, for solvers of small games in extensive form.
 
 The format is described in Gambit's documentation (gambitproject.readthedocs.io, "The extensive game (.efg) file
-format"); the ``efg_game`` of OpenSpiel reads it, too. The tree of the mini variant for given face-up cards has 300,000 to
-500,000 nodes::
+format"); the ``efg_game`` of OpenSpiel reads it, too. The tree of the mini variant for given face-up cards has 300,000
+to 500,000 nodes::
 
     from quincunx_env import Rules
     from quincunx_env.adapters.gambit import all_deals, write_efg
