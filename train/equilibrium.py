@@ -10,7 +10,7 @@ together, half of NashConv: what best responses win on average, in points, more 
 policy that draws random numbers, one that these numbers make of it is measured; only ``uniform`` is measured as the
 distribution that it is.
 
-Needs OpenSpiel: ``pip install -e ".[arena,openspiel]"``. Writes ``cfr.csv`` and ``two_players.csv`` to ``--out``.
+Needs OpenSpiel: ``pip install -e ".[train,openspiel]"``. Writes ``cfr.csv`` and ``two_players.csv`` to ``--out``.
 """
 
 import csv

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = ("ray", "sb3_contrib", "stable_baselines3", "tianshou", "torch", "torchrl")
+LIBRARIES = ("pyspiel", "ray", "sb3_contrib", "stable_baselines3", "tianshou", "torch", "torchrl")
 SCRIPTS = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (ROOT / "train").rglob("*.py")
@@ -31,7 +31,7 @@ def test_a_missing_library_is_named_with_its_extra(
     library = line.removeprefix("error: this program needs ").partition(":")[0]
     assert library in LIBRARIES
     assert line.partition(": pip install ")[2] in {
-        f'"quincunx_env[{extra}]"' for extra in ("onnx", "recipes", "rllib", "train")
+        f'"quincunx_env[{extra}]"' for extra in ("onnx", "openspiel", "recipes", "rllib", "train")
     }
 
 

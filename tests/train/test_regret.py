@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("torch")  # the options of all scripts
 pytest.importorskip("tyro")
-pytest.importorskip("tqdm")
 
 from train.regret import COLUMNS, Arguments, main
 
