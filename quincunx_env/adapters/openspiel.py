@@ -1,6 +1,6 @@
 """Both games for OpenSpiel, bots of OpenSpiel as policies of the arena, and agents as bots of OpenSpiel.
 
-Importing this module registers ``python_quincunx`` and ``python_spiral``. Their parameters are the options of `Rules`
+Importing this module registers ``python_quincunx`` and ``python_spiral``. Their parameters are the options of ``Rules``
 of the game and those of `CardGame`::
 
     import pyspiel
@@ -153,7 +153,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         """Upper limit of the chance nodes of a game."""
         return 1 if self.chance == "number" else self.rules.num_rounds * self.rules.num_dealt
 
-    def make_py_observer(self, kind: Any = None, params: Any = None) -> "_Observer":
+    def make_py_observer(self, kind: Any = None, params: Any = None) -> Any:
         """The observer of a type of observations; there are no parameters."""
         if params:
             raise ValueError(f"observations have no parameters, got {params}")
