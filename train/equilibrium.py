@@ -38,7 +38,7 @@ from quincunx_env.quincunx.cards import print_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
-from train.common.options import CheckedOptions, Count, Seed, run_script
+from train.common.options import CheckedOptions, Count, PolicyName, Seed, run_script
 
 MINI = Rules(num_players=2, mini=True)
 CFR_COLUMNS = ("iterations", "value", "exploitability")
@@ -49,7 +49,7 @@ POLICY_COLUMNS = ("policy", "value_of_seat_0", "nash_conv", "exploitability")
 class Arguments(CheckedOptions):
     """Every option."""
 
-    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
+    policies: tuple[PolicyName, ...] = ("uniform", "greedy", "heuristic-v0")
     """names of policies, or files of weights"""
     face_up: str = print_cards(Deal.from_seed(MINI, 0, 0, 0, "benchmark").face_up)
     """the five face-up cards, in reading order of their cells"""
@@ -138,4 +138,4 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) ->
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.equilibrium", __doc__)
+    run_script(main, Arguments, "train.equilibrium", __doc__, ValueError)

@@ -29,7 +29,7 @@ from quincunx_env.policies import resolve
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
-from train.common.options import CheckedOptions, NumDeals, run_script
+from train.common.options import CheckedOptions, NumDeals, PolicyName, run_script
 
 MINI = Rules(mini=True)
 COLUMNS = ("policy", "deals", "optimal", "value", "regret", "low", "high")
@@ -39,7 +39,7 @@ COLUMNS = ("policy", "deals", "optimal", "value", "regret", "low", "high")
 class Arguments(CheckedOptions):
     """Every option."""
 
-    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
+    policies: tuple[PolicyName, ...] = ("uniform", "greedy", "heuristic-v0")
     """names of policies"""
     deals: NumDeals = 200
     """number of deals"""
@@ -88,4 +88,4 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.regret", __doc__)
+    run_script(main, Arguments, "train.regret", __doc__, ValueError)

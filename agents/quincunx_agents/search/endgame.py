@@ -212,7 +212,7 @@ class Endgame:
 
     Args:
         agent: plays until then.
-        plays: number of plays that are left when it begins. Three take about half a second in the full solitaire.
+        plays: number of plays that are left when it begins. More than three take seconds in the full solitaire.
         lost_value: value of a lost round.
     """
 
@@ -238,7 +238,7 @@ class Endgame:
                 chosen[~late] = policy(early, mask[~late], rng)
             for row in np.flatnonzero(late):
                 position: Any = {name: piece[row] for name, piece in observation.items()}
-                games = resample(observer, position, np.random.default_rng(0))
+                games = resample(observer, position, np.random.default_rng(0))  # values do not depend on the pile
                 chosen[row] = ties.best(action_values(games, self.lost_value))[0]
             return chosen
 
