@@ -36,6 +36,7 @@ COMMANDS = {
     "evaluate": Command(ARENA, "evaluate policies at the solitaire on numbered deals", named=True),
     "compare": Command(ARENA, "compare policies for several players on paired deals", named=True),
     "tournament": Command(ARENA, "hold a round robin with ratings", named=True),
+    "exploit": Command(ARENA, "find lower bounds of the exploitability of policies", named=True),
     "times": Command(ARENA, "measure the processor time of policies per action", named=True),
     "verify": Command(ARENA, "replay all games of files written with --records, and check their figures", named=True),
     "leaderboard": Command(ARENA, "write a page with the results of verified files", named=True),

@@ -6,6 +6,7 @@ the name is for tables.
     quincunx evaluate mine=runs/model.zip uniform
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
+    quincunx exploit heuristic-v0 --deals 20
     quincunx times heuristic-v0 value pimc-beam --deals 10
     quincunx evaluate greedy --records greedy.games
     quincunx verify greedy.games --rerun greedy
@@ -27,6 +28,7 @@ from typing import Annotated, Any, Literal
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
+from quincunx_env.arena.exploitation import BUDGET, exploit
 from quincunx_env.arena.leaderboard import VerifiedFile, changed_options, heading, plot_solitaires, sections
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
@@ -167,6 +169,45 @@ class Compare(_MultiplayerOptions):
         result = compare(policies, names=[name for name, _ in named], records=self.records, **self.keywords)
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())
+
+
+@dataclass(kw_only=True)
+class Exploit(_MultiplayerOptions):
+    """Find lower bounds of the exploitability of policies: an approximate best response, a search whose rollouts are
+    played by the policy itself, plays one seat against the policy in all others.
+    """
+
+    deals: int = 50
+    """number of deals"""
+    chunk: int = 5
+    """number of deals played side by side"""
+    budget: int = BUDGET
+    """games that the response plays to their end for each action"""
+    out: Path = Path("runs/exploit")
+    """directory of the results"""
+
+    def run(self, command: str) -> None:
+        """Play the games, print the table, write the results."""
+        results = {}
+        if not self.policies:
+            raise ValueError("there is nothing to exploit: name a policy")
+        for name, policy in self.named.items():
+            results[name] = exploit(policy, budget=self.budget, name=name, **self.keywords)
+        lines = [
+            "| policy | best response: margin, at least | 95 % interval | wins, at least | 95 % interval | even |",
+            "|---" * 6 + "|",
+        ]
+        for name, result in results.items():
+            margin, wins = result.margin(), result.win_rate()
+            lines.append(
+                f"| {name} | {margin.value:+.1f} | {margin.low:+.1f} to {margin.high:+.1f} "
+                f"| {wins.value:.1%} | {wins.low:.1%} to {wins.high:.1%} | {result.even[0]:.1%} |"
+            )
+        note = (
+            f"lower bounds, from a response with {self.budget} games for each action; each deal from every seating; "
+            "intervals by Student's t, over deals"
+        )
+        _write(self, command, "\n".join(lines), note, {name: result.to_json() for name, result in results.items()})
 
 
 @dataclass(kw_only=True)
@@ -349,7 +390,7 @@ def _require_writable_file(path: Path) -> None:
 FALSE = 1
 """Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
 
-COMMANDS = (Evaluate, Compare, Tournament, Times, Verify, Leaderboard)
+COMMANDS = (Evaluate, Compare, Tournament, Exploit, Times, Verify, Leaderboard)
 """The commands, each with its name in lower case."""
 
 

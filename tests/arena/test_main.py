@@ -16,7 +16,7 @@ import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import Estimate, compare, evaluate
+from quincunx_env.arena import Estimate, compare, evaluate, exploit
 from quincunx_env.arena.records import Records
 from quincunx_env.benchmark import BASELINES, best_known, read_results
 from quincunx_env.quincunx.rules import Rules
@@ -110,6 +110,20 @@ def test_a_mean_above_the_best_known_one_is_flagged(
         assert f"| 0 to 19 | {row} |" in capsys.readouterr().out
 
 
+def test_lower_bounds_of_exploitability(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    run(monkeypatch, "exploit random=uniform greedy --deals 4 --budget 9 --mini")
+    rules = Rules(num_players=2, mini=True)
+    assert "| random | +" in capsys.readouterr().out
+    figures = json.loads(Path("runs/exploit/result.json").read_text())
+    expected = exploit(greedy, 4, budget=9, rules=rules, chunk=5).to_json()
+    assert figures["greedy"]["policies"][0] == expected["policies"][0]
+    assert figures["random"]["policies"][0]["name"] == "best response"
+
+
 def test_times_are_ratios_to_the_first_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
@@ -147,6 +161,9 @@ ERRORS = {
     "tournament greedy uniform --num-players 7": "num_players must be 1 (solitaire), 2, 3 or 4, got 7",
     "tournament greedy uniform --spiral.deals 2": "options that begin with --spiral. need --game spiral",
     "compare greedy uniform --game spiral --simpleton": "simpleton is an option of Quincunx",
+    "exploit": "there is nothing to exploit",
+    "exploit greedy --budget 0": "budget must be at least 1, got 0",
+    "exploit greedy --num-players 1": "compare needs rules for several players",
     "leaderboard nowhere": "[Errno 2] No such file or directory: 'nowhere'",
     "leaderboard file": "file: this is no file of games, as evaluate --records writes it",
     "leaderboard": "name a file of games",

@@ -60,13 +60,14 @@ class RolloutPolicy(Protocol):
 class Evaluator(Protocol):
     """Estimates the values of determinized games."""
 
-    def __call__(self, games: Any, seat: int, left: int) -> Values:
+    def __call__(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
         """Estimate the values of games to a seat.
 
         Args:
             games: all at the same stage, some of them perhaps over.
             seat: whose value.
             left: plays until their round ends.
+            rng: the only source of randomness.
 
         Returns:
             float64 [B].
@@ -152,7 +153,7 @@ class DeterminizedSearch:
         seat, left = int(dealt.mover[0]), self.rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))
         self.rollout_policy.step(games, np.repeat(actions, samples))
-        total: Values = self.evaluate(games, seat, left).reshape(len(actions), samples).sum(axis=1)
+        total: Values = self.evaluate(games, seat, left, rng).reshape(len(actions), samples).sum(axis=1)
         return total
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     RolloutPolicy,
@@ -35,7 +37,7 @@ class MonteCarlo(SearchConfig):
         policy = rollout_policy_of(rules)
         horizon = None if rules.num_players == 1 else self.horizon
 
-        def evaluate(games: Any, seat: int, left: int) -> Values:
+        def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
             roll_out(policy, games, left if horizon is None else min(left, horizon))
             return payoffs(games, self.lost_value)[:, seat]
 

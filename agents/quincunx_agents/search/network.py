@@ -65,7 +65,7 @@ class NetworkSearch(SearchConfig):
         def prior(observation: Pieces, mask: Bools) -> Floats:
             return value.action_values(weights, rules, observation, mask)
 
-        def evaluate(games: Any, seat: int, left: int) -> Values:
+        def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
             if not self.beam_weight:
                 return roll_out(games, seat, left)
             best = beam_search(games, self.width, self.lost_value)

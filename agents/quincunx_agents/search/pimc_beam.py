@@ -8,6 +8,8 @@ players a search of the best replies in each game was weaker than `quincunx_agen
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from quincunx_agents.search.beam import beam_search
 from quincunx_agents.search.determinized import DeterminizedSearch, SearchConfig, Values
 from quincunx_env.core.rules import BaseRules
@@ -40,7 +42,7 @@ class PimcBeam(SearchConfig):
         if not isinstance(rules, Rules) or rules.num_players != 1:
             raise ValueError(f"PimcBeam plays the solitaire, got rules for {rules.num_players} players")
 
-        def evaluate(games: Batch, seat: int, left: int) -> Values:
+        def evaluate(games: Batch, seat: int, left: int, rng: np.random.Generator) -> Values:
             return beam_search(games, self.width, self.lost_value)
 
         return DeterminizedSearch(rules, self, evaluate)

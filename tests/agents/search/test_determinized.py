@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from quincunx_agents.greedy import greedy
 from quincunx_agents.search.beam import beam_search
+from quincunx_agents.search.best_response import BestResponse
 from quincunx_agents.search.determinized import DeterminizedSearch
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.search.pimc_beam import PimcBeam
@@ -26,6 +28,7 @@ from quincunx_env.testing import permute_hidden
 from tests.variants import SPIRAL, VARIANTS, slow_unless_covering
 
 TINY: dict[str, Any] = {
+    "best_response": BestResponse(agent=greedy, shortlist=4, samples=2, rounds=2),
     "monte_carlo": MonteCarlo(shortlist=4, samples=2, rounds=2),
     "pimc_beam": PimcBeam(shortlist=4, samples=2, rounds=2, width=2),
 }
@@ -260,9 +263,9 @@ def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
         assert isinstance(policy, DeterminizedSearch)
         evaluate, games = policy.evaluate, list[int]()
 
-        def counted(games_: Any, seat: int, left: int, evaluate: Any = evaluate, games: list[int] = games) -> Any:
+        def counted(games_: Any, *arguments: Any, evaluate: Any = evaluate, games: list[int] = games) -> Any:
             games.append(games_.num_games)
-            return evaluate(games_, seat, left)
+            return evaluate(games_, *arguments)
 
         policy.evaluate = counted  # type: ignore[assignment]
         ask(policy, rules, batch)

@@ -1,0 +1,83 @@
+"""Approximate best responses to a fixed policy, by rollouts of this policy.
+
+As in `quincunx_agents.search.monte_carlo` the most promising actions are tried in determinized games. All seats play
+them on as the fixed policy does, the responding one too: a step of policy improvement against known opponents (Tesauro
+& Galperin, On-line Policy Improvement using Monte-Carlo Search, NIPS 1996). What the response wins is a lower bound of
+the policy's exploitability (Timbers et al., Approximate Exploitability: Learning a Best Response, IJCAI 2022).
+
+The hidden cards are drawn uniformly, not by what the policy's actions say of them: a better response may exist.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quincunx_agents.afterstates import Bools, Floats, observer_for
+from quincunx_agents.search.determinized import (
+    DeterminizedSearch,
+    SearchConfig,
+    Values,
+    payoffs,
+    rollout_policy_of,
+)
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Agent, Policy, policy_for
+from quincunx_env.core.rules import BaseRules
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestResponse(SearchConfig):
+    """An approximate best response to an agent; a `quincunx_env.core.policy.PolicyFactory`. Not tuned."""
+
+    agent: Agent
+    """The agent in all other seats."""
+    shortlist: int = 16
+    samples: int = 8
+    rounds: int = 3
+
+    def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
+        """The policy for a game.
+
+        Raises:
+            ValueError: for the solitaire, or if the agent does not support these rules.
+        """
+        if rules.num_players == 1:
+            raise ValueError("a best response needs an opponent, got rules of the solitaire")
+        policy, candidates = policy_for(self.agent, rules), rollout_policy_of(rules)
+
+        def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
+            play_out(policy, games, rng)
+            return payoffs(games)[:, seat]
+
+        def prior(observation: Pieces, mask: Bools) -> Floats:
+            """The rollout policy's; what the agent itself would do comes first, so that it is among the candidates."""
+            values = candidates.prior(rules, observation, mask).copy()
+            own = policy(observation, mask, np.random.default_rng(0))
+            values[np.arange(len(mask)), own] = values.max(axis=1) + 1
+            return values
+
+        return DeterminizedSearch(rules, self, evaluate, prior)
+
+
+def best_response(agent: Agent, budget: int) -> BestResponse:
+    """A best response that plays at least ``budget`` games to their end for each action.
+
+    Args:
+        agent: the opponent.
+        budget: games, at least 1; every round of the search plays equally many.
+
+    Raises:
+        ValueError: for a budget below 1.
+    """
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1, got {budget}")
+    return BestResponse(agent=agent, samples=-(-budget // (BestResponse.shortlist * BestResponse.rounds)))
+
+
+def play_out(policy: Policy, games: Any, rng: np.random.Generator) -> None:
+    """Play games to the end of their round, every seat by a policy that sees its observation alone."""
+    observer, round = observer_for(games.rules), games.round.copy()
+    while len(rows := np.flatnonzero(~games.over & (games.round == round))):
+        playing = games.fork(rows)
+        games.step(policy(observer.observe_batch(playing), playing.mask(), rng), rows)
