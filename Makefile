@@ -114,11 +114,12 @@ $(TEXT_READY): pyproject.toml constraints-openenv.txt
 		--constraint constraints-openenv.txt
 	touch $@
 
-# PyTorch and dm-tree for the DQN of OpenSpiel, whose wheel does not require them; the arena for its bots.
+# PyTorch and dm-tree for the DQN of OpenSpiel, whose wheel does not require them; the arena for its bots. Gambit in a
+# version before a release: earlier ones have no wheel.
 $(OPENSPIEL_READY): pyproject.toml constraints-openspiel.txt
 	$(PYTHON) -m venv $(OPENSPIEL_VENV)
 	$(OPENSPIEL_VENV)/bin/python -m pip install --quiet --no-compile --editable ".[arena,openspiel]" pytest torch dm-tree \
-		--constraint constraints-openspiel.txt
+		pygambit --constraint constraints-openspiel.txt
 	touch $@
 
 clean:
