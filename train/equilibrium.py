@@ -1,7 +1,7 @@
 """Solve the mini variant for two players, and measure how exploitable policies are in it (ruling R16).
 
     python -m train.equilibrium                            # uniform, greedy, heuristic-v0
-    python -m train.equilibrium --policies runs/mini-2/mini-2.safetensors
+    python -m train.equilibrium --learning runs/mini-2/weights    # of train.selfplay --variants mini-2 --keep-weights
 
 The game begins after its face-up cards, those of ``benchmark`` deal 0 unless ``--face-up`` says otherwise: chance
 deals the hands and what is drawn. Its complete tree (`quincunx_env.adapters.gambit`) is solved by CFR+ (Tammelin,
@@ -10,7 +10,8 @@ together, half of NashConv: what best responses win on average, in points, more 
 policy that draws random numbers, one that these numbers make of it is measured; only ``uniform`` is measured as the
 distribution that it is.
 
-Needs OpenSpiel: ``pip install -e ".[train,openspiel]"``. Writes ``cfr.csv`` and ``two_players.csv`` to ``--out``.
+Needs OpenSpiel: ``pip install -e ".[train,openspiel]"``. Writes ``cfr.csv``, ``two_players.csv`` and, with
+``--learning``, ``learning.csv`` and ``learning.png`` to ``--out``.
 """
 
 import csv
@@ -33,16 +34,20 @@ from quincunx_agents.afterstates import observer_for
 from quincunx_env.adapters.gambit import all_deals, write_efg
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.policy import policy_for
-from quincunx_env.policies import display_name, resolve
+from quincunx_env.policies import display_name, resolve, split_name
 from quincunx_env.quincunx.cards import print_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
 from train.common.options import CheckedOptions, Count, PolicyName, Seed, run_script
+from train.common.plots import Curve, draw_learning_curves
 
 MINI = Rules(num_players=2, mini=True)
 CFR_COLUMNS = ("iterations", "value", "exploitability")
 POLICY_COLUMNS = ("policy", "value_of_seat_0", "nash_conv", "exploitability")
+
+CHUNK = 500
+"""Information sets in which a policy is asked at once."""
 
 
 @dataclass
@@ -50,7 +55,9 @@ class Arguments(CheckedOptions):
     """Every option."""
 
     policies: tuple[PolicyName, ...] = ("uniform", "greedy", "heuristic-v0")
-    """names of policies, or files of weights"""
+    """names of policies, or ``name=...`` as in the arena"""
+    learning: Path | None = None
+    """folder of the weights that self-play kept, named by iteration: the exploitability of each of them"""
     face_up: str = print_cards(Deal.from_seed(MINI, 0, 0, 0, "benchmark").face_up)
     """the five face-up cards, in reading order of their cells"""
     iterations: Count = 200
@@ -80,18 +87,25 @@ def value(game: Any, policy: Any) -> float:
     return float(pyspiel.expected_returns(game.new_initial_state(), policy, -1, True)[0])
 
 
-def tabular(name: str, positions: Sequence[tuple[int, Game]], seed: int) -> Any:
+def tabular(agent: str, positions: Sequence[tuple[int, Game]], seed: int, progress: bool = False) -> Any:
     """A policy as OpenSpiel has it: the probabilities of actions by information set."""
-    observer, policy = observer_for(MINI), policy_for(resolve(name), MINI)
+    observer, policy = observer_for(MINI), policy_for(resolve(agent), MINI)
     seen = [observer.observe(position, position.mover) for _, position in positions]
     mask = np.stack([observer.mask(position) for _, position in positions]).astype(np.bool_)
     observation = {piece: np.stack([one[piece] for one in seen]) for piece in seen[0]}
-    chosen = policy(observation, mask, np.random.default_rng(seed))
+    chunks = np.array_split(np.arange(len(positions)), -(-len(positions) // CHUNK))
+    rng = np.random.default_rng(seed)
+    chosen = np.concatenate(
+        [
+            policy({piece: array[rows] for piece, array in observation.items()}, mask[rows], rng)
+            for rows in tqdm(chunks, desc=display_name(agent), disable=not progress, mininterval=1)
+        ]
+    )
     numbers: dict[str, int] = {}  # OpenSpiel numbers actions by their names, as these come in the file
     table = {}
     for (number, position), legal, action in zip(positions, mask, chosen.tolist(), strict=True):
         seat, actions = position.mover, np.flatnonzero(legal).tolist()
-        chances = [1 / len(actions) if name == "uniform" else float(each == action) for each in actions]
+        chances = [1 / len(actions) if agent == "uniform" else float(each == action) for each in actions]
         # It sorts the numbers at a node and leaves the actions as they are: the lowest number is that of the first one.
         found = sorted([numbers.setdefault(label(each), len(numbers)) for each in actions])
         table[f"{seat}-{seat}-{number}-"] = [*zip(found, chances, strict=True)]
@@ -117,13 +131,28 @@ def main(arguments: Arguments) -> None:
     span = game.max_utility() - game.min_utility()
     print(f"value {rows[-1][1]:.3f}, exploitability {rows[-1][2]:.4f}: {rows[-1][2] / span:.4%} of the payoffs' range")
     _write(arguments.out / "cfr.csv", CFR_COLUMNS, rows)
-    measured = []
-    for name in arguments.policies:
-        policy = tabular(name, positions, arguments.seed)
+
+    def measure(agent: str) -> tuple[float, float, float]:
+        policy = tabular(agent, positions, arguments.seed, arguments.progress)
         nash_conv = pyspiel.nash_conv(game, policy)
-        measured.append((display_name(name), value(game, policy), nash_conv, nash_conv / 2))
-        print(f"{measured[-1][0]}: value {measured[-1][1]:.2f}, NashConv {nash_conv:.2f}")
+        return value(game, policy), nash_conv, nash_conv / 2
+
+    measured = []
+    for name, agent in map(split_name, arguments.policies):
+        measured.append((name, *measure(agent)))
+        print("{}: value {:.2f}, NashConv {:.2f}".format(*measured[-1]))
     _write(arguments.out / "two_players.csv", POLICY_COLUMNS, measured)
+    if arguments.learning:
+        kept = sorted((int(path.stem), str(path)) for path in arguments.learning.glob("*.safetensors"))
+        learned = [measure(path)[-1] for _, path in kept]
+        draw_learning_curves(
+            arguments.out / "learning.png",
+            {"self-play": Curve([iteration for iteration, _ in kept], learned, learned, learned)},
+            xlabel="iterations of train.selfplay",
+            ylabel="exploitability in points",
+            title=f"Mini variant, {arguments.face_up}",
+            references={name: exploitability for name, *_, exploitability in measured if name != "uniform"},
+        )
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

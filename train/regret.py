@@ -1,7 +1,7 @@
 """Measure the exact regret of policies in the mini variant of the solitaire (ruling R16).
 
     python -m train.regret                                   # uniform, greedy, heuristic-v0
-    python -m train.regret --policies pimc-beam-fast --deals 20
+    python -m train.regret --policies pimc-beam-fast self-play=runs/mini/mini.safetensors --deals 20
 
 The regret on a deal is the value of optimal play less the value of the policy, both of them means over every order of
 the pile and computed exactly (`quincunx_agents.search.endgame`). Deals are those of the ``benchmark`` domain, from
@@ -25,7 +25,7 @@ with requires_extra("arena"):
 
 from quincunx_agents.search.endgame import action_values, distribution_of, policy_values, uniform_distribution
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.policies import resolve
+from quincunx_env.policies import resolve, split_name
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
@@ -40,7 +40,7 @@ class Arguments(CheckedOptions):
     """Every option."""
 
     policies: tuple[PolicyName, ...] = ("uniform", "greedy", "heuristic-v0")
-    """names of policies"""
+    """names of policies, or ``name=...`` as in the arena"""
     deals: NumDeals = 200
     """number of deals"""
     out: Path = Path("docs/optimal_play/solitaire.csv")
@@ -49,13 +49,13 @@ class Arguments(CheckedOptions):
     """show progress bars"""
 
 
-def regret(name: str, deals: Iterable[int]) -> tuple[list[float], list[float]]:
+def regret(agent: str, deals: Iterable[int]) -> tuple[list[float], list[float]]:
     """Values of optimal play and of a policy, on each of these deals."""
     optimal, reached = [], []
     for number in deals:
         game = Batch(MINI, 1, "benchmark")
         game.reset(number)
-        policy = uniform_distribution if name == "uniform" else distribution_of(resolve(name), MINI)
+        policy = uniform_distribution if agent == "uniform" else distribution_of(resolve(agent), MINI)
         optimal.append(float(action_values(game).max()))
         reached.append(float(policy_values(game, policy)[0]))
     return optimal, reached
@@ -67,9 +67,9 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
     if arguments.out.exists():
         with arguments.out.open(encoding="utf-8", newline="") as file:
             rows = {row["policy"]: row for row in csv.DictReader(file)}
-    for name in arguments.policies:
+    for name, policy in map(split_name, arguments.policies):
         numbers = tqdm(range(arguments.deals), desc=name, disable=not arguments.progress, mininterval=1)
-        optimal, reached = map(np.array, regret(name, numbers))
+        optimal, reached = map(np.array, regret(policy, numbers))
         found = Estimate.of_mean(optimal - reached)
         figures = (optimal.mean(), reached.mean(), *found)
         row = (name, str(arguments.deals), *(f"{figure:.4f}" for figure in figures))

@@ -109,6 +109,8 @@ class Arguments(RunOptions, RolloutOptions):
     """benchmark deals of the card, for each variant"""
     checkpoint_every: Count = 50
     """iterations between checkpoints"""
+    keep_weights: bool = False
+    """keep the weights of every checkpoint, as ``weights/<iteration>.safetensors``"""
     device: str = "cpu"
     """PyTorch's device for gradient steps; games are played on the CPU"""
 
@@ -130,7 +132,10 @@ class Arguments(RunOptions, RolloutOptions):
             raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
 
 
-MAY_CHANGE = ("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_every", "progress", "device", "threads")
+MAY_CHANGE = (
+    *("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_every", "keep_weights", "progress", "device"),
+    "threads",
+)
 """Arguments that may differ when a run is resumed."""
 
 SELFPLAY_DEALS_APART = 10**12
@@ -320,6 +325,10 @@ def save_checkpoint(run: Run) -> None:
     }
     # The checkpoint comes last, so that a run killed between the two writes both again.
     save_weights(run.arguments.folder / f"{run.arguments.name}.safetensors", trained(run))
+    if run.arguments.keep_weights:
+        kept = run.arguments.folder / "weights" / f"{run.iteration}.safetensors"
+        kept.parent.mkdir(exist_ok=True)
+        save_weights(kept, trained(run))
     checkpoint.save(run.arguments.folder / "checkpoint.pt", run.arguments, content)
 
 

@@ -1,5 +1,6 @@
 """The mini variant for two players, solved by OpenSpiel from a file of Gambit."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,13 @@ import pytest
 
 from quincunx_agents.afterstates import observer_for
 from quincunx_agents.greedy import greedy
+from quincunx_agents.networks.value import ValueWeights, save_weights
+from quincunx_agents.quincunx import features
+from quincunx_agents.torch import ValueNetwork
 from quincunx_env import Game
 from quincunx_env.adapters.gambit import all_deals, write_efg
-from train.equilibrium import MINI, solve, tabular, value
+from train import equilibrium
+from train.equilibrium import MINI, Arguments, main, solve, tabular, value
 
 DEALS = all_deals(MINI, "5ML AM CM CL AL")[::120]
 
@@ -57,3 +62,24 @@ def test_the_value_of_a_policy_is_its_mean_margin_on_the_engine(tree: tuple[Any,
     policy = tabular("greedy", positions, 0)
     assert value(game, policy) == pytest.approx(np.mean(margins))
     assert pyspiel.nash_conv(game, policy) > 10
+
+
+def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equilibrium, "all_deals", lambda rules, face_up: DEALS)
+    for iteration in (0, 5, 10):
+        network = ValueNetwork(features.LAYOUT, 8, 16).weights()
+        save_weights(tmp_path / f"{iteration}.safetensors", ValueWeights(network, ("mini-2",), 0))
+    policies = ("uniform", "mine=heuristic-v0", "monte-carlo-fast", f"net={tmp_path / '5.safetensors'}")
+    main(Arguments(policies, iterations=5, learning=tmp_path, out=tmp_path / "out", progress=False))
+
+    def rows(name: str) -> list[dict[str, str]]:
+        with (tmp_path / "out" / name).open(encoding="utf-8", newline="") as file:
+            return [*csv.DictReader(file)]
+
+    found = {row["policy"]: float(row["exploitability"]) for row in rows("two_players.csv")}
+    assert [*found] == ["uniform", "mine", "monte-carlo-fast", "net"]
+    assert 0 < found["monte-carlo-fast"] < found["mine"] < found["uniform"]
+    curve = {row["steps"]: float(row["estimate"]) for row in rows("learning.csv")}
+    assert [*curve] == ["0", "5", "10"]
+    assert curve["5"] == pytest.approx(found["net"], abs=1e-4)
+    assert (tmp_path / "out" / "learning.png").stat().st_size > 1000

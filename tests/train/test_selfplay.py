@@ -146,7 +146,7 @@ def test_training_writes_weights_and_card(
 def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     straight = main(replace(TINY, name="straight"))
-    stopped = replace(TINY, name="stopped", checkpoint_every=2)
+    stopped = replace(TINY, name="stopped", checkpoint_every=2, keep_weights=True)
     real, calls = selfplay.learn, iter(range(100))
 
     def stop(*arguments: Any) -> Any:
@@ -161,6 +161,9 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
     resumed = main(replace(stopped, resume=True))
     files = [tmp_path / f"runs/{name}/{name}.safetensors" for name in ("straight", "stopped")]
     assert files[0].read_bytes() == files[1].read_bytes()
+    kept = {path.stem: path.read_bytes() for path in (tmp_path / "runs/stopped/weights").iterdir()}
+    assert {*kept} == {"0", "2", "4"}
+    assert kept["4"] == files[1].read_bytes() != kept["2"] != kept["0"]
     assert resumed["benchmark"] == straight["benchmark"]
     assert resumed["pool"] == straight["pool"]
     with pytest.raises(checkpoint.CheckpointError, match="candidates=4"):
