@@ -23,6 +23,7 @@ from typing import Any, Literal
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
+from quincunx_env.arena.records import LineupRecord, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
@@ -174,6 +175,7 @@ def evaluate_on_task(
     out: Path | None = None,
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    records: Path | None = None,
 ) -> TaskResult:
     """Evaluate a policy on a task.
 
@@ -188,6 +190,7 @@ def evaluate_on_task(
         out: directory of the results, as in `quincunx_env.arena.tournament`.
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks, as ``tqdm`` does.
+        records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
         ValueError: for an unknown task, policy or split, fewer than 2 deals or more than the split has.
@@ -201,16 +204,22 @@ def evaluate_on_task(
             raise ValueError(f"{task.name} has {numbers.count} {split} deals, got {deals}")
         numbers = DealRange(numbers.domain, numbers.first, deals)
     config = MatchConfig(task.rules, numbers.domain, numbers.first, numbers.count, seed, chunk)
+    policies: dict[str, Agent | str] = {name: policy}
+    if task.opponent is not None:
+        policies["opponent" if name == task.opponent else task.opponent] = task.opponent
+    names, lineup = tuple(policies), one_against_others(len(policies), task.rules.num_players)
+    results = run_lineups(policies, [names], config, out, workers, progress, None)[names]
     if task.opponent is None:
-        results = run_lineups({name: policy}, [(name,)], config, out, workers, progress, None)[name,]
-        evaluation = Evaluation(results.totals[:, 0, 0], results.lost[:, 0])
-        score = Estimate.of_mean(evaluation.values)
-        return TaskResult(task, name, numbers, score, lost=float(evaluation.lost.mean()))
-    opponent = "opponent" if name == task.opponent else task.opponent
-    pair = (name, opponent)
-    results = run_lineups({name: policy, opponent: task.opponent}, [pair], config, out, workers, progress, None)[pair]
-    games = Comparison(pair, seatings(one_against_others(2, task.rules.num_players)), results.totals, config)
-    return TaskResult(task, name, numbers, games.win_rate(), margin=games.margin().value)
+        evaluation = Evaluation.of_results(results)
+        score, claims = Estimate.of_mean(evaluation.values), evaluation.to_json()
+        result = TaskResult(task, name, numbers, score, lost=float(evaluation.lost.mean()))
+    else:
+        games = Comparison(names, seatings(lineup), results.totals, config)
+        score, claims = games.win_rate(), games.figures()
+        result = TaskResult(task, name, numbers, score, margin=games.margin().value)
+    if records is not None:
+        write_records(records, config, [LineupRecord.of_results(names, lineup, results, claims)], policies)
+    return result
 
 
 # --- Stored results --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 import quincunx_env
 from quincunx_env import __main__ as command
 from quincunx_env._commands import overview
+from quincunx_env.arena.records import Records
 from quincunx_env.benchmark import TASKS, evaluate_on_task, read_results
 from quincunx_env.policies import registered_policies
 from tests.test_imports import HEAVY
@@ -221,6 +222,10 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(
     stored = {each.policy: each for each in read_results(Path("runs/benchmark/results.csv"))}
     assert stored.keys() == {"greedy", "mine"}
     assert stored["greedy"].score.value == pytest.approx(expected.score.value, abs=1e-5)
+    command.main(["benchmark", task, "greedy", "--deals", "4", "--workers", "1", "--records", "mine.games"])
+    command.main(["verify", "mine.games", "--rerun", "greedy", "--positions", "10"])
+    assert "| greedy | " in capsys.readouterr().out
+    assert Records.read(Path("mine.games")).config.first == 100_000
 
 
 @pytest.mark.parametrize(
@@ -231,6 +236,8 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(
         ("solitaire no-such", "unknown policy 'no-such'"),
         ("solitaire greedy --deals 20000", "solitaire has 10000 final deals, got 20000"),
         ("solitaire greedy --deals 4 --out file", "file is a file: choose another folder"),
+        ("solitaire greedy --deals 4 --records .", ". is a folder: name a file for the games with --records"),
+        ("solitaire greedy uniform --records new", "--records is for one policy at a time, got 2"),
     ],
 )
 def test_errors_of_the_benchmark(

@@ -2,7 +2,7 @@
 
     quincunx benchmark
     quincunx benchmark solitaire mine=my.module:policy --split validation
-    quincunx benchmark solitaire mine=my.module:policy
+    quincunx benchmark solitaire mine=my.module:policy --records mine.games
 
 Without a task the tasks are listed, with their deals. Scores are normalised to 0 for uniformly random play and 1 for
 the reference policy. Policies are named as for `quincunx evaluate`. The directory of results holds the figures
@@ -28,7 +28,14 @@ from quincunx_env.benchmark import (
     task_of,
     write_results,
 )
-from quincunx_env.core.command_line import fail, one_line_errors, parse, require_writable, requires_extra
+from quincunx_env.core.command_line import (
+    fail,
+    one_line_errors,
+    parse,
+    require_writable,
+    require_writable_file,
+    requires_extra,
+)
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.registry import spec_of
@@ -63,6 +70,8 @@ class Arguments:
     """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
     out: Path = Path("runs/benchmark")
     """directory of the results"""
+    records: Path | None = None
+    """file for the games of one policy, which the command verify replays"""
 
     def results(self) -> Iterator[TaskResult]:
         """Evaluate each policy.
@@ -74,6 +83,8 @@ class Arguments:
         task = task_of(self.task)
         if not self.policies:
             raise ValueError(f"there is nothing to play: name a policy, as in 'benchmark {self.task} greedy'")
+        if self.records is not None and len(self.policies) > 1:
+            raise ValueError(f"--records is for one policy at a time, got {len(self.policies)}")
         for name, policy in by_display_name(self.policies, self.trust).items():
             yield evaluate_on_task(
                 task,
@@ -86,6 +97,7 @@ class Arguments:
                 out=self.out,
                 workers=self.workers,
                 progress=partial(tqdm, unit="chunk", disable=None, desc=name),
+                records=self.records,
             )
 
 
@@ -100,6 +112,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx benchm
             return
         try:
             require_writable(options.out)
+            if options.records is not None:
+                require_writable_file(options.records)
             stored = f"finished games are stored, this resumes: {program} {shlex.join(arguments)}"
             results = [*options.results()]
             write_results(options.out / "results.csv", results)

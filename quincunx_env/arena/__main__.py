@@ -35,7 +35,13 @@ from quincunx_env.arena.tournaments import tournament
 from quincunx_env.arena.verification import POSITIONS, VerificationError
 from quincunx_env.benchmark import best_known
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.command_line import fail, one_line_errors, require_writable, requires_extra
+from quincunx_env.core.command_line import (
+    fail,
+    one_line_errors,
+    require_writable,
+    require_writable_file,
+    requires_extra,
+)
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -375,18 +381,6 @@ def _write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
-def _require_writable_file(path: Path) -> None:
-    """Check that a file of games can be written, before games are played.
-
-    Raises:
-        ValueError: if it is a folder, or would be in a file.
-        OSError: if nothing can be written there.
-    """
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: name a file for the games with --records")
-    require_writable(path.parent, "--records")
-
-
 FALSE = 1
 """Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
 
@@ -408,7 +402,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
             if isinstance(command, _Options):
                 require_writable(command.out)
                 if (records := getattr(command, "records", None)) is not None:
-                    _require_writable_file(records)
+                    require_writable_file(records)
             if isinstance(command, Evaluate | Tournament):
                 stored = f"finished games are stored, this resumes: {line}"
             command.run(line)

@@ -39,7 +39,10 @@ from train.common.options import CheckedOptions, Count, NumDeals, Positive, RunN
 
 @dataclass
 class Arguments(CheckedOptions):
-    """Every option of a run. Those of learning were chosen on ``validation`` deals in runs of 100,000 steps."""
+    """Every option of a run.
+
+    Those of learning were chosen on ``validation`` deals in runs of 100,000 steps with 64 games.
+    """
 
     name: RunName = "dqn"
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
