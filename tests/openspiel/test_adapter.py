@@ -6,6 +6,7 @@ import unittest
 from collections import Counter
 from dataclasses import asdict
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from open_spiel.python.algorithms.generate_playthrough import playthrough
 from open_spiel.python.algorithms.sample_some_states import sample_some_states
 from scipy.stats import chisquare
 
+from quincunx_env import Deal, Rules
+from quincunx_env.adapters.gambit import write_efg
 from quincunx_env.adapters.openspiel import CardGame, CardGameState
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
@@ -91,6 +94,24 @@ def test_checks_of_the_interface(rules: BaseRules, chance: str) -> None:
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromTestCase(Checks).run(result)
     assert result.testsRun >= 5
+    assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
+
+
+def test_checks_of_a_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two deals; it has as many nodes and information sets as the trees that are written for Gambit."""
+    rules, counts, sets = Rules(num_players=2, mini=True), Counter[str](), list[int]()
+    for number in range(2):
+        write_efg(tmp_path / "deal.efg", rules, [Deal.from_seed(rules, 0, number)], lambda at, _: sets.append(at))
+        counts += Counter(line[0] for line in (tmp_path / "deal.efg").read_text().splitlines()[1:])
+    monkeypatch.setitem(api_test.TOTAL_NUM_STATES, "mini", (1, counts["p"], counts["t"]))
+    monkeypatch.setitem(api_test.PERFECT_RECALL_NUM_STATES, "mini", len(sets))
+
+    class Checks(api_test.EnforceAPIOnFullTreeBase):  # type: ignore[misc]
+        game, game_name = load(rules, games=2), "mini"
+
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(Checks).run(result)
+    assert result.testsRun >= 8
     assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
 
 
