@@ -331,6 +331,15 @@ def benchmark_baselines() -> str:
     return markdown(header, rows)
 
 
+def thinking_times() -> str:
+    """Thinking times as ratios, from a ``result.json`` of ``quincunx times``."""
+    stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
+    seconds = stored["seconds_per_action"]
+    ratios = {name: float(f"{each / seconds['heuristic-v0']:.2g}") for name, each in seconds.items()}
+    rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
+    return f"{markdown(('policy', 'time per action'), rows)}\n*`{stored['command']}`.*\n"
+
+
 def learning() -> str:
     """Learning results of the benchmark, from the learning curves in ``docs/benchmark``, and their figure."""
     methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
@@ -382,6 +391,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "exploitability": exploitability,
     "tasks": tasks,
     "benchmark": benchmark_baselines,
+    "thinking-times": thinking_times,
     "learning": learning,
 }
 """Tables by name."""

@@ -35,7 +35,7 @@ COLUMNS = ("method", "seed", "steps", "domain", "first", "deals", "mean", "low",
 
 UNRELATED = {
     *("name", "seed", "resume", "threads", "progress", "device", "checkpoint_every", "test_deals"),
-    *("address", "storage", "keep"),
+    *("address", "storage", "keep", "keep_weights"),
 }
 """Arguments of a run that make no difference to a learning result, or must differ."""
 
@@ -150,15 +150,18 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
         raise RunError(f"{min_seeds} runs or more with different seeds are needed, got {[run.seed for run in runs]}")
     _, _, module, *flags = shlex.split(command)
     script = importlib.import_module(module)
-    wanted = dataclasses.asdict(command_line.parse(script.Arguments, module, None, flags))
-    wanted = json.loads(json.dumps(wanted))
+    defaults, wanted = (
+        json.loads(json.dumps(dataclasses.asdict(command_line.parse(script.Arguments, module, None, given))))
+        for given in ([], flags)
+    )
     budget = wanted["total_steps"] if "total_steps" in wanted else wanted["iterations"] * wanted["games"] * ROUND
     for run in runs:
-        if run.arguments.keys() != wanted.keys():
+        if run.arguments.keys() - wanted.keys():
             raise RunError(f"{run.folder} is of another script than {module}, or of another version of it")
+        used = defaults | run.arguments  # options that were added after the run have their defaults
         for name in wanted.keys() - UNRELATED:
-            if run.arguments[name] != wanted[name]:
-                raise RunError(f"{run.folder} has {name}={run.arguments[name]!r}, the method has {wanted[name]!r}")
+            if used[name] != wanted[name]:
+                raise RunError(f"{run.folder} has {name}={used[name]!r}, the method has {wanted[name]!r}")
         steps = [point.steps for point in run.curve]
         if not steps or not budget <= steps[-1] <= budget * (1 + OVERRUN):
             raise RunError(f"{run.folder} has {steps[-1] if steps else 0:,} of {budget:,} environment steps")

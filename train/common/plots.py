@@ -45,14 +45,14 @@ def draw_learning_curves(
         xlabel: unit of `Curve.steps`.
         references: constants to compare with, drawn as horizontal lines, by label.
     """
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 5.5), layout="constrained")
     for label, curve in curves.items():
         (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3, label=label)
         axes.fill_between(curve.steps, curve.low, curve.high, color=line.get_color(), alpha=0.15)
     for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
         axes.axhline(value, color="tab:gray", linestyle=style, label=label)
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=3)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
     plt.close(figure)
     table = io.StringIO(newline="")
