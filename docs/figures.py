@@ -163,7 +163,6 @@ def quick_start() -> str:
     ]
     listed.append((f"mine, mean of {len(trained)} seeds ({each})", means, trained))
     shares = ("lost", "150 and more")
-    minutes = float(np.mean([float(row["seconds"]) for row in trained])) / 60
     return markdown(
         ("agent", "mean score", "95 % interval", *shares, "processor time"),
         (
@@ -172,7 +171,7 @@ def quick_start() -> str:
                 f"{mean.value:.1f}",
                 f"{mean.low:.1f} to {mean.high:.1f}",
                 *(percent(float(np.mean([float(run[share]) for run in runs]))) for share in shares),
-                f"{minutes:.1f} min" if runs is trained else "",
+                f"{np.mean([float(run['seconds']) for run in runs]) / 60:.1f} min" if runs[0]["seconds"] else "",
             )
             for name, mean, runs in sorted(listed, key=lambda row: row[1].value)
         ),

@@ -25,6 +25,7 @@ with requires_extra("arena"):
 
 from quincunx_agents.search.endgame import action_values, distribution_of, policy_values, uniform_distribution
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.policy import Agent
 from quincunx_env.policies import resolve, split_name
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
@@ -49,7 +50,7 @@ class Arguments(CheckedOptions):
     """show progress bars"""
 
 
-def regret(agent: str, deals: Iterable[int]) -> tuple[list[float], list[float]]:
+def regret(agent: Agent | str, deals: Iterable[int]) -> tuple[list[float], list[float]]:
     """Values of optimal play and of a policy, on each of these deals."""
     optimal, reached = [], []
     for number in deals:
