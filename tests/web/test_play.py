@@ -186,6 +186,7 @@ def test_reload_restart_and_resume(page: Page, serve: Callable[..., Running], re
     again = serve(server.port)
     page.goto(again.link)
     page.get_by_role("link", name="Continue").click()
+    page.wait_for_load_state()  # with the style, which puts the parts of a seat on lines of their own
     assert position(page) == before
     expect(page.locator("#hand .card:enabled").first).to_be_visible()
 
