@@ -192,7 +192,7 @@ def compare(
     """
     rules = rules or Rules(num_players=2)
     if rules.num_players < 2:
-        raise ValueError("compare needs rules for several players, got the solitaire; use evaluate")
+        raise ValueError("rules for several players are needed, got the solitaire; use evaluate")
     names = list(map(display_name, policies)) if names is None else list(names)
     if len(names) != len(policies):
         raise ValueError(f"got {len(policies)} policies and {len(names)} names")

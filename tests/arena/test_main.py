@@ -163,7 +163,7 @@ ERRORS = {
     "compare greedy uniform --game spiral --simpleton": "simpleton is an option of Quincunx",
     "exploit": "there is nothing to exploit",
     "exploit greedy --budget 0": "budget must be at least 1, got 0",
-    "exploit greedy --num-players 1": "compare needs rules for several players",
+    "exploit greedy --num-players 1": "rules for several players are needed, got the solitaire",
     "leaderboard nowhere": "[Errno 2] No such file or directory: 'nowhere'",
     "leaderboard file": "file: this is no file of games, as evaluate --records writes it",
     "leaderboard": "name a file of games",

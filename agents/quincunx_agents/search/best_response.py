@@ -33,7 +33,6 @@ class BestResponse(SearchConfig):
     agent: Agent
     """The agent in all other seats."""
     shortlist: int = 16
-    samples: int = 8
     rounds: int = 3
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
