@@ -194,11 +194,11 @@ class Exploit(_MultiplayerOptions):
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
-        results = {}
         if not self.policies:
             raise ValueError("there is nothing to exploit: name a policy")
-        for name, policy in self.named.items():
-            results[name] = exploit(policy, budget=self.budget, name=name, **self.keywords)
+        results = {
+            name: exploit(policy, budget=self.budget, name=name, **self.keywords) for name, policy in self.named.items()
+        }
         lines = [
             "| policy | best response: margin, at least | 95 % interval | wins, at least | 95 % interval | even |",
             "|---" * 6 + "|",
@@ -210,7 +210,7 @@ class Exploit(_MultiplayerOptions):
                 f"| {wins.value:.1%} | {wins.low:.1%} to {wins.high:.1%} | {result.even[0]:.1%} |"
             )
         note = (
-            f"lower bounds, from a response with {self.budget} games for each action; each deal from every seating; "
+            f"lower bounds, from a response with a budget of {self.budget} games for each action; each deal from every seating; "
             "intervals by Student's t, over deals"
         )
         _write(self, command, "\n".join(lines), note, {name: result.to_json() for name, result in results.items()})

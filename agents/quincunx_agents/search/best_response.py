@@ -60,11 +60,12 @@ class BestResponse(SearchConfig):
 
 
 def best_response(agent: Agent, budget: int) -> BestResponse:
-    """A best response that plays at least ``budget`` games to their end for each action.
+    """A best response that plays about ``budget`` games to their end for each of its actions.
 
     Args:
         agent: the opponent.
-        budget: games, at least 1; every round of the search plays equally many.
+        budget: games, at least 1; rounded up, so that every round of the search plays equally many. Positions with
+            fewer legal actions than the shortlist need fewer.
 
     Raises:
         ValueError: for a budget below 1.
