@@ -210,8 +210,8 @@ class Exploit(_MultiplayerOptions):
                 f"| {wins.value:.1%} | {wins.low:.1%} to {wins.high:.1%} | {result.even[0]:.1%} |"
             )
         note = (
-            f"lower bounds, from a response with a budget of {self.budget} games for each action; each deal from every seating; "
-            "intervals by Student's t, over deals"
+            f"lower bounds, from a response with a budget of {self.budget} games for each action; each deal from every "
+            "seating; intervals by Student's t, over deals"
         )
         _write(self, command, "\n".join(lines), note, {name: result.to_json() for name, result in results.items()})
 
