@@ -70,6 +70,8 @@ class _Tables(NamedTuple):
     """For each pair of lines, by the codes of both: their bonuses."""
     around: Ints
     """[C, places]: the cells in reach."""
+    reach: Bools
+    """[C, C]: whether a card in the first cell changes what cards score in the second, apart from power plays."""
     adjacent: Ints
     """[C, 4]."""
     suits: Floats
@@ -97,11 +99,13 @@ def _tables(rules: Rules) -> _Tables:
     words = np.concatenate([words[:, :, :NUM_CARDS], words[:, :, -1:]], axis=2).transpose(1, 2, 0)
     values = np.array([CARDS[card].value for card in BASIC_DECK])
     cells = range(rules.num_cells)
+    around = np.array(plain.around, np.int64)
     threes = [(cell, *rules.grid.line(cell, line, (1, 2))) for cell in cells for line in range(rules.num_lines)]
     return _Tables(
         words=np.ascontiguousarray(words, np.int32 if words.max() < 2**27 else np.int64),
         bonus=derived.line_bonus,
-        around=np.array(plain.around, np.int64),
+        around=around,
+        reach=(np.arange(rules.num_cells)[:, None, None] == around).any(axis=2),
         adjacent=np.array(rules.grid.adjacent),
         suits=np.array(
             [[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in BASIC_DECK], np.float32
@@ -133,6 +137,23 @@ class _OpenThrees(NamedTuple):
     """Threes in line of which no card lies."""
 
 
+class _CellInputs(NamedTuple):
+    """What all cards score in a cell. Axes: w cells of positions or of afterstates, K cards."""
+
+    points: Floats
+    """[w, K]."""
+    draws: Floats
+    """[w, K]."""
+    gains: Floats
+    """[w, K]: points + `DRAW_POINTS` for each draw, negative ones 0."""
+    share: Floats
+    """[w, K]: share of each unseen card among all of them."""
+    touching: Ints
+    """[w]: adjacent cards."""
+    edges: Ints
+    """[w]: sides at the edge of the grid."""
+
+
 class _Inputs(NamedTuple):
     """Arrays from which the features are computed. Axes: j afterstates, e cells, K cards, H slots of the hand.
 
@@ -144,12 +165,6 @@ class _Inputs(NamedTuple):
     # Of each cell.
     present: Bools
     """[j, e]: False where the row only pads."""
-    points: Floats
-    """[j, e, K]: points of every card in every cell."""
-    draws: Floats
-    """[j, e, K]."""
-    gains: Floats
-    """[j, e, K]: values, negative ones 0."""
     own_values: Floats
     """[H, j, e]: values of the cards of the hand."""
     own_values_but_best: Floats
@@ -158,10 +173,6 @@ class _Inputs(NamedTuple):
     """[H, j, e]."""
     own_draws: Floats
     """[H, j, e]."""
-    touching: Floats
-    """[j, e]: adjacent cards."""
-    edges: Floats
-    """[j, e]: sides at the edge of the grid."""
     # Of each card.
     hand: Floats
     """[j, K]: 1 for each card kept."""
@@ -201,7 +212,7 @@ class _Inputs(NamedTuple):
 
 # --- The features ----------------------------------------------------------------------------------------------------
 
-CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
+HAND_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("present", 1, lambda s: s.present, "1 for a cell, 0 for padding"),
     Feature("best_value", 20, lambda s: s.own_values.max(axis=0), "value of the best card of the hand"),
     Feature("second_value", 20, lambda s: s.own_values_but_best.max(axis=0), "value of the second best"),
@@ -209,23 +220,28 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("most_draws", 1, lambda s: s.own_draws.max(axis=0), "most draws of a card of the hand"),
     Feature("all_gains", 30, lambda s: np.maximum(s.own_points, 0).sum(axis=0), "positive points of the hand, summed"),
     Feature("all_draws", 2, lambda s: s.own_draws.sum(axis=0), "draws of the hand, summed"),
+)
+"""Features of a cell that depend on the hand, [j, e] each."""
+
+UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
     # The average unseen card here.
-    Feature("unseen_points", 5, lambda s: (s.points @ s.share[:, :, None])[..., 0], "mean points"),
-    Feature("unseen_value", 10, lambda s: (s.gains @ s.share[:, :, None])[..., 0], "mean of the positive values"),
-    Feature(
-        "unseen_gains", 5, lambda s: (np.maximum(s.points, 0) @ s.share[:, :, None])[..., 0], "mean positive points"
-    ),
+    Feature("unseen_points", 5, lambda s: _mean(s.points, s.share), "mean points"),
+    Feature("unseen_value", 10, lambda s: _mean(s.gains, s.share), "mean of the positive values"),
+    Feature("unseen_gains", 5, lambda s: _mean(np.maximum(s.points, 0), s.share), "mean positive points"),
     Feature(
         "unseen_large_gains",
         5,
-        lambda s: (np.maximum(s.points - LARGE_GAIN, 0) @ s.share[:, :, None])[..., 0],
+        lambda s: _mean(np.maximum(s.points - LARGE_GAIN, 0), s.share),
         "mean of the points above `LARGE_GAIN`",
     ),
-    Feature("unseen_draws", 1, lambda s: (s.draws @ s.share[:, :, None])[..., 0] * 3, "mean draws, times 3"),
-    Feature("touching", 1, lambda s: s.touching[..., None] == np.arange(5), "number of adjacent cards, one-hot", 5),
+    Feature("unseen_draws", 1, lambda s: _mean(s.draws, s.share) * 3, "mean draws, times 3"),
+    Feature("touching", 1, lambda s: s.touching[:, None] == np.arange(5), "number of adjacent cards, one-hot", 5),
     Feature("edges", 1, lambda s: s.edges, "sides at the edge of the grid"),
 )
-"""Features of a cell, [j, e] each."""
+"""The other features of a cell, [w] each: the same in all afterstates in which no card was played within reach."""
+
+CELL_FEATURES = (*HAND_FEATURES, *UNSEEN_FEATURES)
+"""All features of a cell."""
 
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     # Threes in line that can be completed, and room.
@@ -317,6 +333,12 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
 )
 """Features of the position as a whole, [j] or [j, size] each."""
 
+
+def _mean(values: Floats, share: Floats) -> Floats:
+    """Mean of values [w, K] by the shares of the cards, float32 [w]."""
+    return np.einsum("wk,wk->w", values, share)
+
+
 LAYOUT = FeatureLayout(sets=((MOST_CELLS, num_features(CELL_FEATURES)),), context=num_features(CONTEXT_FEATURES))
 """One set, the cells, and the context."""
 
@@ -364,13 +386,12 @@ def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_val
         of_stage = np.flatnonzero(unknown & (left[rows] == stage))
         for start in range(0, len(of_stage), CHUNK_SIZE):
             at = of_stage[start : start + CHUNK_SIZE]
-            row, each = rows[at], np.arange(len(at))
-            after, kept = board[row], hand[row]
-            after[each, cells[at]] = cards[at]
-            kept[each, cards[at]] = 0
-            pile = counts["pile"][row] - draws[at]
-            features = _features(rules, after, kept, unseen[row], draws[at], pile, others[row], margins[at])
-            chunks.append((at, features))
+            row = rows[at]
+            positions, position = np.unique(row, return_inverse=True)
+            kept, pile = hand[row], counts["pile"][row] - draws[at]
+            kept[np.arange(len(at)), cards[at]] = 0
+            plays = _Plays(position, cards[at], cells[at], kept, draws[at], pile, others[row], margins[at])
+            chunks.append((at, _features(rules, board[positions], unseen[positions], plays)))
     return Afterstates(rows, actions, points, known_values, tuple(chunks))
 
 
@@ -381,111 +402,200 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     return ties.highest(heuristic.action_values(rules, observation, mask), count) & mask
 
 
-def _features(
-    rules: Rules,
-    board: npt.NDArray[np.int8],
-    hand: Floats,
-    unseen: Floats,
-    drawn: Floats,
-    pile: Floats,
-    others: Floats,
-    margins: Floats,
-) -> AfterstateFeatures:
+class _Plays(NamedTuple):
+    """Actions whose afterstates are described. Axes: j of them, K cards."""
+
+    position: Ints
+    """[j]: the position before, ascending."""
+    card: Ints
+    """[j]."""
+    cell: Ints
+    """[j]."""
+    hand: Floats
+    """[j, K]: 1 for each card kept."""
+    drawn: Floats
+    """[j]: cards to be drawn."""
+    pile: Floats
+    """[j]: cards in the pile after that."""
+    others: Floats
+    """[j, SEATS - 1]: cards in the other hands, from the next seat on."""
+    margins: Floats
+    """[j, SEATS - 1]: points of this round more than each other seat has."""
+
+
+class _CellValues(NamedTuple):
+    """What all cards score in the cells of j afterstates. Axes: e cells of an afterstate, w different cells, K cards.
+
+    Most cells are the same in all afterstates of a position and are computed once. The last entry of w only pads.
+    """
+
+    index: Ints
+    """[j, e]: index into w, the last where the row only pads."""
+    present: Bools
+    """[j, e]."""
+    plays: npt.NDArray[np.int16]
+    """[w, K, 2]: points and draws; `ABSENT_CARD_VALUE` and 0 in the last."""
+    features: Floats
+    """[w, num_features(UNSEEN_FEATURES)]; 0 in the last."""
+
+
+def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays: _Plays) -> AfterstateFeatures:
     """Compute the features of j afterstates at the same stage.
 
     Args:
         rules: of the game.
-        board: int8 [j, C + 1].
-        hand: 1 for each card kept, [j, K].
-        unseen: 1 for each card in the pile or another hand, [j, K].
-        drawn: cards to be drawn, [j].
-        pile: cards in the pile after that, [j].
-        others: cards in the other hands, from the next seat on, [j, SEATS - 1].
-        margins: points of this round more than each other seat has, [j, SEATS - 1].
+        before: boards of the positions, int8 [p, C + 1].
+        unseen: 1 for each card in the pile or another hand, [p, K].
+        plays: the actions.
     """
-    tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
-    j, every = len(board), np.arange(len(board))
+    tables, num_cells, j, hand = _tables(rules), rules.num_cells, len(plays.card), plays.hand
+    every = np.arange(j)
+    board = before[plays.position]
+    board[every, plays.cell] = plays.card
     open_cells, playable = _open_cells(rules, board)
-    owner, cell = np.nonzero(playable)
-    near = board[owner[:, None], tables.around[cell]]
-    words = tables.words[0].take(near[:, 0], axis=0, mode="wrap")
-    for place in range(1, near.shape[1]):
-        words += tables.words[place].take(near[:, place], axis=0, mode="wrap")
-    points = ((words & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET).astype(np.float32)
-    for number, bonus in enumerate(tables.bonus):
-        points += bonus.take(words >> scoring.CODE_SHIFT + 16 * number & 0xFFFF)
-    power = tables.power[board[:, :num_cells]].sum(axis=1)
-    for ends in (ACES, CROWNS):
-        points[:, ends] += (words[:, ends] >> scoring.POWER_SHIFT & 1) * power[owner]
-    draws = (words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK).astype(np.float32)
-    touching = (board[owner[:, None], tables.adjacent[cell]] != EMPTY).sum(axis=1)
-    edges = (tables.adjacent == num_cells).sum(axis=1)[cell]
-
-    # The cells of each position in rows, padded to the longest.
-    number = playable.sum(axis=1)
-    most = max(int(number.max()), 1)
-    at = (owner, np.arange(len(owner)) - (number.cumsum() - number)[owner])
-    present = np.arange(most) < number[:, None]
-
-    def in_rows(values: npt.NDArray[np.generic], padding: float = 0.0) -> Floats:
-        if len(values) == j * most:
-            return values.reshape(j, most, *values.shape[1:]).astype(np.float32, copy=False)
-        dense = np.full((j, most, *values.shape[1:]), padding, np.float32)
-        dense[at] = values
-        return dense
-
-    points, draws = in_rows(points, float(ABSENT_CARD_VALUE)), in_rows(draws)
-    values = points + np.float32(DRAW_POINTS) * draws
+    share = unseen / np.maximum(unseen.sum(axis=1, keepdims=True), 1)
+    power = tables.power[before[:, :num_cells]].sum(axis=1)
+    found = _cell_values(rules, before, board, playable, share, power, plays)
+    power, share = power[plays.position] + tables.power[plays.card], share[plays.position]
 
     # Cards of the hand in slots, so that not every card is computed; slots come first, where NumPy reduces fastest.
     size = hand.sum(axis=1)
     slots = np.argsort(-hand, axis=1, kind="stable")[:, : max(int(size.max()), 2)].T
     filled = np.arange(len(slots))[:, None] < size
-    each, gap = every[None, :, None], np.arange(most)
-    own_draws = draws[each, gap, slots[:, :, None]] * filled[:, :, None]
-    own_values = np.where(filled[:, :, None], values[each, gap, slots[:, :, None]], ABSENT_CARD_VALUE)
+    pairs = found.plays.view(np.int32).reshape(-1)
+    own = pairs.take(found.index * NUM_CARDS + slots[:, :, None]).view(np.int16).reshape(*filled.shape, -1, 2)
+    points, draws = own[..., 0].astype(np.float32), own[..., 1].astype(np.float32)
+    values = points + np.float32(DRAW_POINTS) * draws
+    own_draws = draws * filled[:, :, None]
+    own_values = np.where(filled[:, :, None], values, ABSENT_CARD_VALUE)
     own_values_but_best = own_values.copy()
     np.put_along_axis(own_values_but_best, own_values.argmax(axis=0)[None], ABSENT_CARD_VALUE, axis=0)
-    best_values = values.max(axis=1) / 20
     absent = ABSENT_CARD_VALUE / 20
+
+    # Value and draws of each card in its best cell, side by side.
+    by_cell = np.concatenate([found.plays @ np.array([1, DRAW_POINTS], np.int16), found.plays[..., 1]], axis=1)
+    best = by_cell.take(found.index[:, 0], axis=0)
+    for number in range(1, found.index.shape[1]):
+        np.maximum(best, by_cell.take(found.index[:, number], axis=0), out=best)
     left = rules.setup.filled - (board != EMPTY).sum(axis=1)
     inputs = _Inputs(
         rules=rules,
         tables=tables,
-        present=present,
-        points=points,
-        draws=draws,
-        gains=np.maximum(values, 0),
+        present=found.present,
         own_values=own_values,
         own_values_but_best=own_values_but_best,
         own_points=own_values - np.float32(DRAW_POINTS) * own_draws,
         own_draws=own_draws,
-        touching=in_rows(touching),
-        edges=in_rows(edges),
         hand=hand,
-        share=unseen / np.maximum(unseen.sum(axis=1, keepdims=True), 1),
-        best_values=best_values,
-        most_draws=draws.max(axis=1),
+        share=share,
+        best_values=best[:, :NUM_CARDS].astype(np.float32) / 20,
+        most_draws=best[:, NUM_CARDS:].astype(np.float32),
         filled=filled,
-        own_best_values=np.where(filled, best_values[each[..., 0], slots], absent),
-        own_best_points=np.where(filled, points.max(axis=1)[each[..., 0], slots] / 20, absent),
+        own_best_values=np.where(filled, values.max(axis=2) / 20, absent),
+        own_best_points=np.where(filled, points.max(axis=2) / 20, absent),
         open_cells=open_cells,
-        threes=_open_threes(tables, board, open_cells, hand, unseen),
+        threes=_open_threes(tables, board, open_cells, hand, unseen[plays.position]),
         power=power,
         size=size,
-        drawn=drawn,
-        pile=pile,
-        others=others,
-        margins=margins,
+        drawn=plays.drawn,
+        pile=plays.pile,
+        others=plays.others,
+        margins=plays.margins,
         left=left,
-        need=left // players - size - drawn,
+        need=left // rules.num_players - size - plays.drawn,
     )
-    cells = np.empty((j, most, LAYOUT.sets[0][1]), np.float32)
-    write_features(CELL_FEATURES, inputs, cells)
-    cells *= present[:, :, None]
+    cells = np.empty((*found.index.shape, LAYOUT.sets[0][1]), np.float32)
+    of_hand = num_features(HAND_FEATURES)
+    write_features(HAND_FEATURES, inputs, cells[..., :of_hand])
+    cells[..., :of_hand] *= found.present[:, :, None]
+    cells[..., of_hand:] = found.features.take(found.index, axis=0)
     context = np.empty((j, LAYOUT.context), np.float32)
     write_features(CONTEXT_FEATURES, inputs, context)
     return AfterstateFeatures((cells,), context)
+
+
+def _cell_values(
+    rules: Rules,
+    before: npt.NDArray[np.int8],
+    board: npt.NDArray[np.int8],
+    playable: Bools,
+    share: Floats,
+    power: Floats,
+    plays: _Plays,
+) -> _CellValues:
+    """Score all cards in all cells of the afterstates.
+
+    Args:
+        rules: of the game.
+        before: boards of the positions, int8 [p, C + 1].
+        board: boards of the afterstates, int8 [j, C + 1].
+        playable: their cells, bool [j, C + 1].
+        share: of each unseen card, [p, K].
+        power: points of a power play in each suit in the positions, [p, 6].
+        plays: the actions.
+    """
+    tables, num_cells = _tables(rules), rules.num_cells
+    owner, cell = np.nonzero(playable)
+    position = plays.position[owner]
+    changed = tables.reach[plays.cell[owner], cell]
+    place = position * num_cells + cell
+    needed = np.zeros(len(before) * num_cells, np.bool_)
+    needed[place[~changed]] = True
+    same = np.flatnonzero(needed)
+    words = _words(tables, before, same // num_cells, same % num_cells)
+    # A card that is not in reach still adds to power plays in its suits.
+    powered = (words[:, ACES] | words[:, CROWNS]) >> scoring.POWER_SHIFT & 1 > 0
+    which: Ints = needed.cumsum() - 1
+    which = which[place]
+    kept = np.flatnonzero(~changed)
+    adds = tables.power[plays.card] > 0
+    changed[kept] = (powered[which[kept]] & adds[owner[kept]]).any(axis=1)
+    anew = np.flatnonzero(changed)
+    which[anew] = len(same) + np.arange(len(anew))
+
+    words = np.concatenate([words, _words(tables, board, owner[anew], cell[anew])])
+    of_position = np.concatenate([same // num_cells, position[anew]])
+    cells = np.concatenate([same % num_cells, cell[anew]])
+    total_power = power[of_position]
+    total_power[len(same) :] += tables.power[plays.card[owner[anew]]]
+    points = ((words & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET).astype(np.float32)
+    for number, bonus in enumerate(tables.bonus):
+        points += bonus.take(words >> scoring.CODE_SHIFT + 16 * number & 0xFFFF)
+    for ends in (ACES, CROWNS):
+        points[:, ends] += (words[:, ends] >> scoring.POWER_SHIFT & 1) * total_power
+    draws = (words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK).astype(np.float32)
+    table = np.empty((len(words) + 1, NUM_CARDS, 2), np.int16)
+    table[:-1, :, 0], table[:-1, :, 1] = points, draws
+    table[-1] = ABSENT_CARD_VALUE, 0
+    adjacent = tables.adjacent[cells]
+    touching = (before[of_position[:, None], adjacent] != EMPTY).sum(axis=1)
+    touching[len(same) :] += (adjacent[len(same) :] == plays.cell[owner[anew], None]).sum(axis=1)
+    inputs = _CellInputs(
+        points=points,
+        draws=draws,
+        gains=np.maximum(points + np.float32(DRAW_POINTS) * draws, 0),
+        share=share[of_position],
+        touching=touching,
+        edges=(tables.adjacent == num_cells).sum(axis=1)[cells],
+    )
+    features = np.zeros((len(table), num_features(UNSEEN_FEATURES)), np.float32)
+    write_features(UNSEEN_FEATURES, inputs, features[:-1])
+
+    # The cells of each afterstate in rows, padded to the longest.
+    number = playable.sum(axis=1)
+    present = np.arange(max(int(number.max()), 1)) < number[:, None]
+    index = np.full(present.shape, len(words))
+    index[present] = which
+    return _CellValues(index, present, table, features)
+
+
+def _words(tables: _Tables, board: npt.NDArray[np.int8], rows: Ints, cells: Ints) -> npt.NDArray[np.signedinteger]:
+    """Sums of the words of `scoring.tables` for all cards in cells of boards, [w, K]."""
+    near = board[rows[:, None], tables.around[cells]]
+    words = tables.words[0].take(near[:, 0], axis=0, mode="wrap")
+    for place in range(1, near.shape[1]):
+        words += tables.words[place].take(near[:, place], axis=0, mode="wrap")
+    return words
 
 
 def _open_cells(rules: Rules, board: npt.NDArray[np.int8]) -> tuple[Bools, Bools]:
