@@ -10,7 +10,7 @@ Scales are not tuned: they bring usual values to the order of 1.
 """
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -240,7 +240,7 @@ UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
 )
 """The other features of a cell, [w] each: the same in all afterstates in which no card was played within reach."""
 
-CELL_FEATURES = (*HAND_FEATURES, *UNSEEN_FEATURES)
+CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES)
 """All features of a cell."""
 
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
@@ -336,7 +336,8 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
 
 def _mean(values: Floats, share: Floats) -> Floats:
     """Mean of values [w, K] by the shares of the cards, float32 [w]."""
-    return np.einsum("wk,wk->w", values, share)
+    mean: Floats = np.einsum("wk,wk->w", values, share)
+    return mean
 
 
 LAYOUT = FeatureLayout(sets=((MOST_CELLS, num_features(CELL_FEATURES)),), context=num_features(CONTEXT_FEATURES))
@@ -429,7 +430,7 @@ class _CellValues(NamedTuple):
     Most cells are the same in all afterstates of a position and are computed once. The last entry of w only pads.
     """
 
-    index: Ints
+    cells: Ints
     """[j, e]: index into w, the last where the row only pads."""
     present: Bools
     """[j, e]."""
@@ -463,7 +464,7 @@ def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays:
     slots = np.argsort(-hand, axis=1, kind="stable")[:, : max(int(size.max()), 2)].T
     filled = np.arange(len(slots))[:, None] < size
     pairs = found.plays.view(np.int32).reshape(-1)
-    own = pairs.take(found.index * NUM_CARDS + slots[:, :, None]).view(np.int16).reshape(*filled.shape, -1, 2)
+    own = pairs.take(found.cells * NUM_CARDS + slots[:, :, None]).view(np.int16).reshape(*filled.shape, -1, 2)
     points, draws = own[..., 0].astype(np.float32), own[..., 1].astype(np.float32)
     values = points + np.float32(DRAW_POINTS) * draws
     own_draws = draws * filled[:, :, None]
@@ -473,10 +474,11 @@ def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays:
     absent = ABSENT_CARD_VALUE / 20
 
     # Value and draws of each card in its best cell, side by side.
-    by_cell = np.concatenate([found.plays @ np.array([1, DRAW_POINTS], np.int16), found.plays[..., 1]], axis=1)
-    best = by_cell.take(found.index[:, 0], axis=0)
-    for number in range(1, found.index.shape[1]):
-        np.maximum(best, by_cell.take(found.index[:, number], axis=0), out=best)
+    all_points, all_draws = found.plays[..., 0], found.plays[..., 1]
+    by_cell = np.concatenate([all_points + np.int16(DRAW_POINTS) * all_draws, all_draws], axis=1)
+    best = by_cell.take(found.cells[:, 0], axis=0)
+    for column in found.cells.T[1:]:
+        np.maximum(best, by_cell.take(column, axis=0), out=best)
     left = rules.setup.filled - (board != EMPTY).sum(axis=1)
     inputs = _Inputs(
         rules=rules,
@@ -488,7 +490,7 @@ def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays:
         own_draws=own_draws,
         hand=hand,
         share=share,
-        best_values=best[:, :NUM_CARDS].astype(np.float32) / 20,
+        best_values=best[:, :NUM_CARDS].astype(np.float32) / np.float32(20),
         most_draws=best[:, NUM_CARDS:].astype(np.float32),
         filled=filled,
         own_best_values=np.where(filled, values.max(axis=2) / 20, absent),
@@ -504,11 +506,11 @@ def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays:
         left=left,
         need=left // rules.num_players - size - plays.drawn,
     )
-    cells = np.empty((*found.index.shape, LAYOUT.sets[0][1]), np.float32)
+    cells = np.empty((*found.cells.shape, LAYOUT.sets[0][1]), np.float32)
     of_hand = num_features(HAND_FEATURES)
     write_features(HAND_FEATURES, inputs, cells[..., :of_hand])
     cells[..., :of_hand] *= found.present[:, :, None]
-    cells[..., of_hand:] = found.features.take(found.index, axis=0)
+    cells[..., of_hand:] = found.features.take(found.cells, axis=0)
     context = np.empty((j, LAYOUT.context), np.float32)
     write_features(CONTEXT_FEATURES, inputs, context)
     return AfterstateFeatures((cells,), context)
@@ -592,7 +594,7 @@ def _cell_values(
 def _words(tables: _Tables, board: npt.NDArray[np.int8], rows: Ints, cells: Ints) -> npt.NDArray[np.signedinteger]:
     """Sums of the words of `scoring.tables` for all cards in cells of boards, [w, K]."""
     near = board[rows[:, None], tables.around[cells]]
-    words = tables.words[0].take(near[:, 0], axis=0, mode="wrap")
+    words: npt.NDArray[np.signedinteger] = tables.words[0].take(near[:, 0], axis=0, mode="wrap")
     for place in range(1, near.shape[1]):
         words += tables.words[place].take(near[:, place], axis=0, mode="wrap")
     return words
