@@ -11,11 +11,13 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
     python -m train.selfplay --help                                   # every flag
 
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
-iterations. The learner has all seats of a game, except in a share of the games, in which it has one seat and a member
-of a pool the others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values.
+iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
+learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
+others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values.
 
-All randomness of an iteration follows from the seed and its number, and rounds are played to their end. Weights,
-optimizer, replay and pool are therefore all that a run needs to continue exactly where it stopped.
+All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
+that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
+it stopped, with any number of processes.
 
 A run writes to ``runs/<name>``: ``checkpoint.pt``, ``tensorboard/``, the latest weights as ``<name>.safetensors``, and
 at the end ``<name>.json``, a model card with command, versions and results, and ``learning_curve.png``. Evaluations
@@ -24,7 +26,9 @@ during training use ``validation`` deals, the card's final figures ``benchmark``
 
 import json
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -49,6 +53,7 @@ from train.common.evaluation import provenance, strength
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
+    CountOrZero,
     NumDeals,
     OptionError,
     PolicyName,
@@ -59,7 +64,8 @@ from train.common.options import (
     run_script,
 )
 from train.common.plots import Curve, draw_learning_curves
-from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, concatenate, play_games
+from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, concatenate
+from train.selfplay_workers import Job, Share, Workers
 
 
 @dataclass
@@ -78,6 +84,12 @@ class Arguments(RunOptions, RolloutOptions):
     """each plays games and then takes gradient steps"""
     games: Count = 192
     """games in an iteration, of all variants together"""
+    shares: Count = 2
+    """parts of the games of each variant, which as many processes can play"""
+    workers: CountOrZero = 2
+    """processes that play the next iteration while this one learns; 0: this one plays, too. The result is the same"""
+    candidates: CountOrZero = 12
+    """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
 
     sampling: Sampling = "prioritised"
     """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
@@ -134,7 +146,7 @@ class Arguments(RunOptions, RolloutOptions):
 
 MAY_CHANGE = (
     *("resume", "eval_every", "eval_deals", "test_deals", "checkpoint_every", "keep_weights", "progress", "device"),
-    "threads",
+    *("threads", "workers"),
 )
 """Arguments that may differ when a run is resumed."""
 
@@ -151,6 +163,8 @@ class Run:
     optimizer: torch.optim.Optimizer
     pool: Opponents
     replay: deque[ValueTargets]
+    acting: Weights
+    """Weights that play the next iteration: those before the latest one was learned from."""
     timer: PhaseTimer = field(default_factory=PhaseTimer)
     iteration: int = 0
     steps: int = 0
@@ -173,28 +187,25 @@ def main(arguments: Arguments) -> dict[str, Any]:
     torch.manual_seed(arguments.seed)
     run = begin(arguments)
     writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
-    with tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress) as bar:
-        run.timer.skip()
+    bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
+    with bar, Workers(arguments.workers) as workers:
+        if run.iteration < arguments.iterations:
+            workers.start(next_job(run))
         while run.iteration < arguments.iterations:
+            receive(run, workers)
+            run.acting = run.network.weights()
+            if run.iteration and run.iteration % arguments.snapshot_every == 0:
+                run.pool.add(f"iteration {run.iteration}", run.acting)
             run.iteration += 1
-            rng = np.random.default_rng([arguments.seed, run.iteration])
-            weights = run.network.weights()
-            games = -(-arguments.games // len(arguments.variants))
-            seed = SELFPLAY_DEALS_APART * (arguments.seed + 1) + run.iteration * games
-            targets = [
-                play_games(arguments, VARIANTS[variant], games, weights, run.pool, seed, rng, run.timer)
-                for variant in arguments.variants
-            ]
-            run.replay.append(concatenate(targets))
-            run.steps += len(run.replay[-1].seats)
+            last = run.iteration == arguments.iterations
+            if not last:
+                workers.start(next_job(run))
             for group in run.optimizer.param_groups:
                 group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
-            loss = learn(arguments, run.network, run.optimizer, concatenate(run.replay), rng)
+            run.timer.skip()
+            loss = learn(arguments, run.network, run.optimizer, run.replay, run.iteration)
             run.timer.add("learning")
             writer.add_scalar("loss/value", loss, run.iteration)
-            last = run.iteration == arguments.iterations
-            if run.iteration % arguments.snapshot_every == 0:
-                run.pool.add(f"iteration {run.iteration}", run.network.weights())
             if last or run.iteration % arguments.eval_every == 0:
                 log_evaluation(run, writer, bar)
             if last or run.iteration % arguments.checkpoint_every == 0:
@@ -211,7 +222,8 @@ def begin(arguments: Arguments) -> Run:
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
-    run = Run(arguments, network, optimizer, Pool(arguments.sampling, baselines), deque(maxlen=arguments.replay))
+    pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
+    run = Run(arguments, network, optimizer, pool, replay, network.weights())
     if arguments.init_from:
         initial = value.load(arguments.init_from).weights.tensors
         try:
@@ -220,12 +232,47 @@ def begin(arguments: Arguments) -> Run:
             raise OptionError(
                 f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
             ) from None
+        run.acting = network.weights()
     if arguments.resume:
         restore_checkpoint(run)
     else:
         checkpoint.keep_earlier_run(run.arguments.folder)
         save_checkpoint(run)  # any interruption from now on can be resumed
     return run
+
+
+# --- Playing ---------------------------------------------------------------------------------------------------------
+
+
+def next_job(run: Run) -> Job:
+    """The games of the next iteration."""
+    arguments, iteration = run.arguments, run.iteration + 1
+    games = -(-arguments.games // len(arguments.variants))
+    seed = SELFPLAY_DEALS_APART * (arguments.seed + 1) + iteration * games
+    cuts = [games * number // arguments.shares for number in range(arguments.shares + 1)]
+    parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts) if ends[0] < ends[1]]
+    shares = [
+        Share(variant, stop - start, seed + start, (arguments.seed, iteration, number))
+        for number, (variant, start, stop) in enumerate(parts)
+    ]
+    options = RolloutOptions(**{each.name: getattr(arguments, each.name) for each in fields(RolloutOptions)})
+    members = [
+        Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
+        for each in run.pool.members
+    ]
+    return Job(options, run.acting, Pool(arguments.sampling, members), shares)
+
+
+def receive(run: Run, workers: Workers) -> None:
+    """Wait for the games of an iteration; take their targets into the replay and count their results."""
+    played = workers.results()
+    run.replay.append(concatenate([each.targets for each in played]))
+    run.steps += len(run.replay[-1].seats)
+    for each in played:
+        for result in each.results:
+            run.pool.count(*result)
+        for phase, seconds in each.seconds.items():
+            run.timer.seconds[phase] += seconds
 
 
 # --- Learning --------------------------------------------------------------------------------------------------------
@@ -235,15 +282,15 @@ def learn(
     arguments: Arguments,
     network: ValueNetwork,
     optimizer: torch.optim.Optimizer,
-    targets: ValueTargets,
-    rng: np.random.Generator,
+    replay: Sequence[ValueTargets],
+    iteration: int,
 ) -> float:
     """Take the gradient steps of an iteration on the Huber loss of the values; returns its mean."""
-    mean = 0.0
+    rng, targets, mean = np.random.default_rng([arguments.seed, iteration]), concatenate(replay), 0.0
     for _ in range(arguments.updates):
         features, target, seats = sample_minibatch(targets, arguments.batch_size, arguments.device, rng)
         present = torch.arange(target.shape[1], device=target.device) < seats[:, None]
-        values = network(features)[:, : target.shape[1]]
+        values = network.forward_present(features)[:, : target.shape[1]]
         errors = nn.functional.smooth_l1_loss(values / VALUE_SCALE, target / VALUE_SCALE, reduction="none")
         loss = errors[present].mean()
         optimizer.zero_grad()
@@ -316,6 +363,7 @@ def save_checkpoint(run: Run) -> None:
     content = {
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
+        "acting": {name: torch.from_numpy(array) for name, array in run.acting.items()},
         "replay": [[torch.from_numpy(part) for part in targets] for targets in run.replay],
         "pool": pool,
         "iteration": run.iteration,
@@ -338,6 +386,7 @@ def restore_checkpoint(run: Run) -> None:
     with checkpoint.restoring(run.arguments, content, MAY_CHANGE):
         run.network.load_state_dict(content["network"])
         run.optimizer.load_state_dict(content["optimizer"])
+        run.acting = {name: tensor.numpy() for name, tensor in content["acting"].items()}
         run.replay.extend(ValueTargets(*(part.numpy() for part in parts)) for parts in content["replay"])
         run.pool.members = [
             Member[Agent | Weights](

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
 from quincunx_agents.networks.value import VALUE_SCALE, evaluate_afterstates, feature_module_of, margin_weights
+from quincunx_agents.search.determinized import rollout_policy_of
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
@@ -61,8 +62,8 @@ class RolloutOptions(CheckedOptions):
 
     reward: Reward = "margin"
     """see `Reward`"""
-    candidates: CountOrZero = 12
-    """actions of a state that are evaluated, the heuristic's best; 0: all"""
+    shortlist: CountOrZero = 12
+    """actions of a state that are evaluated while training, the best by the rollout policy; 0: all"""
     temperature: Positive = 1.0
     """of the softmax over action values while exploring, in points"""
     pool_share: Share = 0.25
@@ -113,6 +114,14 @@ class Prediction(NamedTuple):
     """[m]: of the softmax policy."""
 
 
+class Result(NamedTuple):
+    """Result of a game against a member of the pool: the arguments of `train.common.opponents.Pool.count`."""
+
+    member: int
+    share: float
+    players: int
+
+
 def play_games(
     options: RolloutOptions,
     rules: BaseRules,
@@ -122,20 +131,21 @@ def play_games(
     seed: int,
     rng: np.random.Generator,
     timer: PhaseTimer,
-) -> ValueTargets:
-    """Play one round of each game and return the TD(lambda) targets of all seats' plays.
+) -> tuple[ValueTargets, list[Result]]:
+    """Play one round of each game; returns the TD(lambda) targets of all seats' plays, and results against the pool.
 
     Args:
         options: see `RolloutOptions`.
         rules: of all games.
         games: number of games, on the deals seeded ``seed`` on.
         weights: of the learner's network, which also evaluates the plays of opponents.
-        pool: opponents; their results are updated.
+        pool: opponents.
         seed: of the first deal.
         rng: explores, and is passed to fixed agents.
         timer: measures the phases.
     """
     module, observer = feature_module_of(rules), make_observer(rules, preview=True)
+    rollout_policy = rollout_policy_of(rules)
     batch: Any = spec_of(rules).Batch(rules, games)
     batch.reset(seed=seed)
     players, by_margin = rules.num_players, options.reward == "margin"
@@ -151,7 +161,7 @@ def play_games(
         member = members[live, mover]
         fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)
         has_fixed = np.flatnonzero(fixed >= 0)
-        shortlist = module.shortlist(rules, observation, mask, options.candidates)
+        shortlist = rollout_policy.candidate_actions(now, options.shortlist) if options.shortlist else mask
         shortlist[has_fixed, fixed[has_fixed]] = True
         afterstates = module.afterstates_of(rules, observation, shortlist, use_known_values=by_margin)
         if not by_margin:
@@ -179,12 +189,11 @@ def play_games(
         immediate_reward[each, mover] = afterstates.points[chosen]
         predicted[each[:, None], seats] = own.to_come[chosen, :players]
         evaluated = np.isnan(afterstates.known_values[chosen, 0])
-        features = afterstates.features(module.LAYOUT)[chosen]
+        features = afterstates.features(module.LAYOUT, chosen)
         further_reward = rewards - immediate_reward
         history.append(Transition(live, seats, immediate_reward, further_reward, predicted, evaluated, features))
         timer.add("acting")
-    update_ratings(pool, members, batch)
-    return td_lambda_targets(history, games, players, options.td_lambda)
+    return td_lambda_targets(history, games, players, options.td_lambda), results(members, batch)
 
 
 class CandidateTable:
@@ -261,12 +270,13 @@ def fixed_agents_actions(
     return actions
 
 
-def update_ratings(pool: Opponents, members: Ints, batch: Any) -> None:
-    """Count the finished games against members of the pool; ``members`` as `sample_opponents` returned it."""
+def results(members: Ints, batch: Any) -> list[Result]:
+    """The results of the finished games against members of the pool; ``members`` as `sample_opponents` returned it."""
     best = batch.totals == batch.totals.max(axis=1, keepdims=True)
     wins = best / best.sum(axis=1, keepdims=True)
-    for game in np.flatnonzero((members >= 0).any(axis=1)):
-        pool.count(int(members[game].max()), float(wins[game, members[game] < 0].sum()), members.shape[1])
+    against = np.flatnonzero((members >= 0).any(axis=1))
+    share = np.where(members < 0, wins, 0).sum(axis=1)
+    return [Result(int(members[game].max()), float(share[game]), members.shape[1]) for game in against]
 
 
 # --- Targets ---------------------------------------------------------------------------------------------------------

@@ -109,15 +109,28 @@ class Afterstates(NamedTuple):
     """The actions whose values are not known, int64 [j] indices into ``rows``, with the features of their afterstates;
     in chunks that fit into the processor's cache."""
 
-    def features(self, layout: FeatureLayout) -> npt.NDArray[np.float16]:
-        """Features of all afterstates in one table, float16 [m, layout.size]; 0 where the value is known."""
-        table = np.zeros((len(self.rows), layout.size), np.float16)
+    def features(self, layout: FeatureLayout, chosen: Ints | None = None) -> npt.NDArray[np.float16]:
+        """Features of afterstates in one table, float16 [k, layout.size]; 0 where the value is known.
+
+        Args:
+            layout: of the features.
+            chosen: int64 [k], different indices of actions; all by default.
+        """
+        place: Ints = np.arange(len(self.rows))
+        if chosen is not None:
+            place = np.full(len(self.rows), -1)
+            place[chosen] = np.arange(len(chosen))
+        table = np.zeros((len(self.rows) if chosen is None else len(chosen), layout.size), np.float16)
         for at, (sets, context) in self.chunks:
-            start = 0
+            to = place[at]
+            found = np.flatnonzero(to >= 0)
+            to, start = to[found], 0
             for elements, (most, features) in zip(sets, layout.sets, strict=True):
-                table[at, start : start + elements.shape[1] * features] = elements.reshape(len(at), -1)
+                table[to, start : start + elements.shape[1] * features] = elements[found].reshape(
+                    len(found), elements.shape[1] * features
+                )
                 start += most * features
-            table[at, start:] = context
+            table[to, start:] = context[found]
         return table
 
 

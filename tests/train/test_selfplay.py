@@ -29,11 +29,21 @@ from train import selfplay
 from train.common import checkpoint
 from train.common.opponents import Member, Pool
 from train.selfplay import Arguments, main
-from train.selfplay_rollout import Opponents, PhaseTimer, ValueTargets, play_games, sample_opponents
+from train.selfplay_rollout import (
+    Opponents,
+    PhaseTimer,
+    Result,
+    RolloutOptions,
+    ValueTargets,
+    Weights,
+    play_games,
+    sample_opponents,
+)
+from train.selfplay_workers import Job, Share, Workers, play
 
 TINY = Arguments(
     name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4,
-    replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4, eval_deals=2, test_deals=2,
+    shortlist=4, workers=0, replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4, eval_deals=2, test_deals=2,
     pool_share=0.5, baselines=("greedy",), progress=False,
 )  # fmt: skip
 
@@ -43,10 +53,16 @@ def network_for(variant: str, seed: int = 0) -> ValueNetwork:
     return ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUT, 8, 16)
 
 
-def targets_of(variant: str, games: int = 2, pool: Opponents | None = None, **options: Any) -> ValueTargets:
+def played(
+    variant: str, games: int = 2, pool: Opponents | None = None, **options: Any
+) -> tuple[ValueTargets, list[Result]]:
     arguments, pool = replace(TINY, **options), pool or Pool("uniform")
     weights, rng = network_for(variant).weights(), np.random.default_rng(0)
     return play_games(arguments, VARIANTS[variant], games, weights, pool, 7, rng, PhaseTimer())
+
+
+def targets_of(variant: str, games: int = 2, **options: Any) -> ValueTargets:
+    return played(variant, games, **options)[0]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -62,6 +78,12 @@ def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
     for at, described in afterstates.chunks:
         outputs = np.column_stack(value_and_preference(network.weights(), described))
         assert outputs == pytest.approx(expected[at], rel=1e-2, abs=0.05), "up to half precision"
+    chosen = np.arange(len(afterstates.rows))[::-3].copy()
+    features = afterstates.features(module.LAYOUT, chosen)
+    assert (features == afterstates.features(module.LAYOUT)[chosen]).all()
+    with torch.no_grad():
+        present = network.forward_present(torch.from_numpy(features).float()).numpy()
+    assert present == pytest.approx(expected[chosen], abs=1e-3)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -102,11 +124,10 @@ def test_outcome_rewards_come_at_the_end() -> None:
 
 def test_games_against_the_pool_are_counted_and_learned_from() -> None:
     pool: Opponents = Pool("prioritised", [Member("greedy", greedy)])
-    targets_of("2-corners", games=8, pool_share=0.0, pool=pool)
-    assert pool.members[0].games == 0
-    targets = targets_of("2-corners", games=8, pool_share=1.0, pool=pool)
-    assert pool.members[0].games == 8
-    assert 0 <= pool.members[0].won <= 8
+    assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[1]
+    targets, results = played("2-corners", games=8, pool_share=1.0, pool=pool)
+    assert [(result.member, result.players) for result in results] == [(0, 2)] * 8
+    assert {result.share for result in results} <= {0.0, 0.5, 1.0}
     assert len(targets.seats) == 8 * 19, "after the last play there is nothing to predict"
 
 
@@ -168,6 +189,49 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
     assert resumed["pool"] == straight["pool"]
     with pytest.raises(checkpoint.CheckpointError, match="candidates=4"):
         main(replace(stopped, resume=True, candidates=5))
+
+
+def test_processes_play_what_one_process_plays() -> None:
+    pool: Pool[Weights | None] = Pool(
+        "uniform", [Member("greedy", None), Member("past", network_for("2-open", 1).weights())]
+    )
+    shares = [Share("2-corners", 2, 10, (0, number)) for number in range(3)]
+    options = RolloutOptions(shortlist=4, pool_share=1.0)
+    jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
+    with Workers(2) as workers:
+        for job in jobs:
+            workers.start(job)
+            for one, other in zip(workers.results(), play(job), strict=True):
+                assert all(np.array_equal(a, b) for a, b in zip(one.targets, other.targets, strict=True))
+                assert one.results == other.results
+                assert len(one.results) == 2
+        workers.start(Job(options, {}, pool, shares))
+        with pytest.raises(KeyError, match="set_encoders"):
+            workers.results()
+
+
+@pytest.mark.slow
+def test_the_number_of_processes_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three shares of each variant played by none, one and two processes; the last run is resumed halfway."""
+    monkeypatch.chdir(tmp_path)
+    options = replace(TINY, shares=3, checkpoint_every=2)
+    cards = [main(replace(options, name=f"with{workers}", workers=workers)) for workers in (0, 1)]
+    real = selfplay.save_checkpoint
+
+    def stop(run: selfplay.Run) -> None:
+        real(run)
+        if run.iteration == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(selfplay, "save_checkpoint", stop)
+    with pytest.raises(KeyboardInterrupt):
+        main(replace(options, name="with2", workers=2))
+    monkeypatch.setattr(selfplay, "save_checkpoint", real)
+    cards.append(main(replace(options, name="with2", workers=2, resume=True)))
+    weights = {(tmp_path / f"runs/with{number}/with{number}.safetensors").read_bytes() for number in range(3)}
+    assert len(weights) == 1
+    assert cards[0]["pool"] == cards[1]["pool"] == cards[2]["pool"] != {}
+    assert cards[0]["steps"] == cards[2]["steps"]
 
 
 def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,6 +168,22 @@ class ValueNetwork(nn.Module):
         output: Tensor = VALUE_SCALE * self.trunk(torch.cat([*encoded, context], dim=-1))
         return output
 
+    def forward_present(self, features: Tensor) -> Tensor:
+        """Compute `forward` of features [B, layout.size] without encoding the padding, up to rounding.
+
+        In training most elements only pad; ``forward`` has shapes that do not depend on values, as ONNX needs them.
+        """
+        sizes = [most * numbers for most, numbers in self.layout.sets]
+        *sets, context = features.split([*sizes, self.layout.context], dim=1)
+        encoded = []
+        for elements, shape, encoder in zip(sets, self.layout.sets, self.set_encoders, strict=True):
+            elements = elements.unflatten(1, shape)
+            row, place = (elements[..., 0] > 0).nonzero(as_tuple=True)
+            codes = encoder(elements[row, place])
+            encoded.append(codes.new_zeros(len(features), codes.shape[1]).index_add(0, row, codes))
+        output: Tensor = VALUE_SCALE * self.trunk(torch.cat([*encoded, context], dim=1))
+        return output
+
     def weights(self) -> dict[str, Floats]:
         """Return a copy of the weights by name, for `quincunx_agents.networks.value`."""
         return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}

@@ -1,0 +1,134 @@
+"""Processes that play self-play games while another one learns.
+
+The games of an iteration are divided into shares. All randomness of a share follows from the seed, the iteration and
+the share's number, so that the games do not depend on the number of processes, nor on which of them plays a share.
+"""
+
+import multiprocessing
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from quincunx_agents.networks.value import VARIANTS
+from quincunx_env.arena import resolve
+from quincunx_env.core.policy import Agent
+from train.common.opponents import Member, Pool
+from train.selfplay_rollout import Phase, PhaseTimer, Result, RolloutOptions, ValueTargets, Weights, play_games
+
+
+class Share(NamedTuple):
+    """Games of one variant that are played together."""
+
+    variant: str
+    games: int
+    seed: int
+    """Of the first deal."""
+    randomness: tuple[int, ...]
+    """Seed of everything else."""
+
+
+class Job(NamedTuple):
+    """The games of an iteration."""
+
+    options: RolloutOptions
+    weights: Weights
+    """Of the learner's network."""
+    pool: Pool[Weights | None]
+    """None stands for a fixed agent, known by its name."""
+    shares: Sequence[Share]
+
+
+class Played(NamedTuple):
+    """What came of a share."""
+
+    targets: ValueTargets
+    results: list[Result]
+    seconds: dict[Phase, float]
+    """Processor time."""
+
+
+def play(job: Job) -> list[Played]:
+    """Play the shares of a job."""
+    members = [
+        Member[Agent | Weights](each.name, each.opponent or resolve(each.name), each.won, each.games)
+        for each in job.pool.members
+    ]
+    pool, played = Pool(job.pool.sampling, members), []
+    for share in job.shares:
+        timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
+        rules = VARIANTS[share.variant]
+        targets, results = play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer)
+        played.append(Played(targets, results, timer.seconds))
+    return played
+
+
+class Workers:
+    """Plays jobs, one at a time, in a number of processes; in this process and not before `results` if that is 0.
+
+    Args:
+        number: of processes.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._job: Job | None = None
+        self._connections = list[Connection]()
+        context = multiprocessing.get_context("spawn")
+        for _ in range(number):
+            ours, theirs = context.Pipe()
+            context.Process(target=_work, args=(theirs,), daemon=True).start()
+            theirs.close()
+            self._connections.append(ours)
+
+    def start(self, job: Job) -> None:
+        """Begin a job. Its arrays may change afterwards if there are processes, and must not if there are none."""
+        self._job = job
+        for number, connection in enumerate(self._connections):
+            connection.send(job._replace(shares=job.shares[number :: len(self._connections)]))
+
+    def results(self) -> list[Played]:
+        """Wait until the job is done; returns what came of its shares, in their order.
+
+        Raises:
+            ChildProcessError: if a process has ended.
+        """
+        assert self._job is not None
+        if not self._connections:
+            return play(self._job)
+        played = list[Played | None]([None] * len(self._job.shares))
+        for number, connection in enumerate(self._connections):
+            try:
+                found = connection.recv()
+            except (EOFError, ConnectionResetError):
+                raise ChildProcessError("a process that played games has ended unexpectedly") from None
+            if isinstance(found, Exception):
+                raise found
+            played[number :: len(self._connections)] = found
+        return [each for each in played if each is not None]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the processes after what they are playing."""
+        for connection in self._connections:
+            connection.close()
+
+
+def _work(connection: Connection) -> None:
+    """Play the jobs that come from a connection, until it is closed at its other end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that learns
+    with suppress(EOFError, ConnectionError):
+        while True:
+            job = connection.recv()
+            try:
+                answer: list[Played] | Exception = play(job)
+            except Exception as error:
+                answer = error
+            connection.send(answer)
