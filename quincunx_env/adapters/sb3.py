@@ -100,19 +100,21 @@ class GamesVecEnv(VecEnv):
         self._episode_steps += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if dones.any():
-            final = batched["final_info"]
-            names = [name for name in final if not name.startswith("_") and name != "action_mask"]
-            for row in np.flatnonzero(dones):
-                infos[row] = {name: final[name][row].tolist() for name in names}
-                infos[row]["terminal_observation"] = batched["final_obs"][row]
-                infos[row]["TimeLimit.truncated"] = False
-                infos[row]["is_success"] = infos[row]["win"] if "win" in final else not infos[row]["lost"]
-                infos[row]["episode"] = {
-                    "r": infos[row]["value"],
-                    "l": int(self._episode_steps[row]),
-                    "t": round(time.monotonic() - self._started, 6),
-                }
-            self._episode_steps[dones] = 0
+            rows = np.flatnonzero(dones)
+            final = {
+                name: values[rows].tolist()
+                for name, values in batched["final_info"].items()
+                if not name.startswith("_") and name != "action_mask"
+            }
+            names, seconds = tuple(final), round(time.monotonic() - self._started, 6)
+            lengths, seen = self._episode_steps[rows].tolist(), batched["final_obs"]
+            for row, length, *values in zip(rows.tolist(), lengths, *final.values(), strict=True):
+                info = infos[row] = dict(zip(names, values, strict=True))
+                info["terminal_observation"] = seen[row]
+                info["TimeLimit.truncated"] = False
+                info["is_success"] = info["win"] if "win" in info else not info["lost"]
+                info["episode"] = {"r": info["value"], "l": length, "t": seconds}
+            self._episode_steps[rows] = 0
         return observation, rewards.astype(np.float32), dones, infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:

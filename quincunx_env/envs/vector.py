@@ -1,7 +1,7 @@
 """Many games as a Gymnasium ``VectorEnv``: resets, masks and infos shared by all vector environments."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium
@@ -257,9 +257,17 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Return the observations of these rows, None elsewhere, as Gymnasium's own vector environments do."""
         now = self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats()))
         now = self.codec.with_mask(now, mask)
+        rows = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, np.object_)
-        for row in np.flatnonzero(ended):
-            final[row] = now[row] if isinstance(now, np.ndarray) else {name: piece[row] for name, piece in now.items()}
+        if isinstance(now, np.ndarray):
+            shown: Iterable[Pieces | Flat] = now[rows]
+        else:
+            names = tuple(now)
+            shown = (
+                dict(zip(names, row, strict=True)) for row in zip(*(now[name][rows] for name in names), strict=True)
+            )
+        for row, observation in zip(rows.tolist(), shown, strict=True):
+            final[row] = observation
         return final
 
     def _show(self, info: Info) -> tuple[Pieces | Flat, Info]:

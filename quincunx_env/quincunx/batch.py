@@ -235,7 +235,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     def preview(self) -> npt.NDArray[np.int16]:
         """Points and draws of every legal play, int16 [B, K, C, 2]; elsewhere 0."""
-        return self._values.legal_plays(self.board, self.card_mask(), self.cell_mask())
+        return self._values.legal_plays(self.board, self._legal_hands(), self.cell_mask())
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
@@ -276,8 +276,11 @@ class Batch(BaseBatch[Rules, Game]):
 
     def card_mask(self) -> Bools:
         """Cards that the seat to move may play, bool [B, K]; none in finished and announcing games."""
-        hands = np.where(self._no_play(), np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
-        return unpack(hands[:, None], self.rules.num_cards).view(np.bool_)
+        return unpack(self._legal_hands()[:, None], self.rules.num_cards).view(np.bool_)
+
+    def _legal_hands(self) -> Words:
+        """`card_mask` as bits, uint64 [B]."""
+        return np.where(self._no_play(), np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
 
     def cell_mask(self) -> Bools:
         """Cells in which any legal card may be played, bool [B, C]; none in finished and announcing games."""

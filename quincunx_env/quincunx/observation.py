@@ -108,10 +108,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         if game.pending:
             preview[game.pending] = game._value(*game.pending)
         elif seat == game.mover:
-            at = np.flatnonzero(self.mask(game)[: rules.num_plays_encoded])
-            cards = at // rules.num_cells
+            cards, cells = np.array(game.legal_cards())[:, None], np.array(game.legal_cells())
             board = np.frombuffer(game.board, np.int8)[None]
-            preview.reshape(-1, 2)[at] = self._values.plays(board, np.zeros_like(at), cards, at % rules.num_cells)
+            if len(cells):
+                preview[cards, cells] = self._values.plays(board, np.zeros_like(cells), cards, cells)
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------

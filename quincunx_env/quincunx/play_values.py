@@ -1,34 +1,35 @@
 """Points and draws of many plays at once (RULES.md 1.4), in array operations.
 
-The words of `scoring.tables` are summed two places at a time, from a table that holds the sums for every card side by
-side: those for all cards that might be played in a cell are a few rows of the table, added up. In this table the fields
-of a word are an array of four int16, the *parts* of a play:
+All parts of a score but power play and flush belong to a line through the cell of the play, and follow from the cards
+within reach there. They are looked up, for each card that might be played, in a few tables:
 
-    0    points without line bonuses, power play and flush
-    1    draws, and 256 more for a power play
-    2    code of the lines 0 and 1 (see `DerivedTables.line_bonus`), as if it were uint16
-    3    code of the lines 2 and 3, where diagonals count
+- where at most three cells of a line are within reach, as in a 4x4 grid, one table holds all that the line adds;
+- elsewhere one table holds what the two adjacent cards add, and one, by rank, the bonus of the line.
+
+An entry of a table is two int16, which are added up side by side: the points, and the draws with `_POWER` more for a
+power play. The index of an entry is the card played, plus a weight times the number of each card or rank within reach,
+which is 0 where there is none.
 
 Axes: B games, C cells, K cards.
 """
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.batch import ONE, Bools, Ints, Words
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
 
-_CHUNK = 512
+_CHUNK = 1024
 """Games whose plays are valued together by `PlayValues.legal_plays`, so that intermediate arrays stay in the cache."""
-
-_COLUMNS = len(CARDS) + 1
-"""Length of a table's axis of neighbours: every card, and `EMPTY` first."""
 
 _POWER = 256
 """Added to the draws of a power play; more than there can be draws."""
@@ -46,19 +47,18 @@ class PlayValues:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        grid, plain, derived = rules.grid, scoring.tables(rules), derived_tables(rules)
-        # [2, pairs of places, C]: the cells within reach, those at even places first.
-        around = np.array(plain.around, np.int64).T
-        self._around = np.stack([around[0::2], around[1::2]])
-        self._pairs = _pair_parts(rules.num_lines, rules.ranks, rules.num_cards)
-        # [pairs of places, 1]: row of `_pairs` where both are empty.
-        self._first_pair = np.arange(self._around.shape[1])[:, None] * _COLUMNS**2 + _COLUMNS + 1
-        self._bonus = derived.line_bonus
-        # [cards, neighbours], flat: points that a card in the grid adds to a power play.
-        self._power = np.roll(derived.power, 1, axis=1).reshape(-1)
+        self._around, weights, self._tables = _tables(rules)
+        self._columns = np.flatnonzero(weights.any(axis=0))
+        self._weights = weights[:, self._columns]
+        # [neighbours]: number of the rank from 1 on, 0 for none.
+        orders = [scoring.rank_order(card, rules.ranks) for card in (EMPTY, *range(len(CARDS)))]
+        self._ranks = np.array([0 if order is None else order + 1 for order in orders], np.int8)
+        # [cards, neighbours]; an index of EMPTY ends in the column before, which is that of EMPTY, too.
+        self._power = derived_tables(rules).power
         # [neighbours]: suit bits.
         self._suits = np.array([0, *(card.suits for card in CARDS)], np.uint8)
         # For each line [6, C]: the cells at distance -3, -2, -1, 1, 2, 3. For each box [3, C]: its other cells.
+        grid = rules.grid
         self._flush_lines = [
             np.array([grid.line(cell, line, (-3, -2, -1, 1, 2, 3)) for cell in range(grid.num_cells)]).T.copy()
             for line in range(rules.num_lines)
@@ -70,76 +70,68 @@ class PlayValues:
         return play_values, (self.rules,)
 
     def plays(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
-        """Points and draws, int16 [n, 2], of playing a card into an empty cell.
+        """Points and draws, int16 [..., n, 2], of playing cards into empty cells.
 
         Args:
             board: int8 [B, C + 1], see `quincunx_env.quincunx.batch.Batch.board`.
-            rows: int64 [n], the game of each play; may repeat.
-            cards: int64 [n].
+            rows: int64 [n], the game of each cell; may repeat.
+            cards: int64 [..., n] or [..., 1]: one card for each cell, or several.
             cells: int64 [n].
         """
-        index = self._rows_of_pairs(board, rows, cells)
-        index *= self.rules.num_cards
-        index += cards
-        parts = self._pairs.reshape(-1).take(index).view(np.int16).sum(axis=0, dtype=np.int16)
-        return self._score(parts, board, rows, cards, cells)
+        around = self._around.take(cells, axis=1)
+        around += rows * board.shape[1]
+        near = board.reshape(-1).take(around)
+        near += 1
+        if self._columns[-1] >= len(near):
+            near = np.concatenate([near, self._ranks.take(near)])[self._columns]
+        # In floats, since only their products are fast; indices are far below 2**24, up to which they are exact.
+        first = (self._weights @ near.astype(np.float32)).astype(np.int64)
+        values: Values = self._tables[0].take(first[0] + cards).view(np.int16)
+        for index, table in zip(first[1:], self._tables[1:], strict=True):
+            values += table.take(index + cards).view(np.int16)
+        values = values.reshape(*cards.shape[:-1], len(cells), 2)
+        self._add_power(values, board, rows, cards)
+        if self.rules.flush:
+            values[..., 0] += scoring.FLUSH_BONUS * self._flushes(board, rows, cards, cells)
+        return values
 
-    def legal_plays(self, board: Boards, cards: Bools, cells: Bools) -> Values:
-        """Points and draws of each card in each cell where both are legal, int16 [B, K, C, 2]; elsewhere 0.
+    def legal_plays(self, board: Boards, hands: Words, cells: Bools) -> Values:
+        """Points and draws of each card of a hand in each legal cell, int16 [B, K, C, 2]; elsewhere 0.
 
         Args:
             board: int8 [B, C + 1].
-            cards: bool [B, K], the legal cards.
+            hands: uint64 [B], bits of the cards; not empty where a cell is legal.
             cells: bool [B, C], the legal cells, which are empty.
         """
-        (games, num_cards), num_cells = cards.shape, cells.shape[1]
+        games, num_cells, num_cards = *cells.shape, self.rules.num_cards
         values = np.zeros((games, num_cards, num_cells, 2), np.int16)
         by_play = values.view(np.int32).reshape(-1)
+        slots = _slots(hands)
         for start in range(0, games, _CHUNK):
             at = np.flatnonzero(cells[start : start + _CHUNK])
+            at += start * num_cells
             row = at // num_cells
             cell = at - row * num_cells
-            row += start
-            pairs = self._rows_of_pairs(board, row, cell)
-            sums = self._pairs.take(pairs[0], axis=0)
-            parts = sums.view(np.int16)
-            for pair in pairs[1:]:
-                parts += self._pairs.take(pair, axis=0).view(np.int16)
-            at = np.flatnonzero(cards.take(row, axis=0))
-            which = at // num_cards
-            card, cell, row = at - which * num_cards, cell.take(which), row.take(which)
-            made = self._score(sums.reshape(-1).take(at).view(np.int16), board, row, card, cell)
-            by_play[(row * num_cards + card) * num_cells + cell] = made.view(np.int32)[:, 0]
+            cards = slots.take(row, axis=1)
+            made = self.plays(board, row, cards, cell)
+            cards *= num_cells
+            cards += row * (num_cards * num_cells) + cell
+            by_play[cards] = made.view(np.int32)[..., 0]
         return values
 
-    def _rows_of_pairs(self, board: Boards, rows: Ints, cells: Ints) -> Ints:
-        """Rows of `_pairs` for the cards around plays into these cells, int64 [pairs of places, n]."""
-        around = self._around.take(cells, axis=2)
-        around += rows * board.shape[1]
-        even, odd = board.reshape(-1).take(around)
-        pairs: Ints = even * np.int64(_COLUMNS)
-        pairs += odd
-        pairs += self._first_pair
-        return pairs
-
-    def _score(self, parts: npt.NDArray[np.int16], board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
-        """Points and draws of plays, int16 [n, 2], from the sums of their parts, int16 [4 n], which are overwritten."""
-        parts = parts.reshape(-1, 4)
-        values, codes = parts[:, :2], parts.view(np.uint16)[:, 2:]
-        points, draws = values.T
-        for pair, bonus in enumerate(self._bonus):
-            points += bonus.take(codes[:, pair])
-        powered = np.flatnonzero(draws >= _POWER)
+    def _add_power(self, values: Values, board: Boards, rows: Ints, cards: Ints) -> None:
+        """Add the points of power plays to values as `plays` returns them, in place."""
+        powered = np.flatnonzero(values.view(np.int32).reshape(-1) >= _POWER << 16)
         if len(powered):
-            draws[powered] -= _POWER
-            index = board[rows[powered], :-1] + (cards[powered] * _COLUMNS + 1)[:, None]
-            points[powered] += self._power.take(index).sum(axis=1, dtype=np.int16)
-        if self.rules.flush:
-            points += scoring.FLUSH_BONUS * self._flushes(board, rows, cards, cells)
-        return values
+            card = np.broadcast_to(cards, values.shape[:-1]).reshape(-1).take(powered)
+            laid = board.take(rows.take(powered % len(rows)), axis=0).T
+            index = np.add(laid, card * self._power.shape[1], order="C")
+            each = values.reshape(-1, 2)
+            each[powered, 0] += self._power.take(index).sum(axis=0, dtype=np.int16)
+            each[powered, 1] -= _POWER
 
     def _flushes(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
-        """Numbers of lines and boxes that score a flush, int16 [n]."""
+        """Numbers of lines and boxes that score a flush, int16 [..., n]."""
         first = rows * board.shape[1]
 
         def suits(places: Ints) -> npt.NDArray[np.uint8]:
@@ -147,7 +139,7 @@ class PlayValues:
             return self._suits.take(near + 1)
 
         own = self._suits.take(cards + 1)
-        count = np.zeros(len(cards), np.int16)
+        count = np.zeros((*cards.shape[:-1], len(cells)), np.int16)
         for line in self._flush_lines:
             before3, before2, before1, after1, after2, after3 = suits(line)
             near = own & before1 & after1
@@ -164,20 +156,74 @@ def play_values(rules: Rules) -> PlayValues:
     return PlayValues(rules)
 
 
-@cache
-def _pair_parts(num_lines: int, ranks: str, num_cards: int) -> Ints:
-    """The sums of the parts that two neighbours add, four int16 as one int64: [pairs of places * neighbours ** 2, K].
+def _slots(hands: Words) -> Ints:
+    """The cards of each hand in slots, int64 [slots, B]; hands with fewer cards repeat one. Empty hands: any number."""
+    rest = np.empty((int(np.bitwise_count(hands).max(initial=0)), len(hands)), np.uint64)
+    rest[:1] = hands
+    for more, fewer in pairwise(rest):
+        np.subtract(more, ONE, out=fewer)
+        fewer &= more  # without the lowest card
+    rest = np.where(rest, rest, rest[:1])
+    return np.bitwise_count(rest ^ (rest - ONE)).astype(np.int64) - 1
 
-    The places of a pair follow one another in `scoring.Tables.words`; neighbours have `EMPTY` first.
+
+# --- Tables, built from the words of `scoring.tables` ----------------------------------------------------------------
+
+
+def _tables(rules: Rules) -> tuple[Ints, npt.NDArray[np.float32], list[npt.NDArray[np.int32]]]:
+    """What `PlayValues` looks up.
+
+    Returns:
+        around: int64 [places, C], the cells within reach of every cell.
+        weights: float32 [tables, 2 * places], of the cards at all places, then of their ranks.
+        tables: int32, the two int16 of every entry.
     """
-    words = np.array(scoring.words(num_lines, ranks), np.int64)[:num_cards]
-    # The plain table keeps EMPTY last, where index -1 finds it.
-    words = np.roll(words, 1, axis=2)
-    sums = np.moveaxis(words[:, 0::2, :, None] + words[:, 1::2, None, :], 0, -1)
-    parts = np.empty((*sums.shape, 4), np.int16)
-    parts[..., 0] = sums & scoring.BASIC_MASK
-    parts[0, ..., 0] -= 4 * scoring.BASIC_OFFSET
-    parts[..., 1] = (sums >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK) + _POWER * (sums >> scoring.POWER_SHIFT & 1)
-    for pair in range(2):
-        parts[..., 2 + pair] = (sums >> scoring.CODE_SHIFT + 16 * pair & 0xFFFF).astype(np.uint16).view(np.int16)
-    return parts.view(np.int64).reshape(-1, num_cards)
+    grid = rules.grid
+    distances: tuple[int, ...] = scoring.DISTANCES
+    # [lines, C, distances]
+    reach: Ints = np.array(
+        [[grid.line(cell, line, distances) for cell in range(grid.num_cells)] for line in range(rules.num_lines)]
+    )
+    one_sided = bool((reach[:, :, [0, -1]] == grid.off).any(axis=2).all())
+    if one_sided:
+        # Reversed where the cell two places away lies before, a line scores the same.
+        reach, distances = np.where(reach[:, :, :1] == grid.off, reach, reach[:, :, ::-1])[:, :, 1:], distances[1:]
+    weights, tables = list[npt.NDArray[np.float32]](), list[npt.NDArray[np.int32]]()
+    for line in range(rules.num_lines):
+        is_orthogonal = scoring.is_orthogonal(line)
+        for part in ("line",) if one_sided else ("adjacent", "bonus") if is_orthogonal else ("bonus",):
+            used = (-1, 1) if part == "adjacent" else distances
+            kind = 0 if is_orthogonal else 2  # all lines of a kind have the same tables
+            bonus = scoring.tables(rules).bonus[kind]
+            steps, table = _table(rules.num_lines, rules.ranks, rules.num_cards, kind, bonus, used, part)
+            weight = np.zeros((2, rules.num_lines, len(distances)), np.float32)
+            weight[int(part == "bonus"), line, [distances.index(distance) for distance in used]] = steps
+            weights.append(weight.reshape(-1))
+            tables.append(table)
+    places = reach.transpose(0, 2, 1).reshape(-1, grid.num_cells)
+    return places, np.array(weights), tables
+
+
+@cache
+def _table(
+    num_lines: int, ranks: str, num_cards: int, line: int, bonus: Sequence[int], distances: tuple[int, ...], part: str
+) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """A table of what the cards at these distances on a line add, and the weights of these cards or of their ranks."""
+    orders = [scoring.rank_order(card, ranks) for card in range(len(CARDS))]
+    neighbours = [orders.index(order) for order in range(len(ranks))] if part == "bonus" else list(range(num_cards))
+    words = np.array(scoring.words(num_lines, ranks), np.int64)[:num_cards, :, [EMPTY, *neighbours]]
+    if part == "bonus":
+        words &= -1 << scoring.CODE_SHIFT
+    sums = np.zeros(num_cards, np.int64)
+    for distance in distances:
+        sums = sums[..., None, :] + words[:, len(scoring.DISTANCES) * line + scoring.DISTANCES.index(distance)].T
+    entries = np.zeros((*sums.shape, 2), np.int16)
+    if part != "bonus" and scoring.is_orthogonal(line):
+        entries[..., 0] = (sums & scoring.BASIC_MASK) - 2 * scoring.BASIC_OFFSET
+        powered = (sums >> scoring.POWER_SHIFT & 1) * _POWER
+        entries[..., 1] = (sums >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK) + powered
+    if part != "adjacent":
+        codes = sums >> scoring.CODE_SHIFT + 8 * line & scoring.CODE_MASK
+        entries[..., 0] += np.array(bonus, np.int16).take(codes)
+    steps = num_cards * (len(neighbours) + 1) ** np.arange(len(distances))
+    return steps[::-1], entries.view(np.int32).reshape(-1)

@@ -351,14 +351,15 @@ def words(num_lines: int, ranks: str) -> tuple[tuple[tuple[int, ...], ...], ...]
     )
 
 
-def _is_orthogonal(line: int) -> bool:
+def is_orthogonal(line: int) -> bool:
+    """Whether a line of `LINES` is a row or a column, whose adjacent cards share an edge."""
     return LINES[line] in ("row", "column")
 
 
 def _word(card: int, other: int, line: int, distance: int, ranks: str) -> int:
     """The word that a card within reach adds to the sum."""
     word = _relation(card, other, distance, ranks) << CODE_SHIFT + 8 * line + 2 * DISTANCES.index(distance)
-    if _is_orthogonal(line) and abs(distance) == 1:
+    if is_orthogonal(line) and abs(distance) == 1:
         points, draws = basic(card, other)
         word |= points + BASIC_OFFSET | draws << DRAWS_SHIFT | power(card, other) << POWER_SHIFT
     return word
@@ -380,6 +381,6 @@ def _coded_bonus(line: int, code: int) -> int:
         ranks.append({_UNRELATED: None, _SAME: 0, _ABOVE: abs(distance), _BELOW: -abs(distance)}[relation])
     ranks.insert(2, 0)
     bonus = line_bonus(ranks, 2)
-    if _is_orthogonal(line) and bonus != THREE_BONUS:
+    if is_orthogonal(line) and bonus != THREE_BONUS:
         bonus += PAIR_BONUS * ((ranks[1] == 0) + (ranks[3] == 0))
     return bonus
