@@ -103,7 +103,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def _pieces(self, game: AnyGame, seat: int) -> Pieces:
-        """The pieces of an observation in order; some may be views of the game, which change with its next step."""
+        """The pieces of an observation in order, as new arrays."""
 
     @abstractmethod
     def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
@@ -206,7 +206,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
         """Observation of a seat of one game, as pieces (new arrays)."""
-        return {name: piece.copy() for name, piece in self._pieces(game, seat).items()}
+        return self._pieces(game, seat)
 
     def observe_flat(self, game: AnyGame, seat: int = 0) -> Flat:
         """Observation of a seat of one game in the flat encoding, int16 [size]."""
@@ -268,8 +268,8 @@ Observer = BaseObserver[Any, Any, Any]
 
 
 def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
-    """Reorder values by seat so that they start with this seat."""
-    return by_seat[seat:] + by_seat[:seat]
+    """Values by seat in order from this seat on; the list itself from seat 0."""
+    return by_seat[seat:] + by_seat[:seat] if seat else by_seat
 
 
 def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> Iterator[list[npt.NDArray[Any]]]:

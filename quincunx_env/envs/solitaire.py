@@ -204,10 +204,11 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
 
     def _show(self, info: Info) -> tuple[Pieces | Flat, Info]:
         """Return the observation and the info, with the mask where ``mask_in`` places it."""
-        mask = self.codec.mask(self.game)
-        if self.codec.mask_in_info:
+        codec, game = self.codec, self.game
+        mask = codec.mask(game)
+        if codec.mask_in_info:
             info["action_mask"] = mask
-        return self.codec.with_mask(self.codec.observe(self.game), mask), info
+        return codec.with_mask(codec.observe(game), mask), info
 
     def _final_values(self, game: Game, value: float) -> Info:
         penalty = 0 if game.lost else game.penalties[0]

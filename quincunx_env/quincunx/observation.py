@@ -4,6 +4,7 @@ The plies on which a seat drew its cards and earlier rounds beyond their totals 
 information about hidden cards.
 """
 
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from quincunx_env.quincunx.scoring import POINTS_LIMIT
 
 PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
 """Bounds of the points of a single play."""
+
+_ONLY_ROW = np.zeros(1, np.int64)
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):
@@ -80,9 +83,9 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def _pieces(self, game: Game, seat: int) -> Pieces:
         pieces: Pieces = {
-            "board": np.frombuffer(game.board, np.int8, self.rules.num_cells),
-            "order": np.frombuffer(game.order, np.int8, self.rules.num_cells),
-            "hand": np.frombuffer(game.hands[seat], np.int8),
+            "board": np.frombuffer(game.board[:-1], np.int8),
+            "order": np.frombuffer(game.order[:-1], np.int8),
+            "hand": np.frombuffer(game.hands[seat][:], np.int8),
             "counts": np.array(self._count(game, seat), np.int16),
         }
         if self.rules.simpleton:
@@ -108,10 +111,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         if game.pending:
             preview[game.pending] = game._value(*game.pending)
         elif seat == game.mover:
-            cards, cells = np.array(game.legal_cards())[:, None], np.array(game.legal_cells())
-            board = np.frombuffer(game.board, np.int8)[None]
+            cards, cells = np.array(game.legal_cards()), np.array(game.legal_cells())
             if len(cells):
-                preview[cards, cells] = self._values.plays(board, np.zeros_like(cells), cards, cells)
+                cards, board = cards[:, None], np.frombuffer(game.board, np.int8)[None]
+                preview[cards, cells] = self._values.plays(board, _ONLY_ROW, cards, cells)
         return preview
 
     # --- Many games --------------------------------------------------------------------------------------------------
@@ -160,15 +163,14 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def mask(self, game: Game) -> Mask:
         """Legal actions of the seat to move, int8 [A]. Every legal card may be played in every legal cell."""
         rules = self.rules
-        mask = np.zeros(rules.num_actions, np.int8)
-        if game.over:
-            return mask
+        mask, plays = bytearray(rules.num_actions), rules.num_plays_encoded
         if game.pending:
-            mask[rules.num_plays_encoded :] = 1
-        else:
-            cards, cells = np.frombuffer(game.hands[game.mover], np.int8), np.frombuffer(game.legal, np.int8)
-            np.multiply.outer(cards, cells, out=mask[: rules.num_plays_encoded].reshape(len(cards), len(cells)))
-        return mask
+            mask[plays:] = bytes([not game.over]) * (rules.num_actions - plays)
+        elif not game.over:
+            cells, legal = rules.num_cells, game.legal
+            for first in compress(range(0, plays, cells), game.hands[game.mover]):
+                mask[first : first + cells] = legal
+        return np.frombuffer(mask, np.int8)
 
     def factored_mask(self, game: Game) -> Mask:
         """Legal cards and legal cells, int8 [cards + cells]."""

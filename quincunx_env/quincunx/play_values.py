@@ -74,7 +74,7 @@ class PlayValues:
 
         Args:
             board: int8 [B, C + 1], see `quincunx_env.quincunx.batch.Batch.board`.
-            rows: int64 [n], the game of each cell; may repeat.
+            rows: int64 [n], the game of each cell, which may repeat; [1] if it is the same for all.
             cards: int64 [..., n] or [..., 1]: one card for each cell, or several.
             cells: int64 [n].
         """

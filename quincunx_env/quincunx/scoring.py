@@ -4,6 +4,7 @@ The first half states the rules as plain functions, in the order of the text; `s
 parts of a score. The second half builds tables from these functions, in which both engines look up the total of a play.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -284,7 +285,7 @@ def penalty(cards: Sequence[int]) -> int:
 
 def rating(points: int, lost: bool) -> int:
     """Index into `RATINGS` of a finished solitaire round (1.5)."""
-    return 0 if lost else 1 + sum(points >= least for least in RATING_STEPS)
+    return 0 if lost else 1 + bisect_right(RATING_STEPS, points)
 
 
 def simpleton(announced: int, true: int) -> tuple[int, int]:

@@ -62,8 +62,8 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             counts += [*from_seat(game.totals, seat), game.round]
         counts += [game.mover ^ seat, game.first ^ seat]
         pieces: Pieces = {
-            "board": np.frombuffer(game.board, np.int8),
-            "hand": np.frombuffer(game.hands[seat], np.int8),
+            "board": np.frombuffer(game.board[:], np.int8),
+            "hand": np.frombuffer(game.hands[seat][:], np.int8),
             "counts": np.array(counts, np.int16),
         }
         if self.preview:
