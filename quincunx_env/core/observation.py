@@ -210,8 +210,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def observe_flat(self, game: AnyGame, seat: int = 0) -> Flat:
         """Observation of a seat of one game in the flat encoding, int16 [size]."""
-        parts = [piece.ravel() for piece in self._pieces(game, seat).values()]
-        return np.concatenate(parts, dtype=np.int16)
+        return np.concatenate(list(self._pieces(game, seat).values()), axis=None, dtype=np.int16)
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 

@@ -195,10 +195,11 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
 
     def _update_infos(self) -> None:
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        for agent, info in self.infos.items():
-            if self.codec.mask_in_info:
+        if self.codec.mask_in_info:
+            for agent, info in self.infos.items():
                 info["action_mask"] = self._mask(agent)
-            if self.game.over:
+        if self.game.over:
+            for agent, info in self.infos.items():
                 info["score"] = self.game.totals[self._seats[agent]]
                 info["seed"], info["game"] = self._deals.name
 
