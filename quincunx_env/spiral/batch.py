@@ -2,7 +2,8 @@
 
 `Batch` plays B games without a loop over them; tests compare it with `Game` after every action. The eight other cells
 of the two lines of a play are packed into one word: a decimal digit for each encodes the distance of its rank from that
-of the card played, a bit whether the suit is the same. Tables built from the functions of `scoring` give the points.
+of the card played, a bit whether the suit is the same, a digit in base 11 its value in a fifteen. Tables built from the
+functions of `scoring` give the points.
 """
 
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ _FAR = 0
 _CODES = 10**_OTHERS
 _CODE_BITS = 14
 _SUITS_SHIFT = 2 * _CODE_BITS
+_VALUES = 11
+"""Values in a fifteen: 1 to 10, and 0 for an empty cell."""
+_VALUES_SHIFT = _SUITS_SHIFT + 2 * _OTHERS
 _COLUMNS = len(CARDS) + 1
 """Length of a table's axis of neighbours: every card, and `EMPTY` first."""
 
@@ -111,44 +115,32 @@ class Batch(BaseBatch[Rules, Game]):
 
     def _value(self, cards: Ints, rows: Ints) -> Ints:
         """`value` of int64 arrays, unchecked."""
-        cells = self._tables.spiral.take(self.ply[rows] + 1)
-        codes, flushes = self._lines(rows, cells, cards)
-        points = self._tables.kinds.take(codes) + self._tables.runs.take(codes) + flushes
+        tables = self._tables
+        codes, flushes, values = self._lines(rows, tables.spiral.take(self.ply[rows] + 1), cards)
+        points = tables.kinds.take(codes) + tables.runs.take(codes) + flushes
         if self.rules.fifteens:
-            for line, (places, at) in enumerate(zip(self._tables.lines, self._tables.place, strict=True)):
-                found = self._fifteens(rows, places[cells], (at[cells], cards))
-                points[:, line] += scoring.FIFTEEN_POINTS * (found & self._tables.sets[at[cells]]).sum(axis=1)
-        return points
+            points += tables.fifteens.take(values * _VALUES + tables.values.take(cards))
+        return points.T
 
-    def _lines(self, rows: Ints, cells: Ints, cards: Ints) -> tuple[Ints, Ints]:
-        """Code of the other ranks, and points of the flush, in the row and the column of each card: int64 [n, 2] both.
+    def _lines(self, rows: Ints, cells: Ints, cards: Ints) -> tuple[Ints, Ints, Ints]:
+        """Code of the other ranks, points of the flush, and code of the other values, in both lines of each card.
 
         Args:
             rows: int64 [n], the game of each card.
             cells: int64 [n], the cell of each card.
             cards: int64 [n].
+
+        Returns:
+            int64 [2, n] each: in the row and in the column.
         """
         tables = self._tables
-        others = self.board.reshape(-1).take(tables.around[cells] + (rows * NUM_CELLS)[:, None])
-        index = others + (cards * (2 * _OTHERS * _COLUMNS))[:, None] + tables.word_offsets
-        words = tables.words.take(index).sum(axis=1)
-        codes = np.stack([words & (1 << _CODE_BITS) - 1, words >> _CODE_BITS & (1 << _CODE_BITS) - 1], axis=1)
-        suits = np.stack([words >> _SUITS_SHIFT & 15, words >> _SUITS_SHIFT + _OTHERS & 15], axis=1)
-        return codes, tables.flush[tables.place[:, cells].T, suits]
-
-    def _fifteens(self, rows: Ints, places: Ints, extra: tuple[Ints, Ints] | None = None) -> Bools:
-        """Whether each set of cells of a line adds up to 15, bool [n, 32].
-
-        Args:
-            rows: int64 [n], the game of each line.
-            places: int64 [n, 5], its cells.
-            extra: a card that is not on the board yet: its index in the line, int64 [n], and its id, int64 [n].
-        """
-        cards = self.board[rows[:, None], places].astype(np.int64)
-        if extra is not None:
-            cards[np.arange(len(rows)), extra[0]] = extra[1]
-        fifteen: Bools = self._tables.values.take(cards + 1) @ self._tables.sets == scoring.FIFTEEN
-        return fifteen
+        others = self.board.reshape(-1).take(tables.around.take(cells, axis=1) + rows * NUM_CELLS)
+        index = others + cards * (2 * _OTHERS * _COLUMNS)
+        index += tables.word_offsets[:, None]
+        words = tables.words.take(index).sum(axis=0)
+        codes, suits, values = (words >> tables.shifts & tables.masks).view(np.int64)
+        suits += tables.place.take(cells, axis=1) * 2**_OTHERS
+        return codes, tables.flush.take(suits), values
 
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
@@ -157,17 +149,18 @@ class Batch(BaseBatch[Rules, Game]):
         n, tables = len(rows), self._tables
         each = np.repeat(rows, NUM_CELLS)
         cells = np.tile(np.arange(NUM_CELLS), n)
-        codes, flushes = self._lines(each, cells, self.board[rows].reshape(-1).astype(np.int64))
+        codes, flushes, _ = self._lines(each, cells, self.board[rows].reshape(-1).astype(np.int64))
         shape = (n, SIDE, SIDE)
         totals = []
         for line, axis, places in ((0, 2, ROWS), (1, 1, COLUMNS)):
             # Each card of a kind has its share of the points; each card of a run or a flush has all of them.
-            kinds = tables.kind_share.take(codes[:, line]).reshape(shape).sum(axis=axis)
-            runs = tables.runs.take(codes[:, line]).reshape(shape).max(axis=axis)
-            points = kinds + runs + flushes[:, line].reshape(shape).max(axis=axis)
+            kinds = tables.kind_share.take(codes[line]).reshape(shape).sum(axis=axis)
+            runs = tables.runs.take(codes[line]).reshape(shape).max(axis=axis)
+            points = kinds + runs + flushes[line].reshape(shape).max(axis=axis)
             if self.rules.fifteens:
-                found = self._fifteens(np.repeat(rows, SIDE), np.tile(np.array(places), (n, 1)))
-                points += scoring.FIFTEEN_POINTS * found.sum(axis=1).reshape(n, SIDE)
+                values = tables.values.take(self.board[rows][:, np.array(places)])
+                found = values @ tables.sets == scoring.FIFTEEN
+                points += scoring.FIFTEEN_POINTS * found.sum(axis=2)
             totals.append(points.sum(axis=1))
         dealer = 1 - self._first(rows)
         gains = np.empty((n, 2), np.int64)
@@ -238,16 +231,18 @@ class _Tables(NamedTuple):
 
     spiral: Ints
     """[25]: cell by ply."""
-    lines: Ints
-    """[2, cells, 5]: the cells of the lines of each cell."""
     place: Ints
     """[2, cells]: index of a cell in its lines."""
     around: Ints
-    """[cells, 8]: the other cells of its lines."""
-    words: Ints
+    """[8, cells]: the other cells of its lines."""
+    words: npt.NDArray[np.uint64]
     """[cards, 8, neighbours], flat: contribution of a neighbour to the word."""
     word_offsets: Ints
     """[8]: index of card 0 among the neighbours of a place, in a card's part of ``words``."""
+    shifts: npt.NDArray[np.uint64]
+    """[3, 2, 1]: first bit of the code of the ranks, of the suits and of the code of the values, for each line."""
+    masks: npt.NDArray[np.uint64]
+    """[3, 1, 1]: the bits of each."""
     kinds: Ints
     """[codes]: points for kinds."""
     kind_share: Ints
@@ -255,18 +250,19 @@ class _Tables(NamedTuple):
     runs: Ints
     """[codes]: points for runs."""
     flush: Ints
-    """[place in the line, same suits]: points for a flush."""
+    """[place in the line, same suits], flat: points for a flush."""
     values: Ints
-    """[neighbours]: value in a fifteen; that of an empty cell exceeds 15."""
+    """[cards]: value in a fifteen."""
+    fifteens: Ints
+    """[codes of the other values, value], flat: points for the fifteens that a card of this value belongs to."""
     sets: npt.NDArray[np.int64]
     """[5, 32]: 1 for the members of each set of the cells of a line."""
 
 
 @cache
 def _tables() -> _Tables:
-    lines = np.array(LINES).transpose(1, 0, 2)
     cells = np.arange(NUM_CELLS)
-    place = (lines == cells[:, None]).argmax(axis=2)
+    place = (np.array(LINES).transpose(1, 0, 2) == cells[:, None]).argmax(axis=2)
     around = [[cell for line in LINES[place] for cell in line if cell != place] for place in cells]
     codes = [_line_scores(tuple(sorted(code // 10**other % 10 for other in range(_OTHERS)))) for code in range(_CODES)]
     kinds, shares, runs = np.array(codes).T
@@ -276,16 +272,21 @@ def _tables() -> _Tables:
     ]
     return _Tables(
         spiral=np.array(SPIRAL),
-        lines=lines,
         place=place,
-        around=np.array(around),
-        words=np.array(words).reshape(-1),
+        around=np.array(around).T.copy(),
+        words=np.array(words, np.uint64).reshape(-1),
         word_offsets=np.arange(2 * _OTHERS) * _COLUMNS + 1,
+        shifts=np.array(
+            [[0, _CODE_BITS], [_SUITS_SHIFT, _SUITS_SHIFT + _OTHERS], [_VALUES_SHIFT, _VALUES_SHIFT + _CODE_BITS]],
+            np.uint64,
+        )[:, :, None],
+        masks=np.array([2**_CODE_BITS - 1, 2**_OTHERS - 1, 2**_CODE_BITS - 1], np.uint64)[:, None, None],
         kinds=kinds,
         kind_share=shares,
         runs=runs,
-        flush=np.array([[_flush(at, suits) for suits in range(2**_OTHERS)] for at in range(SIDE)]),
-        values=np.array([scoring.FIFTEEN + 1, *(card.value for card in CARDS)]),
+        flush=np.array([_flush(at, suits) for at in range(SIDE) for suits in range(2**_OTHERS)]),
+        values=np.array([card.value for card in CARDS]),
+        fifteens=_fifteens(),
         sets=np.array(list(product((0, 1), repeat=SIDE))).T.copy(),
     )
 
@@ -298,7 +299,12 @@ def _word(card: int, other: int, place: int) -> int:
     distance = CARDS[other].rank - CARDS[card].rank
     digit = distance + SIDE if abs(distance) < SIDE else _FAR
     same = CARDS[other].suit == CARDS[card].suit
-    return int(digit * 10**position << _CODE_BITS * line | same << _SUITS_SHIFT + place)
+    code = digit * 10**position << _CODE_BITS * line
+    return int(
+        code
+        | same << _SUITS_SHIFT + place
+        | CARDS[other].value * _VALUES**position << _VALUES_SHIFT + _CODE_BITS * line
+    )
 
 
 @cache
@@ -310,6 +316,18 @@ def _line_scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
         return 0, 0, 0  # impossible: a pack has four cards of a rank
     kinds = scoring.kinds(line, 0)
     return kinds, kinds // line.count(middle), scoring.runs(line, 0)
+
+
+def _fifteens() -> Ints:
+    """`_Tables.fifteens`: for each set of the four other cards without an empty cell, whether it lacks the value."""
+    values = np.indices((_VALUES,) * _OTHERS).reshape(_OTHERS, -1)[::-1]
+    counts = np.zeros((_VALUES**_OTHERS, _VALUES), np.int64)
+    for chosen in product((False, True), repeat=_OTHERS):
+        members = values[list(chosen)]
+        lacking = scoring.FIFTEEN - members.sum(axis=0)
+        fits = (members > 0).all(axis=0) & (lacking > 0) & (lacking < _VALUES)
+        counts[np.flatnonzero(fits), lacking[fits]] += scoring.FIFTEEN_POINTS
+    return counts.reshape(-1)
 
 
 def _flush(at: int, suits: int) -> int:
