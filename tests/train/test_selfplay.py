@@ -202,7 +202,8 @@ def test_processes_play_what_one_process_plays() -> None:
         for job in jobs:
             workers.start(job)
             for one, other in zip(workers.results(), play(job), strict=True):
-                assert all(np.array_equal(a, b) for a, b in zip(one.targets, other.targets, strict=True))
+                assert (one.targets.features == other.targets.features).all()
+                assert (one.targets.targets == other.targets.targets).all()
                 assert one.results == other.results
                 assert len(one.results) == 2
         workers.start(Job(options, {}, pool, shares))
