@@ -1,7 +1,9 @@
 """Self-play of whole rounds by a value network, and TD(lambda) targets for the afterstates that were reached.
 
 Actions are sampled from a softmax over the values of the afterstates. Targets are lambda-returns in their forward view
-(Sutton & Barto, Reinforcement Learning, 2nd edition, chapter 12), for every seat at every play.
+(Sutton & Barto, Reinforcement Learning, 2nd edition, chapter 12), for every seat at every play. What exploration is
+predicted to cost is added to them: Q(lambda) with off-policy corrections (Harutyunyan, Bellemare, Stepleton & Munos,
+ALT 2016), which learns the values of the greedy policy.
 
 Axes: n games that are not over, m candidate plays of all of them, P players, B afterstates.
 """
@@ -70,6 +72,8 @@ class RolloutOptions(CheckedOptions):
     """share of the games in which a member of the pool has all seats but one"""
     td_lambda: Share = 0.9
     """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
+    greedy_targets: bool = True
+    """learn the values of playing greedily, not of exploring: Q(lambda) with off-policy corrections"""
 
 
 # --- Playing ---------------------------------------------------------------------------------------------------------
@@ -99,6 +103,8 @@ class Transition(NamedTuple):
     """[n, P], by seat: the rest of the step's reward, such as penalties and the outcome at the end."""
     value: Floats
     """[n, P], by seat: predicted points to come after the play."""
+    expected: Floats
+    """[n, P], by seat: predicted points to come before the play, if the learner plays greedily from here on."""
     evaluated: Bools
     """[n]: True where the value was predicted by the network, False where it follows from the rules."""
     features: npt.NDArray[np.float16]
@@ -185,13 +191,19 @@ def play_games(
 
         seats = (mover[:, None] + np.arange(players)) % players
         each = np.arange(len(live))
-        immediate_reward, predicted = np.zeros((2, len(live), players), np.float32)
+        immediate_reward, predicted, expected = np.zeros((3, len(live), players), np.float32)
         immediate_reward[each, mover] = afterstates.points[chosen]
         predicted[each[:, None], seats] = own.to_come[chosen, :players]
+        greedy = table.first + table.fill(own.logits).argmax(axis=1)
+        greedy = np.where(options.greedy_targets & (member < 0), greedy, chosen)
+        expected[each[:, None], seats] = own.to_come[greedy, :players]
+        expected[each, mover] += afterstates.points[greedy]
         evaluated = np.isnan(afterstates.known_values[chosen, 0])
         features = afterstates.features(module.LAYOUT, chosen)
         further_reward = rewards - immediate_reward
-        history.append(Transition(live, seats, immediate_reward, further_reward, predicted, evaluated, features))
+        history.append(
+            Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
+        )
         timer.add("acting")
     return td_lambda_targets(history, games, players, options.td_lambda), results(members, batch)
 
@@ -293,15 +305,16 @@ def outcome_rewards(batch: Any, live: Ints) -> Floats:
 def td_lambda_targets(history: Sequence[Transition], games: int, players: int, td_lambda: float) -> ValueTargets:
     """Compute the lambda-returns of all seats after every play, from the last play to the first.
 
-    The return after play t is G_t = r'_t + r_(t+1) + lambda G_(t+1) + (1 - lambda) V_(t+1), with r' the further and r
-    the immediate reward, undiscounted. Only afterstates that the network evaluated become targets.
+    The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1) - V_(t+1)), undiscounted: r' is the further
+    reward, V the value predicted after a play, and E that predicted before it, which is the immediate reward + V of the
+    greedy play or of the one chosen. Only afterstates that the network evaluated become targets.
     """
     found = []
     following = np.zeros((games, players), np.float32)  # from the next play on, by seat
     for transition in reversed(history):
         live = transition.games
         returns = transition.further_reward + following[live]
-        following[live] = transition.immediate_reward + td_lambda * returns + (1 - td_lambda) * transition.value
+        following[live] = transition.expected + td_lambda * (returns - transition.value)
         targets = np.zeros((len(live), SEATS), np.float32)
         targets[:, :players] = returns[np.arange(len(live))[:, None], transition.seats]
         evaluated = transition.evaluated
