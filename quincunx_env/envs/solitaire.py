@@ -330,6 +330,6 @@ class SolitaireVectorEnv(GamesVectorEnv):
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
         batch = self.batch
         score, lost = batch.scores[rows, 0], batch.lost[rows]
-        penalty = np.where(lost, 0, batch.penalties(rows)[:, 0])
+        penalty = np.where(lost, 0, batch._penalties(batch.hands[rows])[:, 0])
         values = score, self.value[rows], lost, ratings(score, lost), penalty, batch.seed[rows], batch.game[rows]
         return dict(zip(_FINAL, values, strict=True))

@@ -245,8 +245,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _final_info(self, ended: Bools) -> Info:
         """Return the last infos of the rows that ended, 0 elsewhere."""
-        rows = np.flatnonzero(ended)
-        info: Info = {}
+        rows, info = np.flatnonzero(ended), {}
         for name, values in self._final_values(rows).items():
             info[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             info[name][rows] = values
