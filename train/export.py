@@ -78,7 +78,7 @@ class GreedyActionValues(nn.Module):
 def torch_network(found: value.ValueWeights) -> ValueNetwork:
     """Return the torch module with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
-    layout = value.feature_module_of(value.VARIANTS[found.variants[0]]).LAYOUT
+    layout = value.layout_of(value.feature_module_of(value.VARIANTS[found.variants[0]]), found.tensors)
     network = ValueNetwork(layout, len(weights["set_encoders.0.0.bias"]), len(weights["trunk.0.bias"]))
     network.load_state_dict(weights)
     return network

@@ -1,10 +1,10 @@
 r"""Train the value networks of `quincunx_agents.networks.value` by self-play and TD(lambda).
 
     python -m train.selfplay                                          # two to four players, both starts
-    python -m train.selfplay --variants solitaire --name solitaire-v0 --candidates 0 --temperature 2 --td-lambda 0.7 \
-        --updates 24 --iterations 300                                 # the solitaire
-    python -m train.selfplay --variants spiral --name spiral-v0 --candidates 0 --td-lambda 0.95 --games 256 \
-        --iterations 300 --against spiral-heuristic-v0                # the spiral game
+    python -m train.selfplay --variants solitaire --name my-solitaire --candidates 0 --shortlist 24 --card-set \
+        --temperature 2 --td-lambda 0.7 --updates 24 --iterations 300    # the solitaire
+    python -m train.selfplay --variants spiral --name my-spiral --candidates 0 --shortlist 0 --td-lambda 0.95 \
+        --games 256 --iterations 300 --against spiral-heuristic-v0       # the spiral game
     python -m train.selfplay --name response --variants 2-corners --init-from players-v0 --baselines value \
         --pool-share 1 --snapshot-every 1000 --against value --iterations 100    # a best response to a shipped network
     python -m train.selfplay --resume                                 # continue after an interruption
@@ -108,6 +108,8 @@ class Arguments(RunOptions, RolloutOptions):
     """of Adam at the start; it falls linearly to 0"""
     set_width: Count = 48
     """units of the layers that encode a cell or a card"""
+    card_set: bool = False
+    """Quincunx: the network reads the set of the cards of the hand, too, not only that of the empty cells"""
     width: Count = 128
     """units of the first hidden layer of the trunk; the second has half as many"""
 
@@ -217,7 +219,11 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 def begin(arguments: Arguments) -> Run:
     """Return a new run, or the one to be resumed."""
-    layout = feature_module_of(VARIANTS[arguments.variants[0]]).LAYOUT
+    module = feature_module_of(VARIANTS[arguments.variants[0]])
+    layout = module.LAYOUTS[-1 if arguments.card_set else 0]
+    if arguments.init_from:
+        initial = value.load(arguments.init_from).weights.tensors
+        layout = value.layout_of(module, initial)
     network = ValueNetwork(layout, arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
@@ -225,7 +231,6 @@ def begin(arguments: Arguments) -> Run:
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
     run = Run(arguments, network, optimizer, pool, replay, network.weights())
     if arguments.init_from:
-        initial = value.load(arguments.init_from).weights.tensors
         try:
             network.load_state_dict({name: torch.from_numpy(array) for name, array in initial.items()})
         except RuntimeError:

@@ -17,7 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
-from quincunx_agents.networks.value import VALUE_SCALE, evaluate_afterstates, feature_module_of, margin_weights
+from quincunx_agents.networks.value import (
+    VALUE_SCALE,
+    evaluate_afterstates,
+    feature_module_of,
+    layout_of,
+    margin_weights,
+)
 from quincunx_agents.search.determinized import rollout_policy_of
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
@@ -64,7 +70,7 @@ class RolloutOptions(CheckedOptions):
 
     reward: Reward = "margin"
     """see `Reward`"""
-    shortlist: CountOrZero = 12
+    shortlist: CountOrZero = 6
     """actions of a state that are evaluated while training, the best by the rollout policy; 0: all"""
     temperature: Positive = 1.0
     """of the softmax over action values while exploring, in points"""
@@ -151,6 +157,7 @@ def play_games(
         timer: measures the phases.
     """
     module, observer = feature_module_of(rules), make_observer(rules, preview=True)
+    layout = layout_of(module, weights)
     rollout_policy = rollout_policy_of(rules)
     batch: Any = spec_of(rules).Batch(rules, games)
     batch.reset(seed=seed)
@@ -169,7 +176,7 @@ def play_games(
         has_fixed = np.flatnonzero(fixed >= 0)
         shortlist = rollout_policy.candidate_actions(now, options.shortlist) if options.shortlist else mask
         shortlist[has_fixed, fixed[has_fixed]] = True
-        afterstates = module.afterstates_of(rules, observation, shortlist, use_known_values=by_margin)
+        afterstates = module.afterstates_of(rules, observation, shortlist, by_margin, layout)
         if not by_margin:
             afterstates = afterstates._replace(points=np.zeros_like(afterstates.points))
         table = CandidateTable(afterstates.rows)
@@ -199,7 +206,7 @@ def play_games(
         expected[each[:, None], seats] = own.to_come[greedy, :players]
         expected[each, mover] += afterstates.points[greedy]
         evaluated = np.isnan(afterstates.known_values[chosen, 0])
-        features = afterstates.features(module.LAYOUT, chosen)
+        features = afterstates.features(layout, chosen)
         further_reward = rewards - immediate_reward
         history.append(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)

@@ -137,10 +137,11 @@ class Afterstates(NamedTuple):
 class FeatureModule(Protocol):
     """Interface of `quincunx_agents.quincunx.features` and `quincunx_agents.spiral.features`."""
 
-    LAYOUT: FeatureLayout
+    LAYOUTS: tuple[FeatureLayout, ...]
+    """What networks may read, the newest last; they differ in the number of their sets."""
 
     def afterstates_of(
-        self, rules: Any, observation: Pieces, mask: Bools, use_known_values: bool = True
+        self, rules: Any, observation: Pieces, mask: Bools, use_known_values: bool = True, layout: FeatureLayout = ...
     ) -> Afterstates:
         """The afterstates of all legal actions.
 
@@ -150,6 +151,7 @@ class FeatureModule(Protocol):
             mask: bool [n, A].
             use_known_values: set ``known_values`` where the points still to come follow from the observation, and
                 compute no features there.
+            layout: of the features, one of `LAYOUTS`; the newest by default.
         """
         ...
 

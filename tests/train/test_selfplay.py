@@ -19,6 +19,7 @@ from quincunx_agents.networks.value import (
     WEIGHTS,
     evaluate_afterstates,
     feature_module_of,
+    layout_of,
     load_weights,
     margin_weights,
     value_and_preference,
@@ -50,7 +51,7 @@ TINY = Arguments(
 
 def network_for(variant: str, seed: int = 0) -> ValueNetwork:
     torch.manual_seed(seed)
-    return ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUT, 8, 16)
+    return ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUTS[-1], 8, 16)
 
 
 def played(
@@ -74,13 +75,13 @@ def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
     torch.nn.init.normal_(next(network.trunk[-1].parameters()))
     afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
     with torch.no_grad():
-        expected = network(torch.from_numpy(afterstates.features(module.LAYOUT)).float()).numpy()
+        expected = network(torch.from_numpy(afterstates.features(network.layout)).float()).numpy()
     for at, described in afterstates.chunks:
         outputs = np.column_stack(value_and_preference(network.weights(), described))
         assert outputs == pytest.approx(expected[at], rel=1e-2, abs=0.05), "up to half precision"
     chosen = np.arange(len(afterstates.rows))[::-3].copy()
-    features = afterstates.features(module.LAYOUT, chosen)
-    assert (features == afterstates.features(module.LAYOUT)[chosen]).all()
+    features = afterstates.features(network.layout, chosen)
+    assert (features == afterstates.features(network.layout)[chosen]).all()
     with torch.no_grad():
         present = network.forward_present(torch.from_numpy(features).float()).numpy()
     assert present == pytest.approx(expected[chosen], abs=1e-3)
@@ -167,7 +168,9 @@ def test_training_writes_weights_and_card(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     against = "spiral-heuristic-v0" if variants == ("spiral",) else "heuristic-v0"
-    arguments = replace(TINY, variants=variants, iterations=2, eval_every=1, against=against)
+    arguments = replace(
+        TINY, variants=variants, iterations=2, eval_every=1, against=against, card_set=variants == ("solitaire",)
+    )
     card = main(arguments)
     folder = tmp_path / "runs/tiny"
     network = load_weights(folder / "tiny.safetensors")
@@ -225,7 +228,7 @@ def test_processes_play_what_one_process_plays() -> None:
                 assert one.results == other.results
                 assert len(one.results) == 2
         workers.start(Job(options, {}, pool, shares))
-        with pytest.raises(KeyError, match="set_encoders"):
+        with pytest.raises(ValueError, match="no layout of features has 0 sets"):
             workers.results()
 
 
@@ -291,10 +294,11 @@ def test_the_exported_network_agrees(tmp_path: Path) -> None:
     observer, module = make_observer(rules, preview=True), feature_module_of(rules)
     batch = spec_of(rules).Batch(rules, 1)
     batch.reset(seed=3)
-    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
+    layout = layout_of(module, network.tensors)
+    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask(), layout=layout)
     mask = np.random.default_rng(0).random((1, len(afterstates.rows))) < 0.5
     inputs = {
-        "features": afterstates.features(module.LAYOUT)[None].astype(np.float32),
+        "features": afterstates.features(layout)[None].astype(np.float32),
         "points": afterstates.points[None],
         "mask": mask,
     }

@@ -19,7 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quincunx_agents import ties
-from quincunx_agents.afterstates import SEATS, AfterstateFeatures, Afterstates, Bools, FeatureModule, Floats, Ints
+from quincunx_agents.afterstates import (
+    SEATS,
+    AfterstateFeatures,
+    Afterstates,
+    Bools,
+    FeatureLayout,
+    FeatureModule,
+    Floats,
+    Ints,
+)
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
 from quincunx_agents.quincunx import features as quincunx_features
@@ -53,6 +62,19 @@ def feature_module_of(rules: BaseRules) -> FeatureModule:
     """The module that computes the features of a game's afterstates."""
     found: Any = quincunx_features if isinstance(rules, Rules) else spiral_features
     return found  # type: ignore[no-any-return]
+
+
+def layout_of(module: FeatureModule, tensors: Mapping[str, Floats]) -> FeatureLayout:
+    """The layout of the features that a network reads.
+
+    Raises:
+        ValueError: if the network is of another version.
+    """
+    sets = sum(name.startswith("set_encoders.") and name.endswith(".0.weight") for name in tensors)
+    found = [layout for layout in module.LAYOUTS if len(layout.sets) == sets]
+    if not found:
+        raise ValueError(f"no layout of features has {sets} sets")
+    return found[0]
 
 
 # --- The network -----------------------------------------------------------------------------------------------------
@@ -156,7 +178,8 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     """
     module = feature_module_of(rules)
     candidates = module.shortlist(rules, observation, mask, weights.candidates)
-    afterstates = module.afterstates_of(rules, observation, candidates)
+    layout = layout_of(module, weights.tensors)
+    afterstates = module.afterstates_of(rules, observation, candidates, layout=layout)
     values, preferences = evaluate_afterstates(weights.tensors, afterstates)
     table = np.full(mask.shape, -np.inf, np.float32)
     totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
@@ -222,7 +245,11 @@ def load_weights(path: Path) -> ValueWeights:
         raise WeightsError(f"{path} is of another version of this network: its variants or candidates are unknown")
     weights = ValueWeights(tensors, tuple(variants), candidates)
     weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
-    if _shapes(weights) != _expected_shapes(weights):
+    try:
+        fits = _shapes(weights) == _expected_shapes(weights)
+    except ValueError:
+        fits = False
+    if not fits:
         raise WeightsError(f"{path} is of another version of this network")
     return weights
 
@@ -244,7 +271,7 @@ def _shapes(weights: ValueWeights) -> dict[str, tuple[int, ...]]:
 
 def _expected_shapes(weights: ValueWeights) -> dict[str, tuple[int, ...]]:
     """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Widths are free."""
-    layout = feature_module_of(VARIANTS[weights.variants[0]]).LAYOUT
+    layout = layout_of(feature_module_of(VARIANTS[weights.variants[0]]), weights.tensors)
     inputs, layers = layout.context, dict[str, tuple[int, int]]()
     for number, (_, features) in enumerate(layout.sets):
         width = weights.tensors.get(f"set_encoders.{number}.0.bias", np.zeros(0)).size

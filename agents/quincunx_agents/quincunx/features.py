@@ -1,8 +1,9 @@
 """Afterstate features of Quincunx as a list of named features: of each empty cell, and of the position as a whole.
 
 All that is unknown in an afterstate are the cards to be drawn and the other hands. The set of empty cells describes the
-scores that the cards of the hand and the unseen cards would make in each; the context features describe the hand, the
-grid and the stage of the round. They are invariant under rotations and reflections of the grid.
+scores that the cards of the hand and the unseen cards would make in each, the set of the cards of the hand what each
+would make in its best cells; the context features describe the hand, the grid and the stage of the round. They are
+invariant under rotations and reflections of the grid.
 
 Supported are the basic deck, two to four players with both starts, and the solitaire; a match is played round by round.
 
@@ -53,6 +54,9 @@ LARGE_GAIN = 15
 MOST_CELLS = 24
 """The most elements of the set of cells: no grid has more empty cells, and in the open start the next card can come to
 no more."""
+
+MOST_CARDS = 34
+"""The most elements of the set of cards: one lies face up, and one has been played."""
 
 CHUNK_SIZE = 1024
 """Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
@@ -340,14 +344,65 @@ def _mean(values: Floats, share: Floats) -> Floats:
     return mean
 
 
-LAYOUT = FeatureLayout(sets=((MOST_CELLS, num_features(CELL_FEATURES)),), context=num_features(CONTEXT_FEATURES))
+class _CardInputs(NamedTuple):
+    """What a card of the hand scores. Axes: H slots of the hand, j afterstates."""
+
+    filled: Bools
+    """[H, j]: which slots hold a card."""
+    values: Floats
+    """[H, j, 3]: values in the three best cells, the highest first; `ABSENT_CARD_VALUE` where there are fewer."""
+    points: Floats
+    """[H, j]: most points."""
+    draws: Floats
+    """[H, j]: most draws."""
+    times_best: Ints
+    """[H, j]: cells in which no card of the hand has a higher value."""
+    lead: Floats
+    """[H, j]: positive values above those of every other card of the hand, summed over the cells."""
+    ranks: Floats
+    """[H, j, 10]."""
+    suits: Floats
+    """[H, j, 6]."""
+    penalty: Floats
+    """[H, j]."""
+    unseen: Floats
+    """[H, j]: unseen cards of the same rank."""
+
+
+CARD_FEATURES: tuple[Feature[_CardInputs], ...] = (
+    Feature("present", 1, lambda s: s.filled, "1 for a card, 0 for padding"),
+    Feature("values", 20, lambda s: s.values, "values in the three best cells", 3),
+    Feature("points", 20, lambda s: s.points, "most points"),
+    Feature("draws", 1, lambda s: s.draws, "most draws"),
+    Feature("times_best", 4, lambda s: s.times_best, "cells in which no card of the hand has a higher value"),
+    Feature("lead", 20, lambda s: s.lead, "positive values above those of the rest of the hand, summed over the cells"),
+    Feature("rank", 1, lambda s: s.ranks, "rank, one-hot", NUM_RANKS),
+    Feature("suits", 1, lambda s: s.suits, "suits", len(SUITS)),
+    Feature("penalty", 10, lambda s: s.penalty, "penalty if the card were left"),
+    Feature("unseen", 2, lambda s: s.unseen, "unseen cards of the same rank"),
+)
+"""Features of a card of the hand, [H, j] or [H, j, size] each."""
+
+LAYOUT_V0 = FeatureLayout(sets=((MOST_CELLS, num_features(CELL_FEATURES)),), context=num_features(CONTEXT_FEATURES))
 """One set, the cells, and the context."""
+
+LAYOUT = LAYOUT_V0._replace(sets=(*LAYOUT_V0.sets, (MOST_CARDS, num_features(CARD_FEATURES))))
+"""Two sets, the cells and the cards of the hand, and the context."""
+
+LAYOUTS = LAYOUT_V0, LAYOUT
+"""What networks may read, the newest last."""
 
 
 # --- Afterstates -----------------------------------------------------------------------------------------------------
 
 
-def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_values: bool = True) -> Afterstates:
+def afterstates_of(
+    rules: Rules,
+    observation: Pieces,
+    mask: Bools,
+    use_known_values: bool = True,
+    layout: FeatureLayout = LAYOUT,
+) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
     n = len(mask)
@@ -392,7 +447,7 @@ def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_val
             kept, pile = hand[row], counts["pile"][row] - draws[at]
             kept[np.arange(len(at)), cards[at]] = 0
             plays = _Plays(position, cards[at], cells[at], kept, draws[at], pile, others[row], margins[at])
-            chunks.append((at, _features(rules, board[positions], unseen[positions], plays)))
+            chunks.append((at, _features(rules, board[positions], unseen[positions], plays, layout)))
     return Afterstates(rows, actions, points, known_values, tuple(chunks))
 
 
@@ -440,7 +495,9 @@ class _CellValues(NamedTuple):
     """[w, num_features(UNSEEN_FEATURES)]; 0 in the last."""
 
 
-def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays: _Plays) -> AfterstateFeatures:
+def _features(
+    rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays: _Plays, layout: FeatureLayout
+) -> AfterstateFeatures:
     """Compute the features of j afterstates at the same stage.
 
     Args:
@@ -448,6 +505,7 @@ def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays:
         before: boards of the positions, int8 [p, C + 1].
         unseen: 1 for each card in the pile or another hand, [p, K].
         plays: the actions.
+        layout: one of `LAYOUTS`.
     """
     tables, num_cells, j, hand = _tables(rules), rules.num_cells, len(plays.card), plays.hand
     every = np.arange(j)
@@ -513,7 +571,28 @@ def _features(rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays:
     cells[..., of_hand:] = found.features.take(found.cells, axis=0)
     context = np.empty((j, LAYOUT.context), np.float32)
     write_features(CONTEXT_FEATURES, inputs, context)
-    return AfterstateFeatures((cells,), context)
+    if layout == LAYOUT_V0:
+        return AfterstateFeatures((cells,), context)
+    values = -np.sort(-own_values, axis=2)[:, :, :3]
+    missing = np.full((*filled.shape, 3 - values.shape[2]), ABSENT_CARD_VALUE)
+    others = np.where(own_values < own_values.max(axis=0), own_values.max(axis=0), own_values_but_best.max(axis=0))
+    unseen_ranks = unseen[plays.position] @ tables.ranks
+    described = _CardInputs(
+        filled=filled,
+        values=np.concatenate([values, missing], axis=2),
+        points=points.max(axis=2),
+        draws=own_draws.max(axis=2),
+        times_best=((own_values >= others) & found.present).sum(axis=2),
+        lead=np.maximum(own_values - np.maximum(others, 0), 0).sum(axis=2),
+        ranks=tables.ranks[slots],
+        suits=tables.suits[slots],
+        penalty=tables.penalty[slots],
+        unseen=(tables.ranks[slots] * unseen_ranks).sum(axis=2),
+    )
+    cards = np.empty((*filled.shape, layout.sets[1][1]), np.float32)
+    write_features(CARD_FEATURES, described, cards)
+    cards *= filled[:, :, None]
+    return AfterstateFeatures((cells, np.ascontiguousarray(cards.transpose(1, 0, 2))), context)
 
 
 def _cell_values(

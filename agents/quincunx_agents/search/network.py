@@ -60,6 +60,7 @@ class NetworkSearch(SearchConfig):
         weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
         value.require_learned(weights, value.variant_of(rules))
         policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
+        layout = value.layout_of(features, weights.tensors)
         margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
 
         def prior(observation: Pieces, mask: Bools) -> Floats:
@@ -80,7 +81,7 @@ class NetworkSearch(SearchConfig):
                 if not len(rows):
                     break
                 candidates = policy.candidate_actions(games, self.rollout_candidates)
-                afterstates = features.afterstates_of(rules, observer.observe_batch(games), candidates)
+                afterstates = features.afterstates_of(rules, observer.observe_batch(games), candidates, layout=layout)
                 values, preferences = value.evaluate_afterstates(weights.tensors, afterstates)
                 totals = afterstates.points + values @ margin_weights + preferences
                 best = ties.best_of_rows(totals, afterstates.rows)

@@ -316,11 +316,20 @@ LAYOUT = FeatureLayout(
 )
 """Two sets, the next cells in their order and the cards kept, and the context."""
 
+LAYOUTS = (LAYOUT,)
+"""What networks may read, the newest last."""
+
 
 # --- Afterstates -----------------------------------------------------------------------------------------------------
 
 
-def afterstates_of(rules: Rules, observation: Pieces, mask: Bools, use_known_values: bool = True) -> Afterstates:
+def afterstates_of(
+    rules: Rules,
+    observation: Pieces,
+    mask: Bools,
+    use_known_values: bool = True,
+    layout: FeatureLayout = LAYOUT,
+) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`.
 
     Raises:

@@ -37,7 +37,7 @@ from quincunx_agents.networks.value import (
     value,
     value_and_preference,
 )
-from quincunx_agents.quincunx.features import afterstates_of
+from quincunx_agents.quincunx.features import LAYOUT_V0, afterstates_of
 from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
@@ -246,7 +246,7 @@ def test_with_zero_weights_only_points_count() -> None:
     flat = {name: np.zeros_like(array) for name, array in network.tensors.items()}
     batch = positions(Rules(), 2)
     observation, mask = Observer(Rules(), preview=True).observe_batch(batch), batch.mask()
-    plays = afterstates_of(Rules(), observation, mask)
+    plays = afterstates_of(Rules(), observation, mask, layout=LAYOUT_V0)
     chosen = ValueAgent(ValueWeights(flat, network.variants, 0)).for_rules(Rules())(observation, mask, RNG)
     for row, action in enumerate(chosen):
         here = plays.rows == row

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from quincunx_agents.afterstates import num_features
-from quincunx_agents.quincunx.features import CELL_FEATURES, CONTEXT_FEATURES, LAYOUT, MOST_CELLS, afterstates_of
+from quincunx_agents.quincunx.features import (
+    CARD_FEATURES,
+    CELL_FEATURES,
+    CONTEXT_FEATURES,
+    DRAW_POINTS,
+    LAYOUT,
+    LAYOUT_V0,
+    MOST_CELLS,
+    afterstates_of,
+)
 from quincunx_agents.uniform import uniform
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
@@ -16,10 +25,12 @@ RNG = np.random.default_rng(0)
 
 
 def test_layout_follows_from_the_lists() -> None:
-    for features, size in ((CELL_FEATURES, LAYOUT.sets[0][1]), (CONTEXT_FEATURES, LAYOUT.context)):
+    lists = (CELL_FEATURES, LAYOUT.sets[0][1]), (CARD_FEATURES, LAYOUT.sets[1][1]), (CONTEXT_FEATURES, LAYOUT.context)
+    for features, size in lists:
         assert num_features(features) == size
         assert len({feature.name for feature in features}) == len(features)
-    assert LAYOUT == (((24, 18),), 95), "the shipped weights are for this layout"
+    assert LAYOUT_V0 == (((24, 18),), 95), "the shipped weights are for this layout"
+    assert LAYOUT == (((24, 18), (34, 26)), 95)
 
 
 @pytest.mark.parametrize("rules", QUINCUNX_VARIANTS.values(), ids=QUINCUNX_VARIANTS)
@@ -55,6 +66,43 @@ def test_unseen_cards_in_each_cell_score_as_the_rules_say(rules: Rules, plies: i
             assert len(empty) <= MOST_CELLS
             checked += 1
     assert checked
+
+
+@pytest.mark.parametrize("rules", QUINCUNX_VARIANTS.values(), ids=QUINCUNX_VARIANTS)
+def test_cards_of_the_hand_score_as_the_rules_say(rules: Rules) -> None:
+    """Their values in all cells, computed from `scoring.score` for some actions of each position."""
+    batch = positions(rules, 4)
+    observation, mask = Observer(rules, preview=True).observe_batch(batch), batch.mask()
+    plays = afterstates_of(rules, observation, mask)
+    for (at, described), (_, without) in zip(
+        plays.chunks, afterstates_of(rules, observation, mask, layout=LAYOUT_V0).chunks, strict=True
+    ):
+        assert len(without.sets) == 1
+        assert (without.sets[0] == described.sets[0]).all()
+        for number in range(0, len(at), 53):
+            row, (card, cell) = plays.rows[at[number]], divmod(int(plays.actions[at[number]]), rules.num_cells)
+            board = batch.board[row].tolist()
+            board[cell] = card
+            hand = [other for other in range(36) if observation["hand"][row, other] and other != card]
+            after = batch.fork(np.array([row]))
+            after.step(plays.actions[at[number]][None])
+            empty = after.cell_mask()[0] if rules.start == "open" else np.array(board[:-1]) == -1
+            places = np.flatnonzero(empty).tolist()
+            scores = [[scoring.score(rules, board, place, other) for place in places] for other in hand]
+            points = np.array([[score.points for score in of_card] for of_card in scores])
+            draws = np.array([[len(score.draws) for score in of_card] for of_card in scores])
+            values = points + DRAW_POINTS * draws
+            cards = described.sets[1][number]
+            assert cards[:, 0].tolist() == [1] * len(hand) + [0] * (len(cards) - len(hand))
+            assert not cards[len(hand) :].any(), "padding is all zeros"
+            cards = cards[: len(hand)]
+            assert cards[:, 1:4] * 20 == pytest.approx(-np.sort(-values, axis=1)[:, :3], abs=1e-4)
+            assert cards[:, 4] * 20 == pytest.approx(points.max(axis=1), abs=1e-4)
+            assert cards[:, 5].tolist() == draws.max(axis=1).tolist()
+            assert cards[:, 6] * 4 == pytest.approx((values == values.max(axis=0)).sum(axis=1))
+            rest = np.array([np.delete(values, which, axis=0).max(axis=0) for which in range(len(hand))])
+            lead = np.maximum(values - np.maximum(rest, 0), 0).sum(axis=1)
+            assert cards[:, 7] * 20 == pytest.approx(lead, abs=1e-4)
 
 
 def test_known_values() -> None:
