@@ -6,7 +6,7 @@ within reach there. They are looked up, for each card that might be played, in a
 - where at most three cells of a line are within reach, as in a 4x4 grid, one table holds all that the line adds;
 - elsewhere one table holds what the two adjacent cards add, and one, by rank, the bonus of the line.
 
-An entry of a table is two int16, which are added up side by side: the points, and the draws with `_POWER` more for a
+An entry of a table is two int16, which are added up side by side: the points, and the draws with ``_POWER`` more for a
 power play. The index of an entry is the card played, plus a weight times the number of each card or rank within reach,
 which is 0 where there is none.
 
