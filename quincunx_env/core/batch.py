@@ -116,6 +116,9 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         """Set the attributes that follow from the rules and the state arrays."""
         self.num_games = len(self.board)
         self._all = np.arange(self.num_games)
+        # Seeds and numbers of the games whose decks have been shuffled ahead, and these decks.
+        self._ahead = np.full((self.num_games, 2), -1)
+        self._ahead_decks = np.empty_like(self.decks)
         self._load_tables()
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
@@ -195,11 +198,19 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         Raises:
             ValueError: for invalid rows, an invalid seed or deal; the batch is unchanged.
         """
-        rows = self._all if rows is None else row_numbers(rows, self.num_games)
+        self._reset(self._all if rows is None else row_numbers(rows, self.num_games), seed, deals)
+
+    def _reset(
+        self,
+        rows: Ints,
+        seed: int | Sequence[int] | Ints | None = None,
+        deals: Sequence[BaseDeal | Sequence[BaseDeal]] | npt.NDArray[np.int8] | None = None,
+    ) -> None:
+        """`reset` of rows that are known to be valid."""
         seeds = self._seeds(seed, rows)
         games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
         if deals is None:
-            decks = self._shuffle(seeds, games)
+            decks = self._shuffle(seeds, games) if seed is not None else self._next_decks(rows, seeds, games)
             self.seed[rows], self.game[rows] = seeds, games
         else:
             decks = self._decks_of(deals, len(rows))
@@ -226,6 +237,21 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         if len(seeds) != len(rows):
             raise ValueError(f"{len(rows)} games are reset, got {len(seeds)} seeds")
         return seeds
+
+    def _next_decks(self, rows: Ints, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
+        """The decks of the next games of these rows, int8 [n, R, cards dealt].
+
+        To shuffle a few takes nearly as long as one. So where one is missing, those of all rows are shuffled that have
+        played theirs.
+        """
+        wanted = np.stack([seeds, games], axis=1)
+        if (self._ahead[rows] != wanted).any():
+            following = np.stack([self._row_seed, self._row_resets + 1], axis=1)
+            following[rows] = wanted  # rows without a seed have drawn one
+            due = np.flatnonzero((self._ahead != following).any(axis=1) & (following[:, 0] >= 0))
+            self._ahead[due] = following[due]
+            self._ahead_decks[due] = self._shuffle(*following[due].T)
+        return self._ahead_decks[rows]
 
     def _shuffle(self, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
         """The decks of each round, int8 [n, R, cards dealt]."""

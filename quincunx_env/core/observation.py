@@ -274,7 +274,10 @@ def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
 def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> Iterator[list[npt.NDArray[Any]]]:
     """`from_seat` for many games: for each array [B, P], P arrays [B] from the seats [B] on."""
     games, players = by_seat[0].shape
+    if players == 1:
+        yield from ([array[:, 0]] for array in by_seat)
+        return
     first = np.arange(games) * players
-    places = [first + (seats + offset) % players if players > 1 else first for offset in range(players)]
+    places = [first + (seats + offset) % players for offset in range(players)]
     for array in by_seat:
         yield [array.take(place) for place in places]

@@ -236,11 +236,11 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> None:
         """Deal the next games of these rows: the given decks, the next ones of the list, or seeded ones."""
         if decks is not None or self._decks is None:
-            self.batch.reset(seed, rows, decks)
+            self.batch._reset(rows, seed, decks)
             return
         games = 0 if seed is not None else self.batch.resets[rows] + 1
         numbers = (rows + games * self.num_envs) % len(self._decks)
-        self.batch.reset(seed, rows, self._decks[numbers])
+        self.batch._reset(rows, seed, self._decks[numbers])
         self.batch.game[rows] = numbers
 
     def _final_info(self, ended: Bools) -> Info:

@@ -24,7 +24,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import make_observer
+from quincunx_env.registry import make_observer, spec_of
 from tests.variants import (
     EVERY_GAME,
     FEW,
@@ -343,6 +343,34 @@ def test_a_reset_leaves_nothing_of_the_game_before(rules: BaseRules, steps: int)
     batch.reset(seed=70)
     fresh.reset(seed=70)
     same(batch.get_state(), fresh.get_state())
+
+
+@by_name(ONE_OF_EACH | SOME_SPIRAL)
+def test_every_row_plays_the_deals_of_its_seed_whatever_was_reset_before(rules: BaseRules) -> None:
+    """Decks of next games are shuffled ahead; new seeds, given deals, snapshots and copies must not find old ones."""
+    batch, rng = new_batch(rules, 6), np.random.default_rng(0)
+    batch.reset(seed=7)
+    saved = batch.get_state()
+    deal = spec_of(rules).Deal
+    for _ in range(60):
+        rows = np.flatnonzero(rng.random(6) < 0.4)
+        match rng.integers(6):
+            case 0:
+                batch.reset(seed=rng.integers(9, size=len(rows)), rows=rows)
+            case 1:
+                batch.reset(rows=rows, deals=[new_game(rules, 99).deals] * len(rows))
+            case 2:
+                saved, former = batch.get_state(), saved
+                batch.set_state(former)
+            case 3:
+                batch = pickle.loads(pickle.dumps(batch.fork(rng.permutation(6))))
+            case _:
+                batch.reset(rows=rows)
+        for row in range(6):
+            seed, game = int(batch.seed[row]), int(batch.game[row])
+            rounds = range(rules.num_rounds)
+            if seed >= 0:
+                assert batch.deals(row) == tuple(deal.from_seed(rules, seed, game, number) for number in rounds)
 
 
 def test_without_any_seed_games_differ() -> None:
