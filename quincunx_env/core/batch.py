@@ -24,6 +24,9 @@ Bools = npt.NDArray[np.bool_]
 
 ONE = np.uint64(1)
 
+_MANY = 64
+"""Decks that are shuffled by themselves. Fewer take nearly as long, and are shuffled ahead together."""
+
 
 class StateArray(NamedTuple):
     """An array of the state of a batch, ``[B, *shape]``; see `state_array`."""
@@ -210,7 +213,8 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
         seeds = self._seeds(seed, rows)
         games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
         if deals is None:
-            decks = self._shuffle(seeds, games) if seed is not None else self._next_decks(rows, seeds, games)
+            ahead = seed is None and len(rows) < _MANY
+            decks = self._next_decks(rows, seeds, games) if ahead else self._shuffle(seeds, games)
             self.seed[rows], self.game[rows] = seeds, games
         else:
             decks = self._decks_of(deals, len(rows))
@@ -241,8 +245,7 @@ class BaseBatch(ABC, Generic[AnyRules, AnyGame]):
     def _next_decks(self, rows: Ints, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
         """The decks of the next games of these rows, int8 [n, R, cards dealt].
 
-        To shuffle a few takes nearly as long as one. So where one is missing, those of all rows are shuffled that have
-        played theirs.
+        Where one is missing, those of all rows are shuffled that have played theirs.
         """
         wanted = np.stack([seeds, games], axis=1)
         if (self._ahead[rows] != wanted).any():
