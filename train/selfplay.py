@@ -60,12 +60,13 @@ from train.common.options import (
     PositiveOrZero,
     RunName,
     RunOptions,
+    Share,
     Valid,
     run_script,
 )
 from train.common.plots import Curve, draw_learning_curves
 from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, concatenate
-from train.selfplay_workers import Job, Share, Workers
+from train.selfplay_workers import GameShare, Job, Workers
 
 
 @dataclass
@@ -106,6 +107,8 @@ class Arguments(RunOptions, RolloutOptions):
     """afterstates in a minibatch"""
     learning_rate: PositiveOrZero = 3e-3
     """of Adam at the start; it falls linearly to 0"""
+    averaging: Share = 0.0
+    """share of the iterations so far over which a moving average of the weights plays, and is the result; 0: none"""
     set_width: Count = 48
     """units of the layers that encode a cell or a card"""
     card_set: bool = False
@@ -165,8 +168,10 @@ class Run:
     optimizer: torch.optim.Optimizer
     pool: Opponents
     replay: deque[ValueTargets]
+    averaged: Weights
+    """Moving average of the weights over the iterations: the result."""
     acting: Weights
-    """Weights that play the next iteration: those before the latest one was learned from."""
+    """Weights that play the next iteration: the average before the latest one was learned from."""
     timer: PhaseTimer = field(default_factory=PhaseTimer)
     iteration: int = 0
     steps: int = 0
@@ -195,7 +200,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
             workers.start(next_job(run))
         while run.iteration < arguments.iterations:
             receive(run, workers)
-            run.acting = run.network.weights()
+            run.acting = run.averaged
             if run.iteration and run.iteration % arguments.snapshot_every == 0:
                 run.pool.add(f"iteration {run.iteration}", run.acting)
             run.iteration += 1
@@ -206,6 +211,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
                 group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
             run.timer.skip()
             loss = learn(arguments, run.network, run.optimizer, run.replay, run.iteration)
+            average(run)
             run.timer.add("learning")
             writer.add_scalar("loss/value", loss, run.iteration)
             if last or run.iteration % arguments.eval_every == 0:
@@ -229,7 +235,7 @@ def begin(arguments: Arguments) -> Run:
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
-    run = Run(arguments, network, optimizer, pool, replay, network.weights())
+    run = Run(arguments, network, optimizer, pool, replay, network.weights(), network.weights())
     if arguments.init_from:
         try:
             network.load_state_dict({name: torch.from_numpy(array) for name, array in initial.items()})
@@ -237,7 +243,7 @@ def begin(arguments: Arguments) -> Run:
             raise OptionError(
                 f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
             ) from None
-        run.acting = network.weights()
+        run.averaged = run.acting = network.weights()
     if arguments.resume:
         restore_checkpoint(run)
     else:
@@ -257,7 +263,7 @@ def next_job(run: Run) -> Job:
     cuts = [games * number // arguments.shares for number in range(arguments.shares + 1)]
     parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts) if ends[0] < ends[1]]
     shares = [
-        Share(variant, stop - start, seed + start, (arguments.seed, iteration, number))
+        GameShare(variant, stop - start, seed + start, (arguments.seed, iteration, number))
         for number, (variant, start, stop) in enumerate(parts)
     ]
     options = RolloutOptions(**{each.name: getattr(arguments, each.name) for each in fields(RolloutOptions)})
@@ -303,6 +309,13 @@ def learn(
         optimizer.step()
         mean += loss.item() / arguments.updates
     return mean
+
+
+def average(run: Run) -> None:
+    """Move the average towards the latest weights (Polyak & Juditsky, SIAM J. Control Optim. 30, 1992)."""
+    kept = np.float32(1 - 1 / (1 + run.arguments.averaging * (run.iteration - 1)))
+    latest = run.network.weights()
+    run.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in run.averaged.items()}
 
 
 def sample_minibatch(targets: ValueTargets, count: int, device: str, rng: np.random.Generator) -> list[Tensor]:
@@ -355,7 +368,7 @@ def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:
 
 def trained(run: Run) -> value.ValueWeights:
     """Return a copy of the weights for inference with NumPy."""
-    return value.ValueWeights(run.network.weights(), run.arguments.variants, run.arguments.candidates)
+    return value.ValueWeights(run.averaged, run.arguments.variants, run.arguments.candidates)
 
 
 def save_checkpoint(run: Run) -> None:
@@ -368,6 +381,7 @@ def save_checkpoint(run: Run) -> None:
     content = {
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
+        "averaged": {name: torch.from_numpy(array) for name, array in run.averaged.items()},
         "acting": {name: torch.from_numpy(array) for name, array in run.acting.items()},
         "replay": [[torch.from_numpy(part) for part in targets] for targets in run.replay],
         "pool": pool,
@@ -391,7 +405,9 @@ def restore_checkpoint(run: Run) -> None:
     with checkpoint.restoring(run.arguments, content, MAY_CHANGE):
         run.network.load_state_dict(content["network"])
         run.optimizer.load_state_dict(content["optimizer"])
-        run.acting = {name: tensor.numpy() for name, tensor in content["acting"].items()}
+        run.averaged, run.acting = (
+            {name: tensor.numpy() for name, tensor in content[kind].items()} for kind in ("averaged", "acting")
+        )
         run.replay.extend(ValueTargets(*(part.numpy() for part in parts)) for parts in content["replay"])
         run.pool.members = [
             Member[Agent | Weights](

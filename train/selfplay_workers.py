@@ -21,7 +21,7 @@ from train.common.opponents import Member, Pool
 from train.selfplay_rollout import Phase, PhaseTimer, Result, RolloutOptions, ValueTargets, Weights, play_games
 
 
-class Share(NamedTuple):
+class GameShare(NamedTuple):
     """Games of one variant that are played together."""
 
     variant: str
@@ -40,7 +40,7 @@ class Job(NamedTuple):
     """Of the learner's network."""
     pool: Pool[Weights | None]
     """None stands for a fixed agent, known by its name."""
-    shares: Sequence[Share]
+    shares: Sequence[GameShare]
 
 
 class Played(NamedTuple):

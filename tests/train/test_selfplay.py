@@ -40,12 +40,12 @@ from train.selfplay_rollout import (
     play_games,
     sample_opponents,
 )
-from train.selfplay_workers import Job, Share, Workers, play
+from train.selfplay_workers import GameShare, Job, Workers, play
 
 TINY = Arguments(
     name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4,
-    shortlist=4, workers=0, replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4, eval_deals=2, test_deals=2,
-    pool_share=0.5, baselines=("greedy",), progress=False,
+    shortlist=4, workers=0, averaging=0.5, replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4,
+    eval_deals=2, test_deals=2, pool_share=0.5, baselines=("greedy",), progress=False,
 )  # fmt: skip
 
 
@@ -216,7 +216,7 @@ def test_processes_play_what_one_process_plays() -> None:
     pool: Pool[Weights | None] = Pool(
         "uniform", [Member("greedy", None), Member("past", network_for("2-open", 1).weights())]
     )
-    shares = [Share("2-corners", 2, 10, (0, number)) for number in range(3)]
+    shares = [GameShare("2-corners", 2, 10, (0, number)) for number in range(3)]
     options = RolloutOptions(shortlist=4, pool_share=1.0)
     jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
     with Workers(2) as workers:
@@ -309,3 +309,17 @@ def test_the_exported_network_agrees(tmp_path: Path) -> None:
     assert expected[action[0]] == pytest.approx(expected.max(), abs=0.05), "mirrored cells have the same value"
     with pytest.raises(ValueError, match="--players"):
         export(Export("players-v0"))
+
+
+@pytest.mark.parametrize(("averaging", "expected"), [(0.0, 3.0), (1.0, 2.0)])
+def test_weights_are_averaged(
+    averaging: float, expected: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The latest weights alone, and the mean of all of them."""
+    monkeypatch.chdir(tmp_path)
+    run = selfplay.begin(replace(TINY, averaging=averaging))
+    for number in (1, 2, 3):
+        run.iteration = number
+        run.network.load_state_dict({name: torch.full_like(w, number) for name, w in run.network.state_dict().items()})
+        selfplay.average(run)
+    assert run.averaged["trunk.0.bias"] == pytest.approx(np.full(16, expected))
