@@ -5,9 +5,10 @@ the share's number, so that the games do not depend on the number of processes, 
 """
 
 import multiprocessing
+import os
 import signal
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -78,11 +79,12 @@ class Workers:
         self._job: Job | None = None
         self._connections = list[Connection]()
         context = multiprocessing.get_context("spawn")
-        for _ in range(number):
-            ours, theirs = context.Pipe()
-            context.Process(target=_work, args=(theirs,), daemon=True).start()
-            theirs.close()
-            self._connections.append(ours)
+        with _single_threaded_children():
+            for _ in range(number):
+                ours, theirs = context.Pipe()
+                context.Process(target=_work, args=(theirs,), daemon=True).start()
+                theirs.close()
+                self._connections.append(ours)
 
     def start(self, job: Job) -> None:
         """Begin a job. Its arrays may change afterwards if there are processes, and must not if there are none."""
@@ -119,6 +121,20 @@ class Workers:
         """End the processes after what they are playing."""
         for connection in self._connections:
             connection.close()
+
+
+@contextmanager
+def _single_threaded_children() -> Iterator[None]:
+    """Let NumPy compute with one thread in processes that are started meanwhile: each has a core of its own at best."""
+    name = "OMP_NUM_THREADS"  # read when NumPy is imported
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 def _work(connection: Connection) -> None:

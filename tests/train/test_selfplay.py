@@ -1,6 +1,8 @@
 """Training by self-play: TD(lambda) targets, the pool, files, resumption, export."""
 
 import json
+import multiprocessing
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -210,6 +212,20 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
     assert resumed["pool"] == straight["pool"]
     with pytest.raises(checkpoint.CheckpointError, match="candidates=4"):
         main(replace(stopped, resume=True, candidates=5))
+
+
+@pytest.mark.parametrize("before", [None, "3"])
+def test_playing_processes_compute_with_one_thread_each(before: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More threads than cores made training with two processes slower than with one."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if before:
+        monkeypatch.setenv("OMP_NUM_THREADS", before)
+    started = []
+    process = type("Process", (), {"start": lambda self: started.append(os.environ["OMP_NUM_THREADS"])})
+    monkeypatch.setattr(multiprocessing.get_context("spawn"), "Process", lambda **_: process())
+    with Workers(2):
+        assert started == ["1", "1"]
+    assert os.environ.get("OMP_NUM_THREADS") == before
 
 
 def test_processes_play_what_one_process_plays() -> None:
