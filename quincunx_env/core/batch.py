@@ -25,7 +25,7 @@ Bools = npt.NDArray[np.bool_]
 ONE = np.uint64(1)
 
 _MANY = 64
-"""Decks that are shuffled by themselves. Fewer take nearly as long, and are shuffled ahead together."""
+"""Decks from which on none are shuffled ahead: fewer take nearly as long, more do not gain."""
 
 
 class StateArray(NamedTuple):

@@ -245,7 +245,8 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _final_info(self, ended: Bools) -> Info:
         """Return the last infos of the rows that ended, 0 elsewhere."""
-        rows, info = np.flatnonzero(ended), {}
+        rows = np.flatnonzero(ended)
+        info: Info = {}
         for name, values in self._final_values(rows).items():
             info[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
             info[name][rows] = values

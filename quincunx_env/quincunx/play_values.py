@@ -13,7 +13,6 @@ which is 0 where there is none.
 Axes: B games, C cells, K cards.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -206,9 +205,29 @@ def _tables(rules: Rules) -> tuple[Ints, npt.NDArray[np.float32], list[npt.NDArr
 
 @cache
 def _table(
-    num_lines: int, ranks: str, num_cards: int, line: int, bonus: Sequence[int], distances: tuple[int, ...], part: str
+    num_lines: int,
+    ranks: str,
+    num_cards: int,
+    line: int,
+    bonus: tuple[int, ...],
+    distances: tuple[int, ...],
+    part: str,
 ) -> tuple[Ints, npt.NDArray[np.int32]]:
-    """A table of what the cards at these distances on a line add, and the weights of these cards or of their ranks."""
+    """A table of what the cards at some places of a line add.
+
+    Args:
+        num_lines: number of lines that count, as for `scoring.words`.
+        ranks: their order, likewise.
+        num_cards: K.
+        line: of `scoring.LINES`.
+        bonus: of this line, as in `scoring.Tables.bonus`.
+        distances: of the places.
+        part: ``"adjacent"``: basic points, draws and power play (1.4.1, 1.4.5); ``"bonus"``: threes, straights and
+            pairs (1.4.2 to 1.4.4), by rank; ``"line"``: all of them.
+
+    Returns:
+        int64 [distances], the weights of the cards, or ranks, at these places, and int32, the two int16 of every entry.
+    """
     orders = [scoring.rank_order(card, ranks) for card in range(len(CARDS))]
     neighbours = [orders.index(order) for order in range(len(ranks))] if part == "bonus" else list(range(num_cards))
     words = np.array(scoring.words(num_lines, ranks), np.int64)[:num_cards, :, [EMPTY, *neighbours]]
