@@ -102,8 +102,8 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         """The pieces in order; None marks the position of the counts."""
 
     @abstractmethod
-    def _pieces(self, game: AnyGame, seat: int) -> Pieces:
-        """The pieces of an observation in order, as new arrays."""
+    def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
+        """Observation of a seat of one game, as pieces in order (new arrays)."""
 
     @abstractmethod
     def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
@@ -204,13 +204,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
-        """Observation of a seat of one game, as pieces (new arrays)."""
-        return self._pieces(game, seat)
-
     def observe_flat(self, game: AnyGame, seat: int = 0) -> Flat:
         """Observation of a seat of one game in the flat encoding, int16 [size]."""
-        return np.concatenate(list(self._pieces(game, seat).values()), axis=None, dtype=np.int16)
+        return np.concatenate(list(self.observe(game, seat).values()), axis=None, dtype=np.int16)
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 

@@ -81,7 +81,8 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def _pieces(self, game: Game, seat: int) -> Pieces:
+    def observe(self, game: Game, seat: int = 0) -> Pieces:
+        """Observation of a seat of one game, as pieces (new arrays)."""
         pieces: Pieces = {
             "board": np.frombuffer(game.board[:-1], np.int8),
             "order": np.frombuffer(game.order[:-1], np.int8),

@@ -75,8 +75,9 @@ class PaddedObserver(Observer):
 
     # --- Observations ------------------------------------------------------------------------------------------------
 
-    def _pieces(self, game: Game, seat: int) -> Pieces:
-        one = {name: piece[None] for name, piece in self._unpadded._pieces(game, seat).items()}
+    def observe(self, game: Game, seat: int = 0) -> Pieces:
+        """Observation of a seat of one game, as padded pieces (new arrays)."""
+        one = {name: piece[None] for name, piece in self._unpadded.observe(game, seat).items()}
         return {name: piece[0] for name, piece in self.pad(one).items()}
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:

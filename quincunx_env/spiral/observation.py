@@ -56,7 +56,8 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def _pieces(self, game: Game, seat: int) -> Pieces:
+    def observe(self, game: Game, seat: int = 0) -> Pieces:
+        """Observation of a seat of one game, as pieces (new arrays)."""
         counts = [game.ply, *from_seat(game.scores, seat)]
         if self.rules.num_rounds > 1:
             counts += [*from_seat(game.totals, seat), game.round]
