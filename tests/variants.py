@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from quincunx_env import spiral
-from quincunx_env.core.batch import BaseBatch, Ints
+from quincunx_env.core.arrays import Ints
+from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.game import Game

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
-from quincunx_env.core.batch import Floats, Ints
+from quincunx_env.core.arrays import Floats, Ints
 from quincunx_env.core.command_line import requires_extra
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyspiel
 
-from quincunx_env.core.batch import Ints
+from quincunx_env.core.arrays import Ints
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.game import Game, IllegalAction

@@ -15,7 +15,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-from quincunx_env.core.batch import state_entry
+from quincunx_env.core.batch_state import state_entry
 from quincunx_env.envs.common import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv

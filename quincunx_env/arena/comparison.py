@@ -17,7 +17,7 @@ from quincunx_env.arena.matches import (
     seatings,
 )
 from quincunx_env.arena.records import LineupRecord, write_records
-from quincunx_env.core.batch import Bools, Floats, Ints
+from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules

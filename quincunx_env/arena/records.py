@@ -34,8 +34,8 @@ from typing import Any, Self
 import numpy as np
 
 from quincunx_env.arena.matches import Actions, MatchConfig, MatchResults, seatings
+from quincunx_env.core.arrays import Ints
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.batch import Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Floats
+from quincunx_env.core.arrays import Floats
 from quincunx_env.statistics import Estimate, scipy_stats
 
 

@@ -22,8 +22,8 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
+from quincunx_env.core.arrays import Ints
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.batch import Ints
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.processes import worker_processes
 from quincunx_env.policies import definition, resolve

@@ -14,7 +14,7 @@ from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
 from quincunx_env.arena.records import LineupRecord, write_records
 from quincunx_env.arena.runner import run_lineups
-from quincunx_env.core.batch import Floats
+from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules

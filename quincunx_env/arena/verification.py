@@ -19,7 +19,7 @@ from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
 from quincunx_env.arena.records import LineupRecord, Records
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces

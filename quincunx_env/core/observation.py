@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.core.batch import BaseBatch, Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.game import AnyGame, AnyRules
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
@@ -144,7 +145,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """The game-specific public state in an observation, as arguments of `BaseBatch.set_position`."""
+        """The game-specific public state in an observation, as arguments of `BatchState.set_position`."""
 
     # --- Counts ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import as_bits
+from quincunx_env.core.arrays import as_bits
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import AnyBatch, BaseObserver

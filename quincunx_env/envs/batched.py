@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Bools, Ints, row_numbers
+from quincunx_env.core.arrays import Bools, Ints, row_numbers
 from quincunx_env.core.deal import MAX_SEED, BaseDeal
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Flat, Pieces
@@ -195,7 +195,7 @@ class BatchedGames:
         return other
 
     def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
-        """The state of all games as arrays by name; see `quincunx_env.core.batch.BaseBatch.get_state`.
+        """The state of all games as arrays by name; see `quincunx_env.core.batch_state.BatchState.get_state`.
 
         Args:
             copy: False returns the arrays themselves, which change with the next step.

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, as_integer
 from quincunx_env.core.observation import Flat, Mask, Pieces

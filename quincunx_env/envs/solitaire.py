@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.rules import RulesLike, choose_rules

@@ -25,7 +25,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces

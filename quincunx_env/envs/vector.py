@@ -11,7 +11,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from quincunx_env.core.batch import Bools, Ints, state_entry
+from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game

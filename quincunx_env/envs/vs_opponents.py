@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import check_seed
 from quincunx_env.core.game import Game
 from quincunx_env.core.integers import as_array

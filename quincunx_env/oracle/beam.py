@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, Floats, Ints, Words, unpack
+from quincunx_env.core.arrays import ONE, Floats, Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quincunx_env.core.arrays import Ints
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.batch import Ints
 from quincunx_env.oracle.beam import beam_search
 from quincunx_env.quincunx.cards import card_name, parse_card
 from quincunx_env.quincunx.deal import Deal

@@ -14,18 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import (
-    ONE,
-    BaseBatch,
-    Bools,
-    Ints,
-    Words,
-    as_bits,
-    in_range,
-    row_numbers,
-    state_array,
-    unpack,
-)
+from quincunx_env.core.arrays import ONE, Bools, Ints, Words, as_bits, in_range, row_numbers, unpack
+from quincunx_env.core.batch import BaseBatch
+from quincunx_env.core.batch_state import state_array
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.deal import Deal
@@ -322,7 +313,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- State -------------------------------------------------------------------------------------------------------
 
     def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
-        """Set all games to given positions; see `BaseBatch.set_position`.
+        """Set all games to given positions; see `BatchState.set_position`.
 
         ``board`` and ``order`` are [B, C] or [C]; ``ply`` may be left out.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Count, Hidden, Mask, Piece, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.quincunx.batch import Batch

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, Bools, Ints, Words
+from quincunx_env.core.arrays import ONE, Bools, Ints, Words
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.cards import CARDS

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import ONE, BaseBatch, Bools, Ints, as_bits, in_range, row_numbers, unpack
+from quincunx_env.core.arrays import ONE, Bools, Ints, as_bits, in_range, row_numbers, unpack
+from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import CARDS, SUITS
@@ -170,7 +171,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- State -------------------------------------------------------------------------------------------------------
 
     def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
-        """Set all games to given positions; see `BaseBatch.set_position`.
+        """Set all games to given positions; see `BatchState.set_position`.
 
         Without decks the cards may lie anywhere: ``ply`` says which cell is next.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Ints, unpack
+from quincunx_env.core.arrays import Ints, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Piece, Pieces, batch_from_seat, from_seat
 from quincunx_env.spiral.batch import Batch

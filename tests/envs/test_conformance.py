@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env import quincunx_v0, spiral_v0
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.envs.batched import BatchedGames

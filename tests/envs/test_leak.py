@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from quincunx_env import quincunx_v0, spiral, spiral_v0
-from quincunx_env.core.batch import Bools, Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Deals
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
-from quincunx_env.core.batch import unpack
+from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from quincunx_agents.afterstates import Floats, Ints
 from quincunx_agents.quincunx.rollout_policy import ILLEGAL, ImmediateScores, immediate_scores, penalties, step
-from quincunx_env.core.batch import Words
+from quincunx_env.core.arrays import Words
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS

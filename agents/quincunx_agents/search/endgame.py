@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints, observer_for
-from quincunx_env.core.batch import ONE, Words, as_bits, unpack
+from quincunx_env.core.arrays import ONE, Words, as_bits, unpack
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.resample import resample

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.batch import Ints
+from quincunx_env.core.arrays import Ints
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quincunx_env.core.batch import unpack
+from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED
 from quincunx_env.core.game import IllegalAction
