@@ -85,6 +85,8 @@ class Arguments(RunOptions, RolloutOptions):
     """each plays games and then takes gradient steps"""
     games: Count = 192
     """games in an iteration, of all variants together"""
+    options_share: Share = 0.0
+    """share of the games of each variant that are played with options drawn at random in each iteration"""
     shares: Count = 2
     """parts of the games of each variant, which as many processes can play"""
     workers: CountOrZero = 2
@@ -113,6 +115,8 @@ class Arguments(RunOptions, RolloutOptions):
     """units of the layers that encode a cell or a card"""
     card_set: bool = False
     """Quincunx: the network reads the set of the cards of the hand, too, not only that of the empty cells"""
+    replies: bool = False
+    """Quincunx: the network reads what the other hands may score in reply, and the options of the rules, too"""
     width: Count = 128
     """units of the first hidden layer of the trunk; the second has half as many"""
 
@@ -226,7 +230,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 def begin(arguments: Arguments) -> Run:
     """Return a new run, or the one to be resumed."""
     module = feature_module_of(VARIANTS[arguments.variants[0]])
-    layout = module.LAYOUTS[-1 if arguments.card_set else 0]
+    layout = module.layout(arguments.card_set, arguments.replies)
     if arguments.init_from:
         initial = value.load(arguments.init_from).weights.tensors
         layout = value.layout_of(module, initial)
@@ -260,11 +264,15 @@ def next_job(run: Run) -> Job:
     arguments, iteration = run.arguments, run.iteration + 1
     games = -(-arguments.games // len(arguments.variants))
     seed = SELFPLAY_DEALS_APART * (arguments.seed + 1) + iteration * games
-    cuts = [games * number // arguments.shares for number in range(arguments.shares + 1)]
-    parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts) if ends[0] < ends[1]]
+    plain = games - int(games * arguments.options_share)
+    cuts = [plain * number // arguments.shares for number in range(arguments.shares + 1)]
+    parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts)]
+    rng = np.random.default_rng([arguments.seed, iteration])
+    parts += [(str(rng.choice(value.with_options(variant))), plain, games) for variant in arguments.variants]
     shares = [
         GameShare(variant, stop - start, seed + start, (arguments.seed, iteration, number))
         for number, (variant, start, stop) in enumerate(parts)
+        if start < stop
     ]
     options = RolloutOptions(**{each.name: getattr(arguments, each.name) for each in fields(RolloutOptions)})
     members = [

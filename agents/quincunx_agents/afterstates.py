@@ -138,7 +138,11 @@ class FeatureModule(Protocol):
     """Interface of `quincunx_agents.quincunx.features` and `quincunx_agents.spiral.features`."""
 
     LAYOUTS: tuple[FeatureLayout, ...]
-    """What networks may read, the newest last; they differ in the number of their sets."""
+    """What networks may read."""
+
+    def layout(self, card_set: bool, replies: bool) -> FeatureLayout:
+        """The layout with or without some features, where a game has a choice of them."""
+        ...
 
     def afterstates_of(
         self, rules: Any, observation: Pieces, mask: Bools, use_known_values: bool = True, layout: FeatureLayout = ...
@@ -151,7 +155,7 @@ class FeatureModule(Protocol):
             mask: bool [n, A].
             use_known_values: set ``known_values`` where the points still to come follow from the observation, and
                 compute no features there.
-            layout: of the features, one of `LAYOUTS`; the newest by default.
+            layout: of the features, one of `LAYOUTS`; the last by default.
         """
         ...
 

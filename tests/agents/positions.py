@@ -14,8 +14,11 @@ QUINCUNX_VARIANTS: dict[str, Rules] = {
         for start in ("corners", "open")
         for players in (2, 3, 4)
     },
+    "solitaire with all options": Rules(excuse=True, pawns=True, flush=True),
+    "2-corners with Pawns": Rules(num_players=2, pawns=True),
+    "3-open with Excuse and flush": Rules(num_players=3, start="open", excuse=True, flush=True),
 }
-"""Variants of Quincunx that value networks learn, by name."""
+"""Variants of Quincunx, by name."""
 
 
 def positions(rules: Rules, plies: int, games: int = 6) -> Batch:

@@ -13,6 +13,7 @@ play without torch.
 import dataclasses
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from quincunx_agents.afterstates import (
     Floats,
     Ints,
 )
+from quincunx_agents.greedy import greedy
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
 from quincunx_agents.quincunx import features as quincunx_features
@@ -43,7 +45,7 @@ VALUE_SCALE = 30.0
 
 WEIGHTS = Path(__file__).parent / "weights"
 
-VARIANTS: dict[str, BaseRules] = {
+FORMS: dict[str, Rules] = {
     "solitaire": Rules(),
     "contact": Rules(edge_contact=True),
     **{
@@ -51,9 +53,24 @@ VARIANTS: dict[str, BaseRules] = {
         for start in ("corners", "open")
         for players in (2, 3, 4)
     },
+}
+"""The set-ups of Quincunx without further options, by name."""
+
+OPTIONS: list[dict[str, Any]] = [
+    dict(zip(("excuse", "pawns", "flush"), each, strict=True)) for each in product((False, True), repeat=3)
+]
+"""Options with which each of them is played: a network sees the other ones in the legal actions, or not at all."""
+
+VARIANTS: dict[str, BaseRules] = {
+    "-".join((form, *(option for option, on in options.items() if on))): dataclasses.replace(rules, **options)
+    for options in OPTIONS
+    for form, rules in FORMS.items()
+}
+VARIANTS |= {
     "mini": Rules(mini=True),
     "mini-2": Rules(num_players=2, mini=True),
     "spiral": SpiralRules(deals=1),
+    "spiral-fifteens": SpiralRules(fifteens=True, deals=1),
 }
 """The variants of both games that a network can learn, by name."""
 
@@ -70,11 +87,30 @@ def layout_of(module: FeatureModule, tensors: Mapping[str, Floats]) -> FeatureLa
     Raises:
         ValueError: if the network is of another version.
     """
-    sets = sum(name.startswith("set_encoders.") and name.endswith(".0.weight") for name in tensors)
-    found = [layout for layout in module.LAYOUTS if len(layout.sets) == sets]
-    if not found:
-        raise ValueError(f"no layout of features has {sets} sets")
-    return found[0]
+    for layout in module.LAYOUTS:
+        shapes = _expected_shapes(layout, tensors)
+        if shapes == {name: tensor.shape for name, tensor in tensors.items()}:
+            return layout
+    raise ValueError("the network reads features of another version")
+
+
+def _expected_shapes(layout: FeatureLayout, tensors: Mapping[str, Floats]) -> dict[str, tuple[int, ...]]:
+    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Widths are those it has."""
+
+    def width_of(layer: str) -> int:
+        return tensors[f"{layer}.bias"].size if f"{layer}.bias" in tensors else 0
+
+    inputs, layers = layout.context, dict[str, tuple[int, int]]()
+    for number, (_, features) in enumerate(layout.sets):
+        width = width_of(f"set_encoders.{number}.0")
+        inputs += width
+        layers |= {f"set_encoders.{number}.0": (width, features), f"set_encoders.{number}.2": (width, width)}
+    width = width_of("trunk.0")
+    layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), "trunk.4": (SEATS + 1, width // 2)}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer, shape in layers.items():
+        shapes |= {f"{layer}.weight": shape, f"{layer}.bias": shape[:1]}
+    return shapes
 
 
 # --- The network -----------------------------------------------------------------------------------------------------
@@ -143,15 +179,12 @@ class ValueAgent:
         self.weights = weights
 
     def for_rules(self, rules: BaseRules) -> "OnePlyPolicy":
-        """The policy for a game.
-
-        Flush bonus and fifteens are allowed although no network was trained with them: the immediate points contain
-        them, the values do not.
+        """The policy for a game, with any options; the model card of the network says with which it was trained.
 
         Raises:
-            ValueError: for a game that the network has not learned.
+            ValueError: for a set-up that the network has not learned.
         """
-        require_learned(self.weights, variant_of(_without_bonuses(rules)))
+        require_learned(self.weights, rules)
         return OnePlyPolicy(self.weights, rules)
 
 
@@ -163,11 +196,16 @@ class OnePlyPolicy:
         self.rules = rules
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
-        return ties.best(self.action_values(observation, mask, rng))
+        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
+        announces the true points.
+        """
+        best = ties.best(self.action_values(observation, mask, rng))
+        if "pending" in observation:
+            best = np.where(observation["pending"][:, 0] >= 0, greedy(observation, mask, rng), best)
+        return best
 
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
-        """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`."""
+        """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
         return action_values(self.weights, self.rules, observation, mask)
 
 
@@ -187,40 +225,39 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     return table
 
 
-def variant_of(rules: BaseRules) -> str:
-    """The name in `VARIANTS` of the game a network must have learned to play by these rules.
+def form_of(rules: BaseRules) -> str:
+    """The name in `VARIANTS` of a game without its options: the set-up that a network must have learned.
 
-    Edge contact and matches make no difference to a network: contact shows in the mask, and a match is played round by
-    round. With any other option the name ends in "with options" and is not in `VARIANTS`.
+    Contact, Simpleton and matches make no difference to a network: contact shows in the mask, the true points are
+    announced, and a match is played round by round.
     """
     if not isinstance(rules, Rules):
-        plain = isinstance(rules, SpiralRules) and rules.scoring == "play" and not rules.fifteens
-        return "spiral" if plain else "spiral with options"
+        return "spiral" if isinstance(rules, SpiralRules) and rules.scoring == "play" else "spiral-end"
     alone = rules.num_players == 1
     if rules.mini:
-        variant = "mini" if alone else "mini-2"
-    else:
-        variant = "solitaire" if alone else f"{rules.num_players}-{rules.start}"
-    plain = not (rules.simpleton or rules.flush or rules.excuse or rules.pawns)
-    return variant if plain else f"{variant} with options"
+        return "mini" if alone else "mini-2"
+    return "solitaire" if alone else f"{rules.num_players}-{rules.start}"
 
 
-def require_learned(weights: ValueWeights, variant: str) -> None:
-    """Check that a network has learned a variant, as `variant_of` names it.
+def with_options(variant: str) -> list[str]:
+    """The names in `VARIANTS` of a set-up with any of its options, by the name of one of them."""
+    form = form_of(VARIANTS[variant])
+    return [name for name, rules in VARIANTS.items() if form_of(rules) == form and name != form]
+
+
+def require_learned(weights: ValueWeights, rules: BaseRules) -> None:
+    """Check that a network has learned the set-up of a game.
 
     Raises:
         ValueError: naming the variants that it has learned.
     """
-    if variant not in {variant_of(VARIANTS[learned]) for learned in weights.variants}:
-        raise ValueError(f"the network has learned {', '.join(weights.variants)}, got rules of {variant}")
+    if not has_learned(weights, rules):
+        raise ValueError(f"the network has learned {', '.join(weights.variants)}, got rules of {form_of(rules)}")
 
 
-@cache
-def _without_bonuses(rules: BaseRules) -> BaseRules:
-    """The rules without the bonuses that can be switched on: flush in Quincunx, fifteens in the spiral game."""
-    if isinstance(rules, Rules):
-        return dataclasses.replace(rules, flush=False)
-    return dataclasses.replace(rules, fifteens=False) if isinstance(rules, SpiralRules) else rules
+def has_learned(weights: ValueWeights, rules: BaseRules) -> bool:
+    """Whether a network has learned the set-up of a game."""
+    return form_of(rules) in {form_of(VARIANTS[variant]) for variant in weights.variants}
 
 
 # --- Weights files ---------------------------------------------------------------------------------------------------
@@ -246,11 +283,9 @@ def load_weights(path: Path) -> ValueWeights:
     weights = ValueWeights(tensors, tuple(variants), candidates)
     weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
     try:
-        fits = _shapes(weights) == _expected_shapes(weights)
+        layout_of(feature_module_of(VARIANTS[weights.variants[0]]), tensors)
     except ValueError:
-        fits = False
-    if not fits:
-        raise WeightsError(f"{path} is of another version of this network")
+        raise WeightsError(f"{path} is of another version of this network") from None
     return weights
 
 
@@ -263,26 +298,6 @@ def _can_learn(variants: object) -> bool:
 
 def _signature(weights: ValueWeights) -> str:
     return f"{weights.variants} {weights.candidates}"
-
-
-def _shapes(weights: ValueWeights) -> dict[str, tuple[int, ...]]:
-    return {name: tensor.shape for name, tensor in weights.tensors.items()}
-
-
-def _expected_shapes(weights: ValueWeights) -> dict[str, tuple[int, ...]]:
-    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Widths are free."""
-    layout = layout_of(feature_module_of(VARIANTS[weights.variants[0]]), weights.tensors)
-    inputs, layers = layout.context, dict[str, tuple[int, int]]()
-    for number, (_, features) in enumerate(layout.sets):
-        width = weights.tensors.get(f"set_encoders.{number}.0.bias", np.zeros(0)).size
-        inputs += width
-        layers |= {f"set_encoders.{number}.0": (width, features), f"set_encoders.{number}.2": (width, width)}
-    width = weights.tensors.get("trunk.0.bias", np.zeros(0)).size
-    layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), "trunk.4": (SEATS + 1, width // 2)}
-    shapes: dict[str, tuple[int, ...]] = {}
-    for layer, shape in layers.items():
-        shapes |= {f"{layer}.weight": shape, f"{layer}.bias": shape[:1]}
-    return shapes
 
 
 # --- Shipped networks ------------------------------------------------------------------------------------------------
@@ -304,34 +319,30 @@ def load(name: str) -> ValueAgent:
 
 
 def shipped_for(rules: BaseRules) -> ValueWeights:
-    """The shipped network that has learned a game.
+    """The shipped network that has learned the set-up of a game.
 
     Raises:
         ValueError: if none has.
     """
-    return _shipped(variant_of(rules))
-
-
-def _shipped(variant: str) -> ValueWeights:
     for name in SHIPPED:
         weights = load(name).weights
-        if variant in weights.variants:
+        if has_learned(weights, rules):
             return weights
     learned = ", ".join(variant for name in SHIPPED for variant in load(name).weights.variants)
-    raise ValueError(f"the shipped networks have learned {learned}, got rules of {variant}")
+    raise ValueError(f"the shipped networks have learned {learned}, got rules of {form_of(rules)}")
 
 
 @dataclasses.dataclass(frozen=True)
 class ShippedValueAgent:
-    """Plays by the shipped network that has learned the game; a `quincunx_env.core.policy.PolicyFactory`."""
+    """Plays by the shipped network that has learned the set-up; a `quincunx_env.core.policy.PolicyFactory`."""
 
     def for_rules(self, rules: BaseRules) -> OnePlyPolicy:
         """The policy for a game; see `ValueAgent.for_rules`.
 
         Raises:
-            ValueError: for a game that no shipped network has learned.
+            ValueError: for a set-up that no shipped network has learned.
         """
-        return ValueAgent(_shipped(variant_of(_without_bonuses(rules)))).for_rules(rules)
+        return ValueAgent(shipped_for(rules)).for_rules(rules)
 
 
 value = ShippedValueAgent()

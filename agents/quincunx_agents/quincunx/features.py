@@ -5,12 +5,14 @@ scores that the cards of the hand and the unseen cards would make in each, the s
 would make in its best cells; the context features describe the hand, the grid and the stage of the round. They are
 invariant under rotations and reflections of the grid.
 
-Supported are the basic deck, two to four players with both starts, and the solitaire; a match is played round by round.
+All options of the rules are supported; a match is played round by round, and announcements of the Simpleton are no
+actions here.
 
 Scales are not tuned: they bring usual values to the order of 1.
 """
 
 from functools import cache
+from math import lgamma
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,22 +33,22 @@ from quincunx_agents.afterstates import (
     write_features,
 )
 from quincunx_agents.quincunx import heuristic
+from quincunx_agents.quincunx.cell_values import ABSENT_VALUE, cell_values, open_cells
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
-from quincunx_env.quincunx import scoring
-from quincunx_env.quincunx.cards import BASIC_DECK, CARDS, SUITS
-from quincunx_env.quincunx.rules import OPEN_SPAN, Rules
+from quincunx_env.quincunx.cards import CARDS, EXCUSE, PAWNS, SUITS
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.scoring import rank_order
 from quincunx_env.quincunx.tables import derived_tables
 
-NUM_CARDS = len(BASIC_DECK)
 NUM_RANKS = 10
 ACES, CROWNS = slice(0, 6), slice(30, 36)
 
 DRAW_POINTS = 8.0
 """Points for a draw in the value of a card in a cell; that of the solitaire's heuristic (`heuristic.DRAW_VALUE`)."""
 
-ABSENT_CARD_VALUE = np.float32(-30.0)
-"""Value of a card that is not in hand. Not tuned: below nearly all that cards score."""
+ABSENT_CARD_VALUE = np.float32(ABSENT_VALUE)
+"""Value of a card that is not in hand."""
 
 LARGE_GAIN = 15
 """Points above which a gain is large: a half of a three of a kind. Not tuned."""
@@ -68,20 +70,16 @@ CHUNK_SIZE = 1024
 class _Tables(NamedTuple):
     """Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last)."""
 
-    words: npt.NDArray[np.signedinteger]
-    """[places, K + 1, K]: contribution of a card in reach to the sum of each card played (`scoring.tables`)."""
-    bonus: tuple[npt.NDArray[np.int16], ...]
-    """For each pair of lines, by the codes of both: their bonuses."""
-    around: Ints
-    """[C, places]: the cells in reach."""
-    reach: Bools
-    """[C, C]: whether a card in the first cell changes what cards score in the second, apart from power plays."""
-    adjacent: Ints
-    """[C, 4]."""
+    deck: Floats
+    """[K]: 1 for each card of the deck."""
     suits: Floats
     """[K, 6]."""
     ranks: Floats
-    """[K, 10]."""
+    """[K, 10]: Ace to Crown; Pawns and the Excuse have none of these."""
+    orders: Ints
+    """[K]: place of the rank in `Rules.ranks`; `NO_ORDER` for the Excuse."""
+    by_order: Floats
+    """[K, NO_ORDER + 3]: the same one-hot."""
     power: Floats
     """[K + 1, 6]: points that a card in the grid adds to a power play in each suit."""
     penalty: Floats
@@ -96,32 +94,68 @@ class _Tables(NamedTuple):
     """[K, K]: their draws."""
 
 
+NO_ORDER = 15
+"""Place of the Excuse among the ranks: further than any three in line reaches beyond the last rank."""
+
+
 @cache
 def _tables(rules: Rules) -> _Tables:
-    plain, derived, deck = scoring.tables(rules), derived_tables(rules), list(BASIC_DECK)
-    words = np.array(plain.words, np.int64)[:NUM_CARDS]
-    words = np.concatenate([words[:, :, :NUM_CARDS], words[:, :, -1:]], axis=2).transpose(1, 2, 0)
-    values = np.array([CARDS[card].value for card in BASIC_DECK])
-    cells = range(rules.num_cells)
-    around = np.array(plain.around, np.int64)
+    derived, cards, cells = derived_tables(rules), range(rules.num_cards), range(rules.num_cells)
+    orders = [rank_order(card, rules.ranks) for card in cards]
+    numbers = np.array([NO_ORDER if order is None else order for order in orders])
     threes = [(cell, *rules.grid.line(cell, line, (1, 2))) for cell in cells for line in range(rules.num_lines)]
     return _Tables(
-        words=np.ascontiguousarray(words, np.int32 if words.max() < 2**27 else np.int64),
-        bonus=derived.line_bonus,
-        around=around,
-        reach=(np.arange(rules.num_cells)[:, None, None] == around).any(axis=2),
-        adjacent=np.array(rules.grid.adjacent),
-        suits=np.array(
-            [[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in BASIC_DECK], np.float32
+        deck=np.isin(cards, rules.deck).astype(np.float32),
+        suits=np.array([[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in cards], np.float32),
+        ranks=np.array(
+            [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32
         ),
-        ranks=np.eye(NUM_RANKS, dtype=np.float32)[values - 1],
-        power=np.ascontiguousarray(derived.power[ACES][:, [*deck, EMPTY]].T, np.float32),  # an Ace has one suit
-        penalty=derived.penalty[deck].astype(np.float32),
+        orders=numbers,
+        by_order=np.eye(NO_ORDER + 3, dtype=np.float32)[numbers] * (numbers != NO_ORDER)[:, None],
+        power=np.ascontiguousarray(derived.power[ACES][:, [*cards, EMPTY]].T, np.float32),  # an Ace has one suit
+        penalty=derived.penalty[: rules.num_cards].astype(np.float32),
         windows=np.array([three for three in threes if rules.grid.off not in three]),
         joined=np.array([(cell, near) for cell in cells for near in rules.grid.adjacent[cell] if near < cell]),
-        pair_points=derived.points[deck][:, deck].astype(np.float32),
-        pair_draws=derived.draws[deck][:, deck].astype(np.float32),
+        pair_points=derived.points[: rules.num_cards, : rules.num_cards].astype(np.float32),
+        pair_draws=derived.draws[: rules.num_cards, : rules.num_cards].astype(np.float32),
     )
+
+
+MOST_UNSEEN = 40
+"""No more cards are unseen: one of the 41 lies face up."""
+
+
+@cache
+def _odds() -> Floats:
+    """[u, h, K]: probability that the best of h cards dealt from u ranked ones is the first, the second, and so on."""
+    unseen, held, worse = np.ogrid[: MOST_UNSEEN + 1, : MOST_UNSEEN + 1, : MOST_UNSEEN + 2]
+    log = np.array([lgamma(number + 1) for number in range(MOST_UNSEEN + 1)])
+    possible = (unseen >= held + worse) & (unseen >= held)
+    rest = np.maximum(unseen - worse, 0)
+    missed = np.where(
+        possible,
+        np.exp(log[rest] - log[np.maximum(rest - held, 0)] - log[unseen] + log[np.maximum(unseen - held, 0)]),
+        0,
+    )
+    missed[:, :, 0] = 1
+    return (missed[:, :, :-1] - missed[:, :, 1:]).astype(np.float32)
+
+
+def _expected_best(points: npt.NDArray[np.int16], unseen: Bools, odds: Floats) -> Floats:
+    """Expected points of the best card of a hand, where above each of `STEPS`, float32 [..., 3].
+
+    Args:
+        points: int16 [..., K], of each card.
+        unseen: [..., K], the cards from which the hand was dealt.
+        odds: [..., K], see `_odds`.
+    """
+    ranked = np.sort(np.where(unseen, -points, np.int16(0)), axis=-1)  # the best first; negative points count 0
+    return np.stack([np.einsum("...k,...k->...", np.maximum(-ranked - step, 0), odds) for step in STEPS], axis=-1)
+
+
+STEPS = (np.int16(0), np.int16(15), np.int16(30))
+"""Points above which gains of the best card of a hand are counted: none, a half and the whole of a three of a kind. Not
+tuned."""
 
 
 class _OpenThrees(NamedTuple):
@@ -156,6 +190,10 @@ class _CellInputs(NamedTuple):
     """[w]: adjacent cards."""
     edges: Ints
     """[w]: sides at the edge of the grid."""
+    next_best: Floats = np.zeros(0, np.float32)
+    """[w, 3]: expected points of the best card of the next seat's hand, where above each of `STEPS`."""
+    others_best: Floats = np.zeros(0, np.float32)
+    """[w, 3]: the same of all other hands together."""
 
 
 class _Inputs(NamedTuple):
@@ -245,7 +283,13 @@ UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
 """The other features of a cell, [w] each: the same in all afterstates in which no card was played within reach."""
 
 CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES)
-"""All features of a cell."""
+"""The features of a cell in all layouts."""
+
+CELL_REPLY_FEATURES: tuple[Feature[_CellInputs], ...] = (
+    Feature("next_best", 15, lambda s: s.next_best, "points of the next seat's best card above `STEPS`", len(STEPS)),
+    Feature("others_best", 15, lambda s: s.others_best, "points of the others' best card above `STEPS`", len(STEPS)),
+)
+"""The features of a cell that describe the replies to come, [w, size] each."""
 
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     # Threes in line that can be completed, and room.
@@ -338,6 +382,46 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
 """Features of the position as a whole, [j] or [j, size] each."""
 
 
+class _ReplyInputs(NamedTuple):
+    """What the replies to come score in the position as a whole, and the options of the rules."""
+
+    rules: Rules
+    next_best: Floats
+    """[j, 3]: expected points of the best card of the next seat's hand in its best cell, where above `STEPS`."""
+    others_best: Floats
+    """[j, 3]: the same of all other hands together."""
+    own_cells: Floats
+    """[j, 3]: most points of the hand in the three best cells."""
+    next_cells: Floats
+    """[j, 3]: expected points of the best card of the next seat's hand in the three best cells."""
+    hand: Floats
+    """[j, K]: 1 for each card kept."""
+    share: Floats
+    """[j, K]: share of each unseen card among all of them."""
+
+
+CONTEXT_REPLY_FEATURES: tuple[Feature[_ReplyInputs], ...] = (
+    Feature("reply_next", 20, lambda s: s.next_best, "points of the next seat's best play above `STEPS`", len(STEPS)),
+    Feature("reply_others", 20, lambda s: s.others_best, "points of the others' best play above `STEPS`", len(STEPS)),
+    Feature("own_cells", 20, lambda s: s.own_cells, "most points of the hand in the three best cells", 3),
+    Feature("next_cells", 20, lambda s: s.next_cells, "points of the next seat's best card in the three best cells", 3),
+    Feature(
+        "options",
+        1,
+        lambda s: np.tile((s.rules.excuse, s.rules.pawns, s.rules.flush, s.rules.edge_contact), (len(s.hand), 1)),
+        "whether Excuse, Pawns, flush bonus and contact are played with",
+        4,
+    ),
+    Feature("pawns", 1, lambda s: s.hand[:, PAWNS.start : PAWNS.stop].sum(axis=1), "Pawns kept"),
+    Feature("excuse", 1, lambda s: s.hand[:, EXCUSE:].sum(axis=1), "whether the Excuse is kept"),
+    Feature(
+        "unseen_pawns", 1, lambda s: s.share[:, PAWNS.start : PAWNS.stop].sum(axis=1) * 5, "share of the Pawns unseen"
+    ),
+    Feature("unseen_excuse", 1, lambda s: s.share[:, EXCUSE:].sum(axis=1) * 20, "share of the Excuse unseen"),
+)
+"""Features of the position that describe the replies to come and the options, [j] or [j, size] each."""
+
+
 def _mean(values: Floats, share: Floats) -> Floats:
     """Mean of values [w, K] by the shares of the cards, float32 [w]."""
     mean: Floats = np.einsum("wk,wk->w", values, share)
@@ -386,11 +470,19 @@ CARD_FEATURES: tuple[Feature[_CardInputs], ...] = (
 LAYOUT_V0 = FeatureLayout(sets=((MOST_CELLS, num_features(CELL_FEATURES)),), context=num_features(CONTEXT_FEATURES))
 """One set, the cells, and the context."""
 
-LAYOUT = LAYOUT_V0._replace(sets=(*LAYOUT_V0.sets, (MOST_CARDS, num_features(CARD_FEATURES))))
-"""Two sets, the cells and the cards of the hand, and the context."""
 
-LAYOUTS = LAYOUT_V0, LAYOUT
-"""What networks may read, the newest last."""
+def layout(card_set: bool, replies: bool) -> FeatureLayout:
+    """The layout with or without the set of cards, and with or without the features of replies and options."""
+    cells, context = num_features(CELL_FEATURES), LAYOUT_V0.context
+    if replies:
+        cells += num_features(CELL_REPLY_FEATURES)
+        context += num_features(CONTEXT_REPLY_FEATURES)
+    cards = ((MOST_CARDS, num_features(CARD_FEATURES)),) if card_set else ()
+    return FeatureLayout(((MOST_CELLS, cells), *cards), context)
+
+
+LAYOUTS = tuple(layout(card_set, replies) for replies in (False, True) for card_set in (False, True))
+"""What networks may read; `LAYOUT_V0` is the first."""
 
 
 # --- Afterstates -----------------------------------------------------------------------------------------------------
@@ -401,22 +493,19 @@ def afterstates_of(
     observation: Pieces,
     mask: Bools,
     use_known_values: bool = True,
-    layout: FeatureLayout = LAYOUT,
+    layout: FeatureLayout = LAYOUTS[-1],
 ) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
-    n = len(mask)
-    rows, actions = np.divmod(np.flatnonzero(mask), rules.num_actions)
+    n, encoded = len(mask), rules.num_plays_encoded
+    rows, actions = np.divmod(np.flatnonzero(mask[:, :encoded]), encoded)
     cards, cells = np.divmod(actions, num_cells)
     points, draws = observation["preview"].reshape(n, -1, 2)[rows, actions].T.astype(np.float32)
     counts = {name: count.astype(np.float32) for name, count in observer_for(rules).named_counts(observation).items()}
     draws = np.minimum(draws, counts["pile"][rows])
     board = np.concatenate([observation["board"], np.full((n, 1), EMPTY, np.int8)], axis=1)
     hand = observation["hand"].astype(np.float32)
-    unseen = np.ones((n, NUM_CARDS + 1), np.float32)
-    np.put_along_axis(unseen, board.astype(np.int64), 0, axis=1)  # EMPTY is the extra, last column
-    unseen = unseen[:, :-1] - hand
-    hidden = np.maximum(unseen.sum(axis=1), 1)
+    unseen, hidden = heuristic.unseen_cards(rules, board, hand > 0)
     left = rules.setup.filled - (board != EMPTY).sum(axis=1) - 1  # plays of all seats after this one
     keeps = hand.sum(axis=1) - 1
     others = np.zeros((n, SEATS - 1), np.float32)
@@ -455,7 +544,8 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     """The ``count`` actions that the heuristic prefers; implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
-    return ties.highest(heuristic.action_values(rules, observation, mask), count) & mask
+    preferred = ties.highest(heuristic.action_values(rules, observation, mask), count)
+    return preferred & mask[:, : rules.num_plays_encoded]
 
 
 class _Plays(NamedTuple):
@@ -479,22 +569,6 @@ class _Plays(NamedTuple):
     """[j, SEATS - 1]: points of this round more than each other seat has."""
 
 
-class _CellValues(NamedTuple):
-    """What all cards score in the cells of j afterstates. Axes: e cells of an afterstate, w different cells, K cards.
-
-    Most cells are the same in all afterstates of a position and are computed once. The last entry of w only pads.
-    """
-
-    cells: Ints
-    """[j, e]: index into w, the last where the row only pads."""
-    present: Bools
-    """[j, e]."""
-    plays: npt.NDArray[np.int16]
-    """[w, K, 2]: points and draws; `ABSENT_CARD_VALUE` and 0 in the last."""
-    features: Floats
-    """[w, num_features(UNSEEN_FEATURES)]; 0 in the last."""
-
-
 def _features(
     rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays: _Plays, layout: FeatureLayout
 ) -> AfterstateFeatures:
@@ -508,35 +582,56 @@ def _features(
         layout: one of `LAYOUTS`.
     """
     tables, num_cells, j, hand = _tables(rules), rules.num_cells, len(plays.card), plays.hand
-    every = np.arange(j)
+    every, has_replies = np.arange(j), layout.context > LAYOUT_V0.context
     board = before[plays.position]
     board[every, plays.cell] = plays.card
-    open_cells, playable = _open_cells(rules, board)
+    room, playable = open_cells(rules, board)
     share = unseen / np.maximum(unseen.sum(axis=1, keepdims=True), 1)
-    power = tables.power[before[:, :num_cells]].sum(axis=1)
-    found = _cell_values(rules, before, board, playable, share, power, plays)
-    power, share = power[plays.position] + tables.power[plays.card], share[plays.position]
+    power = tables.power[before[:, :num_cells]].sum(axis=1)[plays.position] + tables.power[plays.card]
+    found = cell_values(rules, before, board, playable, plays.position, plays.card, plays.cell)
+    cell_inputs = _CellInputs(
+        points=found.points[:-1].astype(np.float32),
+        draws=found.draws[:-1].astype(np.float32),
+        gains=np.maximum(found.points[:-1] + np.int16(DRAW_POINTS) * found.draws[:-1], 0).astype(np.float32),
+        share=share[found.position],
+        touching=found.touching,
+        edges=found.edges,
+    )
+    if has_replies:
+        # The other hands are the same in all afterstates of a position.
+        of_position = plays.others[np.searchsorted(plays.position, np.arange(len(before)))].astype(np.int64)
+        number = unseen.sum(axis=1).astype(np.int64)
+        odds = [
+            _odds()[number, np.minimum(held, number), : rules.num_cards]
+            for held in (of_position[:, 0], of_position.sum(axis=1))[: max(rules.num_players - 1, 1)]
+        ]
+        hidden = unseen > 0
+        at = hidden[found.position]
+        best_of = [_expected_best(found.points[:-1], at, each[found.position]) for each in odds]
+        cell_inputs = cell_inputs._replace(next_best=best_of[0], others_best=best_of[-1])
+    share = share[plays.position]
 
     # Cards of the hand in slots, so that not every card is computed; slots come first, where NumPy reduces fastest.
     size = hand.sum(axis=1)
     slots = np.argsort(-hand, axis=1, kind="stable")[:, : max(int(size.max()), 2)].T
     filled = np.arange(len(slots))[:, None] < size
-    pairs = found.plays.view(np.int32).reshape(-1)
-    own = pairs.take(found.cells * NUM_CARDS + slots[:, :, None]).view(np.int16).reshape(*filled.shape, -1, 2)
-    points, draws = own[..., 0].astype(np.float32), own[..., 1].astype(np.float32)
+    own = found.cells * rules.num_cards + slots[:, :, None]
+    points, draws = found.points.take(own).astype(np.float32), found.draws.take(own).astype(np.float32)
     values = points + np.float32(DRAW_POINTS) * draws
     own_draws = draws * filled[:, :, None]
     own_values = np.where(filled[:, :, None], values, ABSENT_CARD_VALUE)
     own_values_but_best = own_values.copy()
     np.put_along_axis(own_values_but_best, own_values.argmax(axis=0)[None], ABSENT_CARD_VALUE, axis=0)
+    own_points = own_values - np.float32(DRAW_POINTS) * own_draws
     absent = ABSENT_CARD_VALUE / 20
 
-    # Value and draws of each card in its best cell, side by side.
-    all_points, all_draws = found.plays[..., 0], found.plays[..., 1]
-    by_cell = np.concatenate([all_points + np.int16(DRAW_POINTS) * all_draws, all_draws], axis=1)
+    # Value, draws and points of each card in its best cell, side by side.
+    sides = found.points + np.int16(DRAW_POINTS) * found.draws, found.draws, found.points
+    by_cell = np.concatenate(sides if has_replies else sides[:2], axis=1)
     best = by_cell.take(found.cells[:, 0], axis=0)
     for column in found.cells.T[1:]:
         np.maximum(best, by_cell.take(column, axis=0), out=best)
+    best_values, most_draws, *most_points = np.split(best, best.shape[1] // rules.num_cards, axis=1)
     left = rules.setup.filled - (board != EMPTY).sum(axis=1)
     inputs = _Inputs(
         rules=rules,
@@ -544,17 +639,17 @@ def _features(
         present=found.present,
         own_values=own_values,
         own_values_but_best=own_values_but_best,
-        own_points=own_values - np.float32(DRAW_POINTS) * own_draws,
+        own_points=own_points,
         own_draws=own_draws,
         hand=hand,
         share=share,
-        best_values=best[:, :NUM_CARDS].astype(np.float32) / np.float32(20),
-        most_draws=best[:, NUM_CARDS:].astype(np.float32),
+        best_values=best_values.astype(np.float32) / np.float32(20),
+        most_draws=most_draws.astype(np.float32),
         filled=filled,
         own_best_values=np.where(filled, values.max(axis=2) / 20, absent),
         own_best_points=np.where(filled, points.max(axis=2) / 20, absent),
-        open_cells=open_cells,
-        threes=_open_threes(tables, board, open_cells, hand, unseen[plays.position]),
+        open_cells=room,
+        threes=_open_threes(tables, board, room, hand, unseen[plays.position]),
         power=power,
         size=size,
         drawn=plays.drawn,
@@ -564,22 +659,38 @@ def _features(
         left=left,
         need=left // rules.num_players - size - plays.drawn,
     )
-    cells = np.empty((*found.cells.shape, LAYOUT.sets[0][1]), np.float32)
-    of_hand = num_features(HAND_FEATURES)
+    of_hand, of_all = num_features(HAND_FEATURES), num_features(CELL_FEATURES)
+    described = np.zeros((len(found.points), layout.sets[0][1] - of_hand), np.float32)  # the last only pads
+    write_features(UNSEEN_FEATURES, cell_inputs, described[:-1, : of_all - of_hand])
+    if has_replies:
+        write_features(CELL_REPLY_FEATURES, cell_inputs, described[:-1, of_all - of_hand :])
+    cells = np.empty((*found.cells.shape, layout.sets[0][1]), np.float32)
     write_features(HAND_FEATURES, inputs, cells[..., :of_hand])
     cells[..., :of_hand] *= found.present[:, :, None]
-    cells[..., of_hand:] = found.features.take(found.cells, axis=0)
-    context = np.empty((j, LAYOUT.context), np.float32)
-    write_features(CONTEXT_FEATURES, inputs, context)
-    if layout == LAYOUT_V0:
+    cells[..., of_hand:] = described.take(found.cells, axis=0)
+    context = np.empty((j, layout.context), np.float32)
+    write_features(CONTEXT_FEATURES, inputs, context[:, : LAYOUT_V0.context])
+    if has_replies:
+        at = hidden[plays.position]
+        reply_of = [_expected_best(most_points[0], at, each[plays.position]) for each in odds]
+        in_cells = np.append(best_of[0][:, 0], 0).take(found.cells)
+        replies = _ReplyInputs(
+            rules=rules,
+            next_best=reply_of[0],
+            others_best=reply_of[-1],
+            own_cells=_three_best(own_points.max(axis=0)),
+            next_cells=_three_best(in_cells),
+            hand=hand,
+            share=share,
+        )
+        write_features(CONTEXT_REPLY_FEATURES, replies, context[:, LAYOUT_V0.context :])
+    if len(layout.sets) == 1:
         return AfterstateFeatures((cells,), context)
-    values = -np.sort(-own_values, axis=2)[:, :, :3]
-    missing = np.full((*filled.shape, 3 - values.shape[2]), ABSENT_CARD_VALUE)
     others = np.where(own_values < own_values.max(axis=0), own_values.max(axis=0), own_values_but_best.max(axis=0))
     unseen_ranks = unseen[plays.position] @ tables.ranks
-    described = _CardInputs(
+    described_cards = _CardInputs(
         filled=filled,
-        values=np.concatenate([values, missing], axis=2),
+        values=_three_best(own_values),
         points=points.max(axis=2),
         draws=own_draws.max(axis=2),
         times_best=((own_values >= others) & found.present).sum(axis=2),
@@ -590,122 +701,15 @@ def _features(
         unseen=(tables.ranks[slots] * unseen_ranks).sum(axis=2),
     )
     cards = np.empty((*filled.shape, layout.sets[1][1]), np.float32)
-    write_features(CARD_FEATURES, described, cards)
+    write_features(CARD_FEATURES, described_cards, cards)
     cards *= filled[:, :, None]
     return AfterstateFeatures((cells, np.ascontiguousarray(cards.transpose(1, 0, 2))), context)
 
 
-def _cell_values(
-    rules: Rules,
-    before: npt.NDArray[np.int8],
-    board: npt.NDArray[np.int8],
-    playable: Bools,
-    share: Floats,
-    power: Floats,
-    plays: _Plays,
-) -> _CellValues:
-    """Score all cards in all cells of the afterstates.
-
-    Args:
-        rules: of the game.
-        before: boards of the positions, int8 [p, C + 1].
-        board: boards of the afterstates, int8 [j, C + 1].
-        playable: their cells, bool [j, C + 1].
-        share: of each unseen card, [p, K].
-        power: points of a power play in each suit in the positions, [p, 6].
-        plays: the actions.
-    """
-    tables, num_cells = _tables(rules), rules.num_cells
-    owner, cell = np.nonzero(playable)
-    position = plays.position[owner]
-    changed = tables.reach[plays.cell[owner], cell]
-    place = position * num_cells + cell
-    needed = np.zeros(len(before) * num_cells, np.bool_)
-    needed[place[~changed]] = True
-    same = np.flatnonzero(needed)
-    words = _words(tables, before, same // num_cells, same % num_cells)
-    # A card that is not in reach still adds to power plays in its suits.
-    powered = (words[:, ACES] | words[:, CROWNS]) >> scoring.POWER_SHIFT & 1 > 0
-    which: Ints = needed.cumsum() - 1
-    which = which[place]
-    kept = np.flatnonzero(~changed)
-    adds = tables.power[plays.card] > 0
-    changed[kept] = (powered[which[kept]] & adds[owner[kept]]).any(axis=1)
-    anew = np.flatnonzero(changed)
-    which[anew] = len(same) + np.arange(len(anew))
-
-    words = np.concatenate([words, _words(tables, board, owner[anew], cell[anew])])
-    of_position = np.concatenate([same // num_cells, position[anew]])
-    cells = np.concatenate([same % num_cells, cell[anew]])
-    total_power = power[of_position]
-    total_power[len(same) :] += tables.power[plays.card[owner[anew]]]
-    points = ((words & scoring.BASIC_MASK) - 4 * scoring.BASIC_OFFSET).astype(np.float32)
-    for number, bonus in enumerate(tables.bonus):
-        points += bonus.take(words >> scoring.CODE_SHIFT + 16 * number & 0xFFFF)
-    for ends in (ACES, CROWNS):
-        points[:, ends] += (words[:, ends] >> scoring.POWER_SHIFT & 1) * total_power
-    draws = (words >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK).astype(np.float32)
-    table = np.empty((len(words) + 1, NUM_CARDS, 2), np.int16)
-    table[:-1, :, 0], table[:-1, :, 1] = points, draws
-    table[-1] = ABSENT_CARD_VALUE, 0
-    adjacent = tables.adjacent[cells]
-    touching = (before[of_position[:, None], adjacent] != EMPTY).sum(axis=1)
-    touching[len(same) :] += (adjacent[len(same) :] == plays.cell[owner[anew], None]).sum(axis=1)
-    inputs = _CellInputs(
-        points=points,
-        draws=draws,
-        gains=np.maximum(points + np.float32(DRAW_POINTS) * draws, 0),
-        share=share[of_position],
-        touching=touching,
-        edges=(tables.adjacent == num_cells).sum(axis=1)[cells],
-    )
-    features = np.zeros((len(table), num_features(UNSEEN_FEATURES)), np.float32)
-    write_features(UNSEEN_FEATURES, inputs, features[:-1])
-
-    # The cells of each afterstate in rows, padded to the longest.
-    number = playable.sum(axis=1)
-    present = np.arange(max(int(number.max()), 1)) < number[:, None]
-    index = np.full(present.shape, len(words))
-    index[present] = which
-    return _CellValues(index, present, table, features)
-
-
-def _words(tables: _Tables, board: npt.NDArray[np.int8], rows: Ints, cells: Ints) -> npt.NDArray[np.signedinteger]:
-    """Sums of the words of `scoring.tables` for all cards in cells of boards, [w, K]."""
-    near = board[rows[:, None], tables.around[cells]]
-    words: npt.NDArray[np.signedinteger] = tables.words[0].take(near[:, 0], axis=0, mode="wrap")
-    for place in range(1, near.shape[1]):
-        words += tables.words[place].take(near[:, place], axis=0, mode="wrap")
-    return words
-
-
-def _open_cells(rules: Rules, board: npt.NDArray[np.int8]) -> tuple[Bools, Bools]:
-    """Cells where a card may still come in this round, and those where one may come next, bool [j, C + 1] each.
-
-    In the solitaire with contact the two are taken to be the same.
-    """
-    empty = board == EMPTY
-    empty[:, -1] = False
-    if rules.start == "corners":
-        return empty, empty
-    side = rules.grid.side
-    taken = ~empty[:, :-1].reshape(-1, side, side)
-    possible = np.ones(taken.shape, np.bool_)
-    for axis in (1, 2):
-        used = taken.any(axis=3 - axis)
-        first, last = used.argmax(axis=1), side - 1 - used[:, ::-1].argmax(axis=1)
-        lines = np.arange(side)
-        fits = (lines > last[:, None] - OPEN_SPAN) & (lines < first[:, None] + OPEN_SPAN)
-        possible &= np.expand_dims(fits, 3 - axis)
-    touched = np.zeros_like(taken)
-    touched[:, 1:] |= taken[:, :-1]
-    touched[:, :-1] |= taken[:, 1:]
-    touched[:, :, 1:] |= taken[:, :, :-1]
-    touched[:, :, :-1] |= taken[:, :, 1:]
-    empty[:, :-1] &= possible.reshape(len(board), -1)
-    playable = empty.copy()
-    playable[:, :-1] &= touched.reshape(len(board), -1)
-    return empty, playable
+def _three_best(values: Floats) -> Floats:
+    """The three highest values along the last axis, the highest first; `ABSENT_CARD_VALUE` where there are fewer."""
+    best = -np.sort(-values, axis=-1)[..., :3]
+    return np.concatenate([best, np.full((*best.shape[:-1], 3 - best.shape[-1]), ABSENT_CARD_VALUE)], axis=-1)
 
 
 def _open_threes(
@@ -717,11 +721,11 @@ def _open_threes(
     gaps = open_cells[:, tables.windows].sum(axis=2)
     at, window = np.nonzero((gaps == 2) & (occupied.sum(axis=2) == 1))
     place = occupied[at, window].argmax(axis=1)
-    # Two ranks of margin on either side, of which there are no cards.
-    rank = tables.ranks.argmax(axis=1)[lying[at, window, place]] + 2
+    # Beyond the first rank and around `NO_ORDER` there are ranks without a card.
+    rank = tables.orders[lying[at, window, place]] + 2
     margin = np.zeros((j, 2), np.float32)
-    own = np.concatenate([margin, hand @ tables.ranks, margin], axis=1)
-    other = np.concatenate([margin, unseen @ tables.ranks, margin], axis=1)
+    own = np.concatenate([margin, hand @ tables.by_order], axis=1)
+    other = np.concatenate([margin, unseen @ tables.by_order], axis=1)
     first = np.array([1, 0, 0])[place] - place
     second = np.array([2, 2, 1])[place] - place
 

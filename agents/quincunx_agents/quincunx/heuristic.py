@@ -231,7 +231,7 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
     empty[:, -1] = False
     hand = observation["hand"] > 0
     preview = observation["preview"]
-    unseen, hidden = _unseen(rules, board, hand)
+    unseen, hidden = unseen_cards(rules, board, hand)
 
     # Own plays still to come after this one, and the cards kept for them.
     left = (rules.setup.filled - (~empty[:, :-1]).sum(axis=1) - 1) // rules.num_players
@@ -281,7 +281,7 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
     return ActionFeatures(rows, actions, np.concatenate(columns, axis=1), loses)
 
 
-def _unseen(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
+def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
     """1 for each card in the pile or another hand, float32 [n, K]; and their number, at least 1, [n]."""
     unseen = np.zeros((len(board), rules.num_cards + 1), np.float32)
     unseen[:, rules.deck] = 1
@@ -372,7 +372,7 @@ def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats,
     hand = unpack(held[:, None], rules.num_cards).view(np.bool_)
     empty = games.board == EMPTY
     empty[:, -1] = False
-    unseen, _ = _unseen(rules, games.board, hand)
+    unseen, _ = unseen_cards(rules, games.board, hand)
     return _set_up(_tables(rules), _geometry(rules), games.board, empty, hand, unseen, rows, cards, cells)
 
 

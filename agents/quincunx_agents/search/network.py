@@ -58,7 +58,7 @@ class NetworkSearch(SearchConfig):
         if self.beam_weight and rules.num_players > 1:
             raise ValueError(f"beam_weight is for the solitaire, got rules for {rules.num_players} players")
         weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
-        value.require_learned(weights, value.variant_of(rules))
+        value.require_learned(weights, rules)
         policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
         layout = value.layout_of(features, weights.tensors)
         margin_weights, players = value.margin_weights(rules.num_players), rules.num_players

@@ -317,7 +317,12 @@ LAYOUT = FeatureLayout(
 """Two sets, the next cells in their order and the cards kept, and the context."""
 
 LAYOUTS = (LAYOUT,)
-"""What networks may read, the newest last."""
+"""What networks may read."""
+
+
+def layout(card_set: bool, replies: bool) -> FeatureLayout:
+    """The newest layout: both are always described here."""
+    return LAYOUTS[-1]
 
 
 # --- Afterstates -----------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks import policy, weights_io
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
+    FORMS,
     SHIPPED,
     VARIANTS,
     WEIGHTS,
@@ -48,11 +49,14 @@ from tests.agents.positions import positions
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if not variant.startswith("mini")])
+WITH_OPTIONS = "solitaire-excuse-pawns-flush", "2-corners-pawns", "3-open-excuse-flush", "spiral", "spiral-fifteens"
+
+
+@pytest.mark.parametrize("variant", [*FORMS, *WITH_OPTIONS])
 def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
     rules = VARIANTS[variant]
     if isinstance(rules, Rules) and rules.num_players > 1:
-        rules = replace(rules, match=True)
+        rules = replace(rules, match=True, simpleton=rules.pawns)
     policy, observer = value.for_rules(rules), make_observer(rules, preview=True)
     batch = spec_of(rules).Batch(rules, 2)
     batch.reset(seed=5)
@@ -87,21 +91,12 @@ def test_rotation_does_not_change_values() -> None:
 
 
 def test_refuses_other_games() -> None:
-    simpleton = Rules(num_players=2, simpleton=True)
-    for rules in (Rules(pawns=True), Rules(2, excuse=True), Rules(mini=True), simpleton, SpiralRules(scoring="end")):
+    for rules in (Rules(mini=True), Rules(num_players=2, mini=True), SpiralRules(scoring="end")):
         for agent in (value, load("players-v0")):
             with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
                 agent.for_rules(rules)
     with pytest.raises(ValueError, match="solitaire-v0"):
         load("unknown")
-
-
-def test_bonuses_that_can_be_switched_on_are_played_though_not_learned() -> None:
-    """Flush bonus and fifteens are in the immediate points; search, which evaluates later points too, refuses them."""
-    for rules in (Rules(flush=True), Rules(2, flush=True), SpiralRules(fifteens=True)):
-        assert value.for_rules(rules).rules == rules
-        with pytest.raises(ValueError, match="with options"):
-            shipped_for(rules)
 
 
 def test_the_margin_is_shared_among_the_others() -> None:

@@ -1,5 +1,7 @@
 """Afterstate features of Quincunx: they agree with the plain functions of scoring, and known values with the engine."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,12 @@ from quincunx_agents.quincunx.features import (
     CELL_FEATURES,
     CONTEXT_FEATURES,
     DRAW_POINTS,
-    LAYOUT,
     LAYOUT_V0,
+    LAYOUTS,
     MOST_CELLS,
+    STEPS,
+    _expected_best,
+    _odds,
     afterstates_of,
 )
 from quincunx_agents.uniform import uniform
@@ -25,12 +30,14 @@ RNG = np.random.default_rng(0)
 
 
 def test_layout_follows_from_the_lists() -> None:
-    lists = (CELL_FEATURES, LAYOUT.sets[0][1]), (CARD_FEATURES, LAYOUT.sets[1][1]), (CONTEXT_FEATURES, LAYOUT.context)
+    cells, cards = (features for _, features in LAYOUTS[1].sets)
+    lists = (CELL_FEATURES, cells), (CARD_FEATURES, cards), (CONTEXT_FEATURES, LAYOUT_V0.context)
     for features, size in lists:
         assert num_features(features) == size
         assert len({feature.name for feature in features}) == len(features)
     assert LAYOUT_V0 == (((24, 18),), 95), "the shipped weights are for this layout"
-    assert LAYOUT == (((24, 18), (34, 26)), 95)
+    assert LAYOUTS[0] == LAYOUT_V0
+    assert LAYOUTS[1] == (((24, 18), (34, 26)), 95)
 
 
 @pytest.mark.parametrize("rules", QUINCUNX_VARIANTS.values(), ids=QUINCUNX_VARIANTS)
@@ -46,8 +53,8 @@ def test_unseen_cards_in_each_cell_score_as_the_rules_say(rules: Rules, plies: i
             board = batch.board[row].tolist()
             board[cell] = card
             hand = batch.hands[row, batch.mover[row]]
-            held = {card for card in range(36) if int(hand) >> card & 1}
-            unseen = [card for card in range(36) if card not in held and card not in board]
+            held = {card for card in rules.deck if int(hand) >> card & 1}
+            unseen = [card for card in rules.deck if card not in held and card not in board]
             after = batch.fork(np.array([row]))
             after.step(plays.actions[at[number]][None])
             empty = [place for place in range(rules.num_cells) if board[place] == -1]
@@ -78,12 +85,12 @@ def test_cards_of_the_hand_score_as_the_rules_say(rules: Rules) -> None:
         plays.chunks, afterstates_of(rules, observation, mask, layout=LAYOUT_V0).chunks, strict=True
     ):
         assert len(without.sets) == 1
-        assert (without.sets[0] == described.sets[0]).all()
+        assert (without.sets[0] == described.sets[0][..., : num_features(CELL_FEATURES)]).all()
         for number in range(0, len(at), 53):
             row, (card, cell) = plays.rows[at[number]], divmod(int(plays.actions[at[number]]), rules.num_cells)
             board = batch.board[row].tolist()
             board[cell] = card
-            hand = [other for other in range(36) if observation["hand"][row, other] and other != card]
+            hand = [other for other in rules.deck if observation["hand"][row, other] and other != card]
             after = batch.fork(np.array([row]))
             after.step(plays.actions[at[number]][None])
             empty = after.cell_mask()[0] if rules.start == "open" else np.array(board[:-1]) == -1
@@ -103,6 +110,36 @@ def test_cards_of_the_hand_score_as_the_rules_say(rules: Rules) -> None:
             rest = np.array([np.delete(values, which, axis=0).max(axis=0) for which in range(len(hand))])
             lead = np.maximum(values - np.maximum(rest, 0), 0).sum(axis=1)
             assert cards[:, 7] * 20 == pytest.approx(lead, abs=1e-4)
+
+
+@pytest.mark.parametrize("held", [1, 3, 9])
+def test_expected_best_card_of_a_hand(held: int) -> None:
+    """Compared with the mean over all hands, or over many dealt at random."""
+    rng = np.random.default_rng(held)
+    points, unseen = rng.integers(-20, 60, 12).astype(np.int16), np.ones(12, np.bool_)
+    unseen[[2, 5]] = False
+    hands = points[np.array(list(combinations(np.flatnonzero(unseen), held)))]
+    expected = [np.maximum(hands.max(axis=1) - step, 0).mean() for step in STEPS]
+    assert _expected_best(points, unseen, _odds()[10, held, :12]) == pytest.approx(expected, rel=1e-4)
+
+
+def test_replies_and_options() -> None:
+    """What the next seat's hand scores in a cell lies between the means over one and over all unseen cards."""
+    rules = QUINCUNX_VARIANTS["3-open with Excuse and flush"]
+    batch = positions(rules, 4)
+    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    for _, described in plays.chunks:
+        cells, context = described.sets[0], described.context
+        names = [name for feature in CELL_FEATURES for name in [feature.name] * feature.size]
+        gains = cells[..., names.index("unseen_gains")] * 5
+        following, others = cells[..., 18] * 15, cells[..., 21] * 15
+        assert (following >= gains - 1e-3).all()
+        assert (others >= following - 1e-3).all()
+        assert (following > gains + 0.1).any()
+        assert (others > following + 0.1).any()
+        start = LAYOUT_V0.context
+        assert (context[:, start : start + 3] * 20 >= following.max(axis=1)[:, None] * [1, 0, 0] - 1e-3).all()
+        assert context[:, start + 12 : start + 16].tolist() == [[1, 0, 1, 0]] * len(context), "the options"
 
 
 def test_known_values() -> None:
