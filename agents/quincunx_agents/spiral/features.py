@@ -2,18 +2,18 @@
 
 The cells of the spiral are taken in a known order, by the two seats in turn.
 
-- The set of the next cells: the points that each offers to the cards kept, and to the opponent, of whose hand nothing
-  is known but that it was drawn from the unseen cards.
-- The set of the cards kept: their points in these cells, and the kept and unseen cards of ranks near their own.
-- The context: the stage of the deal and relations between the cards kept.
+- The set of the next cells: what each is worth with the cards kept, and to the opponent, of whose hand nothing is known
+  but that it was drawn from the unseen cards.
+- The set of the cards kept: what they are worth in these cells, and the kept and unseen cards of ranks near their own.
+- The context: the stage of the deal, relations between the cards kept, and the options of the game.
 
-Points take the lines as they are in the afterstate, as if each card came next. A line is a cell's *way*, along which
-the spiral comes to it, or the one *across*: whether they are rows or columns does not change the points of a play, if
-plays score at once. Scoring of the full square is not supported.
+What a card is worth, and which line of a cell is the first, `quincunx_agents.spiral.lines` says. The lines are taken as
+they are in the afterstate, as if each card came next.
 
 Scales are not tuned: they bring usual values to the order of 1.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from math import comb
 from typing import NamedTuple
@@ -36,13 +36,18 @@ from quincunx_agents.afterstates import (
     write_features,
 )
 from quincunx_agents.spiral.heuristic import action_values
-from quincunx_env.core.cards import EMPTY
+from quincunx_agents.spiral.lines import (
+    NUM_LINE_FEATURES,
+    NUM_LINES,
+    Bytes,
+    LineTables,
+    line_codes,
+    line_tables,
+    spiral,
+)
 from quincunx_env.core.observation import Pieces
-from quincunx_env.spiral import scoring
 from quincunx_env.spiral.cards import CARDS, RANKS, SUITS
-from quincunx_env.spiral.rules import COLUMNS, HAND, PLAYS, ROWS, SIDE, SPIRAL, Rules
-
-Bytes = npt.NDArray[np.int8]
+from quincunx_env.spiral.rules import HAND, PLAYS, ROWS, SIDE, SPIRAL, Rules
 
 NEXT_CELLS = 8
 """Number of next cells with features. Not tuned."""
@@ -50,19 +55,26 @@ NEXT_CELLS = 8
 MOST_KEPT = HAND - 1
 """The most cards kept: those after the first play."""
 
+BEST = 3
+"""Number of cards whose worth is a feature of a cell. Not tuned."""
+
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
-"""Points by which the opponent's best card is classified: the expected level it reaches is a feature. Not tuned."""
+"""What the opponent's best card may be worth, in classes from 0 on: the expected level it reaches is a feature. Not
+tuned."""
+
+LEVELS_AT_END = (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
+"""As many if the full square is scored, from `LOWEST_AT_END` on."""
+
+LOWEST_AT_END = -6
+
+NO_CARD, NO_CARD_AT_END = np.int8(-1), np.int8(-40)
+"""Worth of a card that is not there: less than any."""
 
 SHOWN_LEVELS = (1, 4, 7, 9, 12)
 """Indices of `LEVELS` of which the probability is a feature of its own. Not tuned."""
 
-NO_CARD = np.int8(-1)
-"""Points of a card that is not there."""
-
 CHUNK_SIZE = 512
 """Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
-
-NUM_LINES = len(ROWS) + len(COLUMNS)
 
 
 # --- Inputs of the features ------------------------------------------------------------------------------------------
@@ -71,117 +83,15 @@ NUM_LINES = len(ROWS) + len(COLUMNS)
 # kind are the first axis.
 
 
-class _Tables(NamedTuple):
-    """By ply, the cards played before a cell is taken, and one more; the last cell stands for those after it."""
-
-    lines: Ints
-    """[PLAYS + 1 + NEXT_CELLS, 2]: the way and the line across, rows counted first, then columns."""
-    places: Ints
-    """[PLAYS + 1 + NEXT_CELLS, 2]: place of the cell in these lines."""
-    cells: Ints
-    """[lines, 5]: the cells of each line."""
-    missed: Floats
-    """[held, cards]: probability that the opponent, who holds ``held`` cards, has none of ``cards`` unseen ones."""
-
-
 @cache
-def _tables() -> _Tables:
-    along = (*SPIRAL, *[SPIRAL[-1]] * NEXT_CELLS)
-    lines, places = [], []
-    for cell, before in zip(along, (along[0], *along[:-1]), strict=True):
-        row, column = divmod(cell, SIDE)
-        both = (row, column), (SIDE + column, row)
-        way, across = both if before // SIDE == row else both[::-1]
-        lines.append((way[0], across[0]))
-        places.append((way[1], across[1]))
+def _missed() -> Floats:
+    """Probability that the opponent, who holds so many cards, has none of so many unseen ones, [held, cards]."""
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]
         for held in range(HAND + 1)
     ]
-    return _Tables(np.array(lines), np.array(places), np.array([*ROWS, *COLUMNS]), np.array(missed, np.float32))
-
-
-class _Lines(NamedTuple):
-    """Points that L lines offer to one more card, and their features."""
-
-    by_rank: Bytes
-    """[13, L]: points for kinds and runs, by the rank of the card."""
-    flush: Bytes
-    """[5, 4, L]: points for the flush, by its place in the line and its suit."""
-    near: Bytes
-    """[13, L]: 2 for each card of a rank, 2 if a rank next to it lies in the line, 1 if one but one does."""
-    features: Floats
-    """[num_features(LINE_FEATURES), L]."""
-
-
-class _LineInputs(NamedTuple):
-    """Arrays from which the features of L lines are computed."""
-
-    there: Bools
-    """[5, L]: which places hold a card."""
-    suit: Bytes
-    """[5, L]."""
-    counts: Bytes
-    """[13, L]: cards of each rank."""
-    present: Bools
-    """[13, L]: ranks of which there is a card."""
-
-
-LINE_FEATURES: tuple[Feature[_LineInputs], ...] = (
-    Feature("cards", 4, lambda s: s.there.sum(axis=0), "cards"),
-    Feature("kinds", 1, lambda s: (s.counts >= 2).sum(axis=0), "ranks of two cards or more"),
-    Feature("neighbours", 2, lambda s: (s.present[1:] & s.present[:-1]).sum(axis=0), "pairs of adjacent ranks"),
-    Feature("gaps", 2, lambda s: (s.present[2:] & s.present[:-2]).sum(axis=0), "pairs of ranks with one between"),
-    Feature(
-        "same_suit", 2, lambda s: ((s.suit[1:] == s.suit[:-1]) & s.there[1:]).sum(axis=0), "adjacent cards of one suit"
-    ),
-)
-"""Features of a line, [L] each."""
-
-
-def _read_lines(cards: Bytes) -> _Lines:
-    """Points and features of lines, given as their cards, int8 [5, L]."""
-    size = cards.shape[1]
-    there = cards != EMPTY
-    rank = np.where(there, cards % len(RANKS), EMPTY).astype(np.int8)
-    suit = np.where(there, cards // len(RANKS), EMPTY).astype(np.int8)
-    every_rank = np.arange(len(RANKS), dtype=np.int8)[:, None]
-    every_suit = np.arange(len(SUITS), dtype=np.int8)[:, None]
-    counts = np.zeros((len(RANKS), size), np.int8)
-    for place in range(SIDE):
-        counts += rank[place] == every_rank
-    present = counts > 0
-
-    # A run is the card itself with the unbroken runs on either side of it: their lengths add up, and the numbers of
-    # cards of each rank are multiplied (R12).
-    length, product = np.ones_like(counts), counts + np.int8(1)
-    for order in (range(len(RANKS) - 1), range(len(RANKS) - 1, 0, -1)):
-        reach, times = np.zeros(size, np.int8), np.ones(size, np.int8)
-        for at in order:
-            reach = (reach + np.int8(1)) * present[at]
-            times = np.where(present[at], times * counts[at], np.int8(1))
-            length[at + order.step] += reach
-            product[at + order.step] *= times
-    # A full line takes no more cards, and four of a kind no fifth.
-    kinds = np.array([*scoring.KINDS[1:], 0, 0], np.int8)
-    by_rank = kinds[counts] + length * product * (length >= scoring.LEAST_RUN)
-
-    flush = np.ones((SIDE, len(SUITS), size), np.int8)
-    for order in (range(SIDE - 1), range(SIDE - 1, 0, -1)):
-        touching = np.zeros((len(SUITS), size), np.int8)
-        for at in order:
-            touching = (touching + np.int8(1)) * (suit[at] == every_suit)
-            flush[at + order.step] += touching
-    flush *= flush >= scoring.LEAST_FLUSH
-
-    near = 2 * counts
-    for apart, weight in ((1, 2), (2, 1)):
-        near[apart:] += np.int8(weight) * present[:-apart]
-        near[:-apart] += np.int8(weight) * present[apart:]
-    features = np.empty((num_features(LINE_FEATURES), size), np.float32)
-    write_features(LINE_FEATURES, _LineInputs(there, suit, counts, present), features, axis=0)
-    return _Lines(by_rank, flush, near, features)
+    return np.array(missed, np.float32)
 
 
 class _Inputs(NamedTuple):
@@ -191,38 +101,46 @@ class _Inputs(NamedTuple):
     there: Bools
     """[NEXT_CELLS, m]: False after the last cell of the spiral."""
     own: Bytes
-    """[MOST_KEPT, NEXT_CELLS, m]: points of the cards kept, `NO_CARD` in empty slots."""
+    """[slots, NEXT_CELLS, m]: worth of the cards kept; less than any in empty slots."""
     in_turn: Bytes
-    """[NEXT_CELLS, m]: points of the cards kept if each own cell takes the best card that earlier ones left."""
+    """[NEXT_CELLS, m]: worth of the cards kept if each own cell takes the best card that earlier ones left."""
     reached: Floats
     """[LEVELS, NEXT_CELLS, m]: probability that the opponent's best card reaches each level."""
+    expected_level: Floats
+    """[NEXT_CELLS, m]: expected level of the opponent's best card."""
     average: npt.NDArray[np.float64]
-    """[NEXT_CELLS, m]: mean points of the unseen cards."""
+    """[NEXT_CELLS, m]: mean worth of the unseen cards."""
     flushes: Bytes
-    """[suits, NEXT_CELLS, m]: points for flushes by suit."""
+    """[suits, NEXT_CELLS, m]: worth in flushes by suit."""
     ranks: Bytes
-    """[ranks, NEXT_CELLS, m]: points for kinds and runs by rank."""
-    lines: _Lines
-    way: Ints
-    """[NEXT_CELLS, m]: the line along which the spiral comes to each cell."""
-    across: Ints
-    """[NEXT_CELLS, m]: the other line."""
+    """[ranks, NEXT_CELLS, m]: worth in kinds, runs and fifteens by rank."""
+    lines: LineTables
+    rank_codes: Ints
+    """[2, NEXT_CELLS, m]: multiset of the ranks in the first and the second line."""
+    suit_codes: Ints
+    """[2, NEXT_CELLS, m]: suits in these lines."""
     # Of the cards kept, in slots.
     filled: Bools
-    """[MOST_KEPT, m]: which slots hold a card."""
+    """[slots, m]: which slots hold a card; there are as many slots as any afterstate needs."""
     rank: Ints
-    """[MOST_KEPT, m]."""
+    """[slots, m]."""
     suit: Ints
-    """[MOST_KEPT, m]."""
-    of_rank: Ints
+    """[slots, m]."""
+    of_rank: Bytes
     """[ranks, m]: number of cards kept."""
-    of_suit: Ints
+    of_suit: Bytes
     """[suits, m]."""
-    unseen_of_rank: Ints
+    unseen_of_rank: Bytes
     """[ranks, m]: number of unseen cards."""
     # Of the position.
     ply: Ints
     """[m]: cards played, the action's included."""
+    at_end: bool
+    """Whether the full square is scored."""
+    fifteens: bool
+    """Whether fifteens score."""
+    hands: Ints
+    """[2, m]: points of the lines of the mover, and of the other seat, as they are; 0 if plays score at once."""
 
 
 # --- The features ----------------------------------------------------------------------------------------------------
@@ -236,12 +154,12 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
         "place among the next cells, one-hot",
         NEXT_CELLS,
     ),
-    Feature("best", np.float32(15), lambda s: -np.sort(-s.own, axis=0)[:3], "points of the three best cards kept", 3),
+    Feature("best", np.float32(15), lambda s: -np.sort(-s.own, axis=0)[:BEST], "worth of the best cards kept", BEST),
     Feature("in_turn", np.float32(15), lambda s: s.in_turn, "points of the best card that earlier own cells left"),
     Feature(
         "expected_level",
         15,
-        lambda s: np.tensordot(np.diff((0, *LEVELS)).astype(np.float32), s.reached, axes=1),
+        lambda s: s.expected_level,
         "expected level of the opponent's best card",
     ),
     Feature("average", 5, lambda s: s.average, "mean points of the unseen cards"),
@@ -254,20 +172,8 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     ),
     Feature("flush", np.float32(5), lambda s: s.flushes.max(axis=0), "most points for flushes"),
     Feature("ranks", np.float32(15), lambda s: s.ranks.max(axis=0), "most points for kinds and runs"),
-    Feature(
-        "way",
-        1,
-        lambda s: s.lines.features.take(s.way, axis=1),
-        "`LINE_FEATURES` of the way",
-        num_features(LINE_FEATURES),
-    ),
-    Feature(
-        "across",
-        1,
-        lambda s: s.lines.features.take(s.across, axis=1),
-        "`LINE_FEATURES` of the line across",
-        num_features(LINE_FEATURES),
-    ),
+    Feature("first", 1, lambda s: _line_features(s, 0), "features of the first line", NUM_LINE_FEATURES),
+    Feature("second", 1, lambda s: _line_features(s, 1), "features of the second line", NUM_LINE_FEATURES),
 )
 """Features of the next cells, [NEXT_CELLS, m] each."""
 
@@ -284,7 +190,10 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
         "near",
         np.float32(4),
         lambda s: np.stack(
-            [s.lines.near[s.rank, line[number]] for line in (s.way, s.across) for number in range(1, NEXT_CELLS, 2)]
+            [
+                s.lines.near.reshape(-1).take(s.rank * s.lines.near.shape[1] + codes)
+                for codes in s.rank_codes[:, 1::2].reshape(NEXT_CELLS, -1)
+            ]
         ),
         "nearness of the ranks in the lines of the next own cells",
         NEXT_CELLS,
@@ -295,7 +204,7 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("kept_suit", 4, lambda s: s.of_suit[s.suit, np.arange(len(s.ply))], "cards kept of the suit"),
     Feature("unseen_around", 1, lambda s: _around(s.unseen_of_rank, s.rank), "the same of the unseen cards", 3),
 )
-"""Features of the cards kept, [MOST_KEPT, m] each."""
+"""Features of the cards kept, [slots, m] each."""
 
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("ply", 1, lambda s: np.arange(1, PLAYS + 1)[:, None] == s.ply, "cards played, one-hot", PLAYS),
@@ -310,19 +219,54 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
 )
 """Features of the position as a whole, [m] each."""
 
-LAYOUT = FeatureLayout(
-    sets=((NEXT_CELLS, num_features(CELL_FEATURES)), (MOST_KEPT, num_features(CARD_FEATURES))),
-    context=num_features(CONTEXT_FEATURES),
+OPTIONS: tuple[Feature[_Inputs], ...] = (
+    Feature("at_end", 1, lambda s: np.array(s.at_end), "1 if the full square is scored"),
+    Feature("fifteens", 1, lambda s: np.array(s.fifteens), "1 if fifteens score"),
 )
-"""Two sets, the next cells in their order and the cards kept, and the context."""
+"""Options of the game, features of every element and of the position."""
 
-LAYOUTS = (LAYOUT,)
+RANK: tuple[Feature[_Inputs], ...] = (
+    Feature("middle", 6, lambda s: np.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
+    Feature("value", 10, lambda s: np.minimum(s.rank + 1, 10), "value in a fifteen"),
+)
+"""Further features of the cards kept, [slots, m] each."""
+
+HANDS: tuple[Feature[_Inputs], ...] = (
+    Feature("hands", 30, lambda s: s.hands, "points of the lines of each seat if the full square is scored", 2),
+)
+"""Further features of the position, [m] each."""
+
+
+class _FeatureLists(NamedTuple):
+    """The features of a layout."""
+
+    cells: Sequence[Feature[_Inputs]]
+    cards: Sequence[Feature[_Inputs]]
+    context: Sequence[Feature[_Inputs]]
+
+    @property
+    def layout(self) -> FeatureLayout:
+        """Two sets, the next cells in their order and the cards kept, and the context."""
+        sets = (NEXT_CELLS, num_features(self.cells)), (MOST_KEPT, num_features(self.cards))
+        return FeatureLayout(sets, num_features(self.context))
+
+
+_LISTS_V0 = _FeatureLists(CELL_FEATURES, CARD_FEATURES, CONTEXT_FEATURES)
+_LISTS = _FeatureLists(CELL_FEATURES + OPTIONS, CARD_FEATURES + OPTIONS + RANK, CONTEXT_FEATURES + OPTIONS + HANDS)
+
+LAYOUT_V0 = _LISTS_V0.layout
+"""For networks of one form of the game, without its options."""
+
+LAYOUT = _LISTS.layout
+"""For networks of every form of the game."""
+
+LAYOUTS = (LAYOUT_V0, LAYOUT)
 """What networks may read."""
 
 
 def layout(card_set: bool, replies: bool) -> FeatureLayout:
-    """The newest layout: both are always described here."""
-    return LAYOUTS[-1]
+    """The newest layout: a network of this game has no choice."""
+    return LAYOUT
 
 
 # --- Afterstates -----------------------------------------------------------------------------------------------------
@@ -335,26 +279,27 @@ def afterstates_of(
     use_known_values: bool = True,
     layout: FeatureLayout = LAYOUT,
 ) -> Afterstates:
-    """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`.
-
-    Raises:
-        ValueError: if the full square is scored.
-    """
-    if rules.scoring != "play":
-        raise ValueError(f"these features are for scoring 'play', got {rules.scoring!r}")
+    """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
+    at_end = rules.scoring == "end"
     rows, actions = mask.nonzero()
-    ply = observer_for(rules).named_counts(observation)["ply"].astype(np.int64)
+    counts = observer_for(rules).named_counts(observation)
+    ply = counts["ply"].astype(np.int64)
+    boards = observation["board"].astype(np.int8, copy=False)
     known_values = np.full((len(rows), SEATS), np.nan, np.float32)
     if use_known_values:
-        known_values[ply[rows] == PLAYS - 1] = 0
-    points = observation["preview"][rows, actions, 0].astype(np.float32)
+        last = ply[rows] == PLAYS - 1
+        known_values[last] = 0
+        if at_end and last.any():
+            known_values[last, :2] = _final_scores(rules, boards[rows[last]], actions[last])
+    points = np.zeros(len(rows), np.float32) if at_end else observation["preview"][rows, actions, 0].astype(np.float32)
     unknown, chunks = np.flatnonzero(np.isnan(known_values[:, 0])), []
     for start in range(0, len(unknown), CHUNK_SIZE):
         at = unknown[start : start + CHUNK_SIZE]
         first = rows[at[0]]
         games = slice(first, rows[at[-1]] + 1)
-        board, hand = observation["board"][games].astype(np.int8, copy=False), observation["hand"][games] > 0
-        chunks.append((at, _features(board, hand, ply[games], rows[at] - first, actions[at])))
+        hand = observation["hand"][games] > 0
+        each = rows[at] - first
+        chunks.append((at, _features(boards[games], hand, ply[games], each, actions[at], rules, layout)))
     return Afterstates(rows, actions, points, known_values, tuple(chunks))
 
 
@@ -365,7 +310,31 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     return ties.highest(action_values(rules, observation, mask), count) & mask
 
 
-def _features(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -> AfterstateFeatures:
+def _final_scores(rules: Rules, board: Bytes, cards: Ints) -> Ints:
+    """Points of the seat that plays the last card, the dealer, and of the other one, int64 [m, 2].
+
+    Args:
+        rules: of the game, in which the full square is scored.
+        board: int8 [m, 25], before the play.
+        cards: int64 [m].
+    """
+    tables = line_tables(True, rules.fifteens)
+    full = board.copy()
+    full[:, SPIRAL[-1]] = cards
+    rank_codes, suit_codes = line_codes(full[:, spiral(True).cells].transpose(2, 0, 1))
+    points = tables.hand[tables.multiset[rank_codes]] + tables.flush[suit_codes]
+    return np.stack([points[:, len(ROWS) :].sum(axis=1), points[:, : len(ROWS)].sum(axis=1)], axis=1)
+
+
+def _features(
+    board: Bytes,
+    hand: Bools,
+    ply: Ints,
+    rows: Ints,
+    actions: Ints,
+    rules: Rules,
+    layout: FeatureLayout,
+) -> AfterstateFeatures:
     """Compute the features of m afterstates.
 
     Args:
@@ -374,29 +343,38 @@ def _features(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -
         ply: int64 [n].
         rows: int64 [m], the position of each action.
         actions: int64 [m].
+        rules: of the game.
+        layout: of the features.
     """
-    tables, m = _tables(), len(rows)
+    at_end, fifteens = rules.scoring == "end", rules.fifteens
+    tables, lines, m = spiral(at_end), line_tables(at_end, fifteens), len(rows)
     each, ahead = np.arange(m), np.arange(NEXT_CELLS)[:, None]
-    every_suit = np.arange(len(SUITS))[:, None, None]
     ply = ply[rows] + 1  # cards played, the action's included
 
     # The lines of each position, and then the two that each action changes.
     before = board[:, tables.cells].transpose(2, 0, 1).reshape(SIDE, -1)
-    changed = before[:, rows[:, None] * NUM_LINES + tables.lines[ply]]
+    old = rows[:, None] * NUM_LINES + tables.lines[ply - 1]
+    changed = before[:, old]
     for side in range(2):
-        changed[tables.places[ply, side], each, side] = actions
-    lines = _read_lines(np.concatenate([before, changed.reshape(SIDE, -1)], axis=1))
+        changed[tables.places[ply - 1, side], each, side] = actions
+    rank_codes, suit_codes = line_codes(np.concatenate([before, changed.reshape(SIDE, -1)], axis=1))
+    rank_codes = lines.multiset[rank_codes].astype(np.int64)
 
-    # Points of every card in every cell.
+    # Worth of every card in every cell.
     there = ply + ahead < PLAYS
-    at = rows[:, None] * NUM_LINES + tables.lines[ply + 1 + ahead]
+    next_lines = tables.lines[ply + ahead]
+    at = rows[:, None] * NUM_LINES + next_lines
+    new = before.shape[1] + 2 * each[:, None] + np.arange(2)
     for side in range(2):
-        same = tables.lines[ply + 1 + ahead] == tables.lines[ply, side][:, None]
-        at = np.where(same, before.shape[1] + 2 * each[:, None] + side, at)
-    way, across = at[..., 0], at[..., 1]
-    places = tables.places[ply + 1 + ahead]
-    ranks = lines.by_rank.take(way, axis=1) + lines.by_rank.take(across, axis=1)
-    flushes = lines.flush[places[..., 0], every_suit, way] + lines.flush[places[..., 1], every_suit, across]
+        at = np.where(next_lines == tables.lines[ply - 1, side][:, None], new[:, side, None], at)
+    at = np.moveaxis(at, 2, 0)
+    rank_codes_at, suit_codes_at = rank_codes[at], suit_codes[at]
+    placed = suit_codes_at * SIDE + np.moveaxis(tables.places[ply + ahead], 2, 0)
+    by_suit = lines.by_suit.reshape(len(SUITS), -1)
+    ranks, flushes = (
+        table.take(first, axis=1) + np.int8(-1 if at_end else 1) * table.take(second, axis=1)
+        for table, (first, second) in ((lines.by_rank, rank_codes_at), (by_suit, placed))
+    )
     points = (flushes[:, None] + ranks).reshape(len(CARDS), NEXT_CELLS, m)
 
     kept = hand[rows].T
@@ -406,77 +384,108 @@ def _features(board: Bytes, hand: Bools, ply: Ints, rows: Ints, actions: Ints) -
     unseen = (~seen[:, :-1] & ~hand).T[:, rows]
 
     # The cards kept, in slots.
-    slots = np.argsort(~kept.T, axis=1, kind="stable")[:, :MOST_KEPT].T
-    filled = np.arange(MOST_KEPT)[:, None] < kept.sum(axis=0)
-    own = np.where(filled[:, None], points[slots[:, None], ahead, each], NO_CARD)
+    size = kept.view(np.int8).sum(axis=0, dtype=np.int8)
+    filled = np.arange(max(size.max(), BEST), dtype=np.int8)[:, None] < size
+    slots = np.zeros(filled.shape, np.int64)
+    slots.T[filled.T] = kept.T.nonzero()[1]
+    no_card, levels = (NO_CARD_AT_END, LEVELS_AT_END) if at_end else (NO_CARD, LEVELS)
+    at_slots = slots[:, None] * (NEXT_CELLS * m) + (ahead * m + each)
+    own = np.where(filled[:, None], points.reshape(-1).take(at_slots), no_card)
 
     # The opponent's best card.
-    held = HAND - ply // 2
-    theirs = np.where(unseen[:, None], points, NO_CARD)
-    reached = np.empty((len(LEVELS), NEXT_CELLS, m), np.float32)
-    for number, level in enumerate(LEVELS):
-        reached[number] = 1 - tables.missed[held, (theirs >= level).sum(axis=0, dtype=np.int8)]
+    num_unseen = unseen.sum(axis=0)
+    held, missed = HAND - ply // 2, _missed()
+    theirs = np.where(unseen[:, None], points, no_card)
+    reached = np.empty((len(levels), NEXT_CELLS, m), np.float32)
+    for number, level in enumerate(levels):
+        reached[number] = 1 - missed[held, (theirs >= level).view(np.int8).sum(axis=0, dtype=np.int8)]
+    lowest = LOWEST_AT_END if at_end else 0
+    expected_level = lowest + np.tensordot(np.diff((lowest, *levels)).astype(np.float32), reached, axes=1)
 
-    by_suit = kept.reshape(len(SUITS), len(RANKS), m)
+    hands = np.zeros((2, m), np.int64)
+    if at_end:
+        worth = lines.hand[rank_codes] + lines.flush[suit_codes]
+        by_seat = worth[: before.shape[1]].reshape(len(board), 2, SIDE).sum(axis=2)[rows]
+        # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
+        gains = (worth[new] - worth[old]).T
+        hands = np.where(ply % 2 == 1, by_seat.T, by_seat.T[::-1]) + gains
+
+    by_suit_and_rank = kept.view(np.int8).reshape(len(SUITS), len(RANKS), m)
     inputs = _Inputs(
         there=there,
         own=own,
-        in_turn=_in_turn(own, filled),
+        # Cells after the last one count as it does in the older layout, and nothing in the newer.
+        in_turn=_in_turn(own, filled, no_card) * (there | (layout == LAYOUT_V0)),
         reached=reached,
-        average=np.where(unseen[:, None], points, np.int8(0)).sum(axis=0, dtype=np.int16) / unseen.sum(axis=0),
+        expected_level=expected_level,
+        average=(theirs.sum(axis=0, dtype=np.int64) - no_card * (len(CARDS) - num_unseen)) / num_unseen,
         flushes=flushes,
         ranks=ranks,
         lines=lines,
-        way=way,
-        across=across,
+        rank_codes=rank_codes_at,
+        suit_codes=suit_codes_at,
         filled=filled,
         rank=slots % len(RANKS),
         suit=slots // len(RANKS),
-        of_rank=by_suit.sum(axis=0),
-        of_suit=by_suit.sum(axis=1),
-        unseen_of_rank=unseen.reshape(by_suit.shape).sum(axis=0),
+        of_rank=by_suit_and_rank.sum(axis=0, dtype=np.int8),
+        of_suit=by_suit_and_rank.sum(axis=1, dtype=np.int8),
+        unseen_of_rank=unseen.view(np.int8).reshape(by_suit_and_rank.shape).sum(axis=0, dtype=np.int8),
         ply=ply,
+        at_end=at_end,
+        fifteens=fifteens,
+        hands=hands,
     )
-    cells, cards = (np.empty((m, most, features), np.float32) for most, features in LAYOUT.sets)
-    context = np.empty((m, LAYOUT.context), np.float32)
-    write_features(CELL_FEATURES, inputs, cells.T, axis=0)
-    write_features(CARD_FEATURES, inputs, cards.T, axis=0)
-    write_features(CONTEXT_FEATURES, inputs, context.T, axis=0)
+    lists = _LISTS_V0 if layout == LAYOUT_V0 else _LISTS
+    cells, cards = (
+        np.empty((m, most, features), np.float32)
+        for most, (_, features) in zip((NEXT_CELLS, len(slots)), layout.sets, strict=True)
+    )
+    context = np.empty((m, layout.context), np.float32)
+    write_features(lists.cells, inputs, cells.T, axis=0)
+    write_features(lists.cards, inputs, cards.T, axis=0)
+    write_features(lists.context, inputs, context.T, axis=0)
     cells *= there.T[:, :, None]
     cards *= filled.T[:, :, None]
     return AfterstateFeatures((cells, cards), context)
 
 
-def _in_turn(own: Bytes, filled: Bools) -> Bytes:
-    """Points in the own cells if each takes the best card that the cells before it have left, int8 [NEXT_CELLS, m].
+def _line_features(inputs: _Inputs, line: int) -> Floats:
+    """`NUM_LINE_FEATURES` features of the first or second line of the next cells, float32 [..., NEXT_CELLS, m]."""
+    by_rank = inputs.lines.features.take(inputs.rank_codes[line], axis=1)
+    return np.concatenate([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
+
+
+def _in_turn(own: Bytes, filled: Bools, no_card: np.int8) -> Bytes:
+    """Worth in the own cells if each takes the best card that the cells before it have left, int8 [NEXT_CELLS, m].
 
     Args:
-        own: [MOST_KEPT, NEXT_CELLS, m], points of each card in each cell.
-        filled: [MOST_KEPT, m], which slots hold a card.
+        own: [slots, NEXT_CELLS, m], worth of each card in each cell.
+        filled: [slots, m], which slots hold a card.
+        no_card: less than any worth.
     """
     each = np.arange(own.shape[2])
     points = np.zeros(own.shape[1:], np.int8)
     free = filled.copy()
     for cell in range(1, NEXT_CELLS, 2):
-        offered = np.where(free, own[:, cell], NO_CARD)
+        offered = np.where(free, own[:, cell], no_card)
         best = offered.argmax(axis=0)
         points[cell] = offered[best, each]
         free[best, each] = False
     return points
 
 
-def _around(count: Ints, rank: Ints) -> Ints:
-    """Numbers of cards of each rank, of the ranks next to it, and of those one but one, int64 [3, slots, m].
+def _around(count: Bytes, rank: Ints) -> Bytes:
+    """Numbers of cards of each rank, of the ranks next to it, and of those one but one, int8 [3, slots, m].
 
     Args:
         count: [13, m], cards by rank.
         rank: [slots, m].
     """
-    padded = np.pad(count, ((2, 2), (0, 0)))
-    middle, each = rank + 2, np.arange(count.shape[1])
-    return np.stack(
-        [
-            padded[middle, each],
-            *(padded[middle - apart, each] + padded[middle + apart, each] for apart in (1, 2)),
-        ]
-    )
+    ranks, size = count.shape
+    around = np.zeros((3, ranks, size), np.int8)
+    around[0] = count
+    for apart in (1, 2):
+        around[apart, apart:] += around[0, :-apart]
+        around[apart, :-apart] += around[0, apart:]
+    found: Bytes = around.reshape(3, -1).take(rank * size + np.arange(size), axis=1)
+    return found

@@ -1,8 +1,8 @@
-"""Heuristic of the spiral game: points of a card now, and expected points of the best replies in the next cells.
+"""Heuristic of the spiral game: worth of a card now, and expected worth of the best replies in the next cells.
 
 The cells of the next cards are known. After each legal card the value of each of the next cells is that of the best
 card for it: of the own hand for own turns; for the opponent's, the expected maximum over a hand drawn at random from
-the unseen cards.
+the unseen cards. What a card is worth, `quincunx_agents.spiral.lines` says.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ import numpy as np
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
+from quincunx_agents.spiral.lines import worth
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.cards import CARDS
 from quincunx_env.spiral.rules import HAND, PLAYS, SPIRAL, Rules
 
@@ -25,47 +25,34 @@ NEXT_CELL_WEIGHTS = (-1.0, 0.8, -0.5)
 NOT_IN_HAND = np.float32(-1e6)
 """Points of a card that is not available: less than any real ones."""
 
-_PLAIN = Rules()
-"""Rules by which the next cells are scored: without fifteens, which count in the immediate points alone."""
-
 
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
     """Values of all cards in points, float32 [n, 52]; -inf where one is not in hand.
 
     Args:
-        rules: of the game. If the full square is scored, the next cells count as margins over the opponent in positions
-            where some legal card scores in the opponent's lines, and otherwise as if plays scored at once.
-        observation: pieces [n, ...] with the preview.
+        rules: of the game.
+        observation: pieces [n, ...].
         mask: bool [n, 52].
     """
     rows, cards = mask.nonzero()
-    own, other = observation["preview"][rows, cards].astype(np.float32).T
-    result = own - other
-    # Points for the opponent are anything but 0 only if the full square is scored.
-    for_margin = observation["preview"][rows, :, 1].max(axis=1) > 0
     counts = observer_for(rules).named_counts(observation)
-    is_dealer = counts["first"][rows] > 0
-    ply = counts["ply"][rows].astype(np.int64)
-    every = np.arange(len(rows))
-    games = Batch(_PLAIN, len(rows))
-    games.board[:] = observation["board"][rows]
-    games.board[every, np.array(SPIRAL)[ply + 1]] = cards
+    plies, boards = counts["ply"].astype(np.int64), observation["board"].astype(np.int8, copy=False)
+    result = worth(rules, boards, plies, rows, cards).astype(np.float32)
+    every, ply = np.arange(len(rows)), plies[rows]
+    after = boards[rows]
+    after[every, np.array(SPIRAL)[ply + 1]] = cards
     hand = observation["hand"][rows] > 0
     seen = np.zeros((len(rows), len(CARDS) + 1), np.bool_)  # EMPTY is the extra, last column
-    np.put_along_axis(seen, games.board.astype(np.int64), True, axis=1)
+    np.put_along_axis(seen, after.astype(np.int64), True, axis=1)
     hand[every, cards] = False
     unseen = ~seen[:, :-1] & ~hand
     for ahead, weight in enumerate(NEXT_CELL_WEIGHTS, start=1):
         is_own = ahead % 2 == 0
         reached = ply + ahead < PLAYS
-        games.ply[:] = np.minimum(ply + ahead, PLAYS - 1)
         pool = (hand if is_own else unseen) & reached[:, None]
         at, card = pool.nonzero()
-        row, column = games.value(card, at, check=False).T
-        in_columns = is_dealer[at] == is_own
-        points = np.where(for_margin[at], np.where(in_columns, column - row, row - column), row + column)
         values = np.full(pool.shape, NOT_IN_HAND)
-        values[at, card] = points
+        values[at, card] = worth(rules, after, np.minimum(ply + ahead, PLAYS - 1), at, card)
         if is_own:
             best = values.max(axis=1)
         else:

@@ -1,13 +1,14 @@
 """The rollout policy of the spiral game; see `quincunx_agents.search.determinized.RolloutPolicy`.
 
-It plays the card with the highest difference between its points and a share of the points of the best reply. It uses
-all cards of a game: search calls it in determinized games.
+It plays the card with the highest difference between its worth (`quincunx_agents.spiral.lines`) and a share of that of
+the best reply. It uses all cards of a game: search calls it in determinized games.
 """
 
 import numpy as np
 
 from quincunx_agents.afterstates import Bools, Floats, Ints
 from quincunx_agents.spiral.heuristic import NOT_IN_HAND, action_values
+from quincunx_agents.spiral.lines import worth
 from quincunx_env.core.observation import Pieces
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.rules import PLAYS, SPIRAL, Rules
@@ -32,17 +33,17 @@ def plays_left(games: Batch) -> int:
 
 
 def rollout_actions(games: Batch) -> Ints:
-    """The card with the highest points, less a share of those of the best reply, in each game, int64 [n]."""
+    """The card of the highest worth, less a share of that of the best reply, in each game, int64 [n]."""
     mask = games.mask()
     rows, cards = mask.nonzero()
-    values = _points(games, rows, cards).astype(np.float32)
+    values = _worth(games, rows, cards).astype(np.float32)
     if plays_left(games) > 1:
         after = games.fork(rows)
         after.board[np.arange(len(rows)), SPIRAL[int(games.ply[0]) + 1]] = cards
         after.ply += 1
         after.mover ^= 1
         at, replies = after.mask().nonzero()
-        points = _points(after, at, replies)
+        points = _worth(after, at, replies)
         values += REPLY_WEIGHT * np.maximum.reduceat(points, np.searchsorted(at, np.arange(len(rows))))
     table = np.full(mask.shape, NOT_IN_HAND)
     table[rows, cards] = values
@@ -51,21 +52,16 @@ def rollout_actions(games: Batch) -> Ints:
 
 
 def candidate_actions(games: Batch, count: int) -> Bools:
-    """The ``count`` cards of most points in each game, or fewer, bool [n, 52]."""
+    """The ``count`` cards of the highest worth in each game, or fewer, bool [n, 52]."""
     mask = games.mask()
     rows, cards = mask.nonzero()
     table = np.full(mask.shape, NOT_IN_HAND)
-    table[rows, cards] = _points(games, rows, cards)
+    table[rows, cards] = _worth(games, rows, cards)
     best = np.zeros(mask.shape, np.bool_)
     np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
     return best & mask
 
 
-def _points(games: Batch, rows: Ints, cards: Ints) -> Ints:
-    """Points of cards for the seats to move, int64 [m]; margins over the opponent if the full square is scored."""
-    row, column = games.value(cards, rows, check=False).T
-    points: Ints = row + column
-    if games.rules.scoring == "end":
-        is_dealer = games.mover[rows] != games.first[rows]
-        points = np.where(is_dealer, column - row, row - column)
-    return points
+def _worth(games: Batch, rows: Ints, cards: Ints) -> Ints:
+    """What cards are worth to the seats to move, int64 [m]."""
+    return worth(games.rules, games.board, games.ply, rows, cards)

@@ -6,24 +6,35 @@ from math import comb
 import numpy as np
 import pytest
 
-from quincunx_agents.afterstates import AfterstateFeatures, Afterstates
-from quincunx_agents.spiral.features import LEVELS, MOST_KEPT, NEXT_CELLS, afterstates_of
+from quincunx_agents.afterstates import AfterstateFeatures, Afterstates, FeatureLayout
+from quincunx_agents.spiral.features import (
+    LAYOUT,
+    LAYOUT_V0,
+    LEVELS,
+    LEVELS_AT_END,
+    LOWEST_AT_END,
+    NEXT_CELLS,
+    afterstates_of,
+)
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.resample import resample
-from quincunx_env.spiral import Batch, Observer, Rules
-from quincunx_env.spiral.rules import HAND, PLAYS, SPIRAL
+from quincunx_env.spiral import Batch, Observer, Rules, scoring
+from quincunx_env.spiral.cards import CARDS
+from quincunx_env.spiral.rules import COLUMNS, HAND, LINES, PLAYS, ROWS, SPIRAL
 
 RULES = Rules(deals=1)
 OBSERVER = Observer(RULES, preview=True)
+FORMS = [Rules(scoring, fifteens, 1) for scoring in ("play", "end") for fifteens in (False, True)]
 
 
-def positions(num_games: int) -> Iterator[tuple[int, Batch, Afterstates]]:
+def positions(rules: Rules, num_games: int, layout: FeatureLayout = LAYOUT) -> Iterator[tuple[int, Batch, Afterstates]]:
     """Games at every stage, with the features of their afterstates."""
     rng = np.random.default_rng(0)
-    batch = Batch(RULES, num_games)
+    batch, observer = Batch(rules, num_games), Observer(rules, preview=True)
     batch.reset(seed=0)
     for ply in range(PLAYS):
         mask = batch.mask()
-        yield ply, batch, afterstates_of(RULES, OBSERVER.observe_batch(batch), mask)
+        yield ply, batch, afterstates_of(rules, observer.observe_batch(batch), mask, layout=layout)
         batch.step(np.where(mask, rng.random(mask.shape), -1).argmax(axis=1))
 
 
@@ -35,48 +46,85 @@ def features_of(plays: Afterstates) -> AfterstateFeatures:
     return AfterstateFeatures((cells, cards), np.concatenate([part.context for part in parts]))
 
 
-def test_what_cards_would_make_is_what_the_engine_says() -> None:
-    for ply, batch, plays in positions(3):
+def worth(rules: Rules, board: list[int], played: int, card: int) -> int:
+    """What a card in the next cell is worth to the seat whose turn it is, after so many plays."""
+    cell = SPIRAL[played + 1]
+    if rules.scoring == "play":
+        return scoring.score(board, cell, card, rules.fifteens).points
+    grown = [card if place == cell else other for place, other in enumerate(board)]
+    row, column = (hand(rules, grown, line) - hand(rules, board, line) for line in LINES[cell])
+    return column - row if played % 2 else row - column
+
+
+def hand(rules: Rules, board: list[int], line: tuple[int, ...]) -> int:
+    """Points of the cards in a line as a hand."""
+    cards = [board[cell] for cell in line]
+    there = [at for at, card in enumerate(cards) if card != EMPTY]
+    ranks = [CARDS[cards[at]].rank for at in there]
+    points = sum(scoring.KINDS[ranks.count(rank)] for rank in {*ranks})
+    points += max((scoring.runs(cards, at) for at in there), default=0)
+    points += max((scoring.flush(cards, at) for at in there), default=0)
+    if rules.fifteens:  # each set is counted at its first card
+        points += sum(scoring.fifteens(cards[at:], 0) for at in there)
+    return points
+
+
+@pytest.mark.parametrize("rules", FORMS, ids=str)
+def test_what_cards_are_worth_is_what_the_rules_say(rules: Rules) -> None:
+    levels, lowest = (LEVELS, 0) if rules.scoring == "play" else (LEVELS_AT_END, LOWEST_AT_END)
+    for ply, batch, plays in positions(rules, 1):
         if ply == PLAYS - 1:
             assert not plays.chunks
             continue
-        all_cells, all_cards = features_of(plays).sets
-        for play in range(0, len(plays.rows), 5):
-            row, card = plays.rows[play], plays.actions[play]
-            game = batch.fork([row])
-            kept = np.flatnonzero(game.mask()[0] & (np.arange(52) != card))
-            unseen = np.setdiff1d(np.arange(52), [*kept, card, *game.board[0]])
-            game.board[0, SPIRAL[ply + 1]] = card
-            assert all_cards[play, :, 0].tolist() == [1] * len(kept) + [0] * (MOST_KEPT - len(kept))
+        features = features_of(plays)
+        all_cells, all_cards = features.sets
+        options = [rules.scoring == "end", rules.fifteens]
+        for play in range(0, len(plays.rows), 6):
+            card = plays.actions[play]
+            kept = np.flatnonzero(batch.mask()[0] & (np.arange(52) != card))
+            unseen = np.setdiff1d(np.arange(52), [*kept, card, *batch.board[0]])
+            board = batch.board[0].tolist()
+            board[SPIRAL[ply + 1]] = card
+            assert all_cards[play, :, 0].tolist() == [1] * len(kept) + [0] * (3 - len(kept))
+            assert (all_cards[play, : len(kept), -4:-2] == options).all()
+            assert features.context[play, -4:-2].tolist() == options
+            sides = (ROWS, COLUMNS) if ply % 2 == 0 else (COLUMNS, ROWS)
+            hands = [sum(hand(rules, board, line) for line in side) for side in sides]
+            assert features.context[play, -2:] * 30 == pytest.approx(hands if rules.scoring == "end" else [0, 0])
             for number in range(NEXT_CELLS):
-                cell = all_cells[play, number]
-                game.ply[:] = ply + 1 + number
-                if game.ply[0] >= PLAYS:
+                cell, played = all_cells[play, number], ply + 1 + number
+                if played >= PLAYS:
                     assert not cell.any()
                     assert not all_cards[play, :, 1 + number].any()
                     continue
-                own, others = (game.value(cards, np.zeros_like(cards)).sum(axis=1) for cards in (kept, unseen))
+                own, others = ([worth(rules, board, played, int(each)) for each in cards] for cards in (kept, unseen))
                 assert all_cards[play, : len(kept), 1 + number] * 10 == pytest.approx(own)
-                assert cell[9 : 9 + min(len(own), 3)] * 15 == pytest.approx(-np.sort(-own)[:3])
-                assert expected(others, HAND - (ply + 1) // 2) == pytest.approx(cell[13] * 15, abs=1e-4)
+                assert cell[9 : 9 + min(len(own), 3)] * 15 == pytest.approx(sorted(own, reverse=True)[:3])
+                best = expected(others, HAND - (ply + 1) // 2, levels, lowest)
+                assert cell[13] * 15 == pytest.approx(best, abs=1e-4)
+                assert cell[-2:].tolist() == options
 
 
-def expected(points: np.ndarray, held: int) -> float:
+def expected(points: list[int], held: int, levels: tuple[int, ...], lowest: int) -> float:
     """The greatest level that the best of so many cards, chosen by chance, is expected to reach."""
-    levels = np.array([max((level for level in (0, *LEVELS) if level <= each), default=0) for each in points])
-    best = np.sort(levels)[::-1]
+    reached = np.array(
+        [max((level for level in (lowest, *levels) if level <= each), default=lowest) for each in points]
+    )
+    best = np.sort(reached)[::-1]
     chances = [comb(len(best) - 1 - place, held - 1) / comb(len(best), held) for place in range(len(best))]
     return float(best @ chances)
 
 
-def test_nothing_hidden_is_told() -> None:
-    for _, batch, plays in positions(2):
+@pytest.mark.parametrize("rules", [FORMS[0], FORMS[3]], ids=str)
+def test_nothing_hidden_is_told(rules: Rules) -> None:
+    observer = Observer(rules, preview=True)
+    for _, batch, plays in positions(rules, 2):
         dealt = resample(
-            OBSERVER,
-            {name: piece[0] for name, piece in OBSERVER.observe_batch(batch).items()},
+            observer,
+            {name: piece[0] for name, piece in observer.observe_batch(batch).items()},
             np.random.default_rng(1),
         )
-        others = afterstates_of(RULES, OBSERVER.observe_batch(dealt), dealt.mask())
+        others = afterstates_of(rules, observer.observe_batch(dealt), dealt.mask())
         own = plays.rows == 0
         for name in ("actions", "points", "known_values"):
             assert getattr(plays, name)[own] == pytest.approx(getattr(others, name), abs=1e-6, nan_ok=True)
@@ -87,9 +135,20 @@ def test_nothing_hidden_is_told() -> None:
                 assert one.sets[number][own] == pytest.approx(other.sets[number], abs=1e-6)
 
 
-def test_only_after_the_last_play_is_it_known_what_is_to_come() -> None:
-    for ply, _, plays in positions(2):
-        assert (plays.known_values == 0).all() if ply == PLAYS - 1 else np.isnan(plays.known_values).all()
+@pytest.mark.parametrize("rules", FORMS, ids=str)
+def test_only_after_the_last_play_is_it_known_what_is_to_come(rules: Rules) -> None:
+    for ply, batch, plays in positions(rules, 2):
+        if ply < PLAYS - 1:
+            assert np.isnan(plays.known_values).all()
+            continue
+        last = batch.fork(plays.rows)
+        gains = last.step(plays.actions)
+        mover = batch.mover[plays.rows]
+        seats = np.stack([mover, 1 - mover], axis=1)
+        points = np.zeros_like(gains)
+        points[:, 0] = plays.points
+        assert plays.known_values[:, :2] + points == pytest.approx(np.take_along_axis(gains, seats, axis=1))
+        assert not plays.known_values[:, 2:].any()
 
 
 def test_positions_at_different_stages_go_together() -> None:
@@ -108,9 +167,15 @@ def test_positions_at_different_stages_go_together() -> None:
     assert features_of(both).context == pytest.approx(whole, abs=1e-6)
 
 
-def test_the_full_square_is_not_told() -> None:
-    rules = Rules(scoring="end", deals=1)
-    observer, batch = Observer(rules, preview=True), Batch(rules, 1)
-    batch.reset(seed=0)
-    with pytest.raises(ValueError, match="'end'"):
-        afterstates_of(rules, observer.observe_batch(batch), batch.mask())
+def test_the_first_layout_is_part_of_the_newest() -> None:
+    for ply, batch, plays in positions(RULES, 2):
+        older = afterstates_of(RULES, OBSERVER.observe_batch(batch), batch.mask(), layout=LAYOUT_V0)
+        assert np.array_equal(older.known_values, plays.known_values, equal_nan=True)
+        if ply < PLAYS - 1:
+            one, other = features_of(plays), features_of(older)
+            cells, cards = (features for _, features in LAYOUT_V0.sets)
+            # Points in turn are counted once here for each cell of the spiral, there for cells after the last one, too.
+            context = [*range(LAYOUT_V0.context - 1), *[LAYOUT_V0.context - 1] * (ply < PLAYS - NEXT_CELLS)]
+            assert np.array_equal(other.sets[0], one.sets[0][..., :cells])
+            assert np.array_equal(other.sets[1], one.sets[1][..., :cards])
+            assert np.array_equal(other.context[:, context], one.context[:, context])
