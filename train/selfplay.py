@@ -26,7 +26,7 @@ during training use ``validation`` deals, the card's final figures ``benchmark``
 
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Annotated, Any
@@ -41,6 +41,7 @@ from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
+from quincunx_agents.afterstates import FeatureLayout, Floats
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import VALUE_SCALE, VARIANTS, ValueAgent, feature_module_of, save_weights
 from quincunx_agents.torch import ValueNetwork
@@ -80,7 +81,8 @@ class Arguments(RunOptions, RolloutOptions):
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
     """variants to learn, names of `quincunx_agents.networks.value.VARIANTS`, all of one game"""
     init_from: str | None = None
-    """name of a shipped network whose weights are the initial ones; None: random initialisation"""
+    """name of a shipped network whose weights are the initial ones; None: random initialisation. Features that it does
+    not read come last, and begin with weights of 0"""
     iterations: Count = 700
     """each plays games and then takes gradient steps"""
     games: Count = 192
@@ -233,7 +235,7 @@ def begin(arguments: Arguments) -> Run:
     layout = module.layout(arguments.card_set, arguments.replies)
     if arguments.init_from:
         initial = value.load(arguments.init_from).weights.tensors
-        layout = value.layout_of(module, initial)
+        layout = _wider(layout, value.layout_of(module, initial))
     network = ValueNetwork(layout, arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
@@ -242,7 +244,7 @@ def begin(arguments: Arguments) -> Run:
     run = Run(arguments, network, optimizer, pool, replay, network.weights(), network.weights())
     if arguments.init_from:
         try:
-            network.load_state_dict({name: torch.from_numpy(array) for name, array in initial.items()})
+            network.load_state_dict(_with_further_features(initial, network))
         except RuntimeError:
             raise OptionError(
                 f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
@@ -254,6 +256,24 @@ def begin(arguments: Arguments) -> Run:
         checkpoint.keep_earlier_run(run.arguments.folder)
         save_checkpoint(run)  # any interruption from now on can be resumed
     return run
+
+
+def _wider(chosen: FeatureLayout, initial: FeatureLayout) -> FeatureLayout:
+    """Return the chosen layout if it has all features of the initial network and further ones, else the network's."""
+    sizes, initial_sizes = ([*(features for _, features in each.sets), each.context] for each in (chosen, initial))
+    wider = len(sizes) == len(initial_sizes) and all(
+        size >= least for size, least in zip(sizes, initial_sizes, strict=True)
+    )
+    return chosen if wider else initial
+
+
+def _with_further_features(initial: Mapping[str, Floats], network: ValueNetwork) -> dict[str, Tensor]:
+    """Return initial weights as tensors, with weights of 0 for the last features, which their network does not read."""
+    tensors = {name: torch.from_numpy(array) for name, array in initial.items()}
+    for name, parameter in network.named_parameters():
+        if parameter.ndim == 2:  # of another width the network's biases differ as well, and are refused
+            tensors[name] = nn.functional.pad(tensors[name], (0, parameter.shape[1] - tensors[name].shape[1]))
+    return tensors
 
 
 # --- Playing ---------------------------------------------------------------------------------------------------------

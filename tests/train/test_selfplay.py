@@ -32,6 +32,7 @@ from quincunx_env.registry import make_observer, spec_of
 from train import selfplay
 from train.common import checkpoint
 from train.common.opponents import Member, Pool
+from train.common.options import OptionError
 from train.selfplay import Arguments, main
 from train.selfplay_rollout import (
     Opponents,
@@ -300,6 +301,25 @@ def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(checkpoint.CheckpointError, match="damaged"):
         main(replace(TINY, resume=True))
+
+
+def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = replace(TINY, variants=("spiral", "spiral-fifteens"), init_from="spiral-v0", set_width=48, width=128)
+    tensors = [load_weights(WEIGHTS / "spiral-v0.safetensors").tensors, selfplay.begin(arguments).acting]
+    rules = VARIANTS["spiral"]
+    observer, module = make_observer(rules, preview=True), feature_module_of(rules)
+    batch = spec_of(rules).Batch(rules, 2)
+    batch.reset(seed=3)
+    older, newer = (
+        module.afterstates_of(rules, observer.observe_batch(batch), batch.mask(), layout=layout_of(module, each))
+        for each in tensors
+    )
+    assert older.chunks[0][1].context.shape < newer.chunks[0][1].context.shape
+    values = [evaluate_afterstates(*each)[0] for each in zip(tensors, (older, newer), strict=True)]
+    assert values[0] == pytest.approx(values[1], abs=1e-4)
+    with pytest.raises(OptionError, match="--set-width"):
+        selfplay.begin(replace(arguments, set_width=64))
 
 
 def test_the_exported_network_agrees(tmp_path: Path) -> None:
