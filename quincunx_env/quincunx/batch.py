@@ -28,6 +28,9 @@ from quincunx_env.quincunx.tables import derived_tables
 _WORD_BITS = 6
 _WORD = 1 << _WORD_BITS
 
+_BLOCK = 4096
+"""Games whose masks are made together, so that intermediate arrays stay in the cache."""
+
 
 def _num_words(rules: Rules) -> int:
     """W: words of 64 bits that hold a set of cells."""
@@ -299,15 +302,18 @@ class Batch(BaseBatch[Rules, Game]):
             out[:] = False
         # A row of cells is copied as one wide element, and only where its card may be played.
         wide = np.dtype((np.void, rules.num_cells))
-        cells = self.cell_mask().view(wide)[:, 0]
+        hands, cells = self._legal_hands()[:, None], self.cell_mask().view(wide)[:, 0]
         plays = out[:, : rules.num_plays_encoded].view(wide)
-        legal = np.flatnonzero(self.card_mask())
-        rows = legal // rules.num_cards
+        for start in range(0, self.num_games, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            legal = np.flatnonzero(unpack(hands[block], rules.num_cards).view(np.bool_))
+            rows = legal // rules.num_cards
+            if rules.simpleton:  # whose plays are no contiguous array
+                plays[block][rows, legal % rules.num_cards] = cells[block].take(rows)
+            else:
+                plays[block].reshape(-1)[legal] = cells[block].take(rows)
         if rules.simpleton:
-            plays[rows, legal % rules.num_cards] = cells[rows]
             out[:, rules.num_plays_encoded :] = ((self.pending[:, 0] >= 0) & ~self.over)[:, None]
-        else:
-            plays.reshape(-1)[legal] = cells.take(rows)
         return out
 
     # --- State -------------------------------------------------------------------------------------------------------
