@@ -1,7 +1,7 @@
 """Many games as a Gymnasium ``VectorEnv``: resets, masks and infos shared by all vector environments."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -209,12 +209,11 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
             to_deal = terminated
             if terminated.any():
-                nothing_legal = np.zeros((self.num_envs, self.codec.mask_size), np.int8)
                 if self.codec.mask_in_info:
+                    nothing_legal = np.zeros((self.num_envs, self.codec.mask_size), np.int8)
                     info |= {"action_mask": nothing_legal, "_action_mask": terminated.copy()}
                 info = {"final_info": info, "_final_info": terminated.copy()}
-                final = self._final_observation(terminated, nothing_legal)
-                info |= {"final_obs": final, "_final_obs": terminated.copy()}
+                info |= {"final_obs": self._final_observation(terminated), "_final_obs": terminated.copy()}
         else:
             to_deal = ended_before
         if to_deal.any():
@@ -254,19 +253,18 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             info[f"_{name}"] = ended.copy()
         return info
 
-    def _final_observation(self, ended: Bools, mask: npt.NDArray[np.int8]) -> npt.NDArray[np.object_]:
+    def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
         """Return the observations of these rows, None elsewhere, as Gymnasium's own vector environments do."""
-        now = self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats()))
-        now = self.codec.with_mask(now, mask)
-        rows = np.flatnonzero(ended)
+        rows, seats = np.flatnonzero(ended), self._observing_seats()
+        games = self.batch.fork(rows)
+        now = self.codec.encode(self.observer.observe_batch(games, None if seats is None else seats[rows]))
+        now = self.codec.with_mask(now, np.zeros((len(rows), self.codec.mask_size), np.int8))
+        shown: list[Any] = list(now) if isinstance(now, np.ndarray) else [{} for _ in rows]
+        if isinstance(now, dict):
+            for name, pieces in now.items():  # faster than row by row
+                for one, piece in zip(shown, pieces, strict=True):
+                    one[name] = piece
         final = np.full(self.num_envs, None, np.object_)
-        if isinstance(now, np.ndarray):
-            shown: Iterable[Pieces | Flat] = now[rows]
-        else:
-            names = tuple(now)
-            shown = (
-                dict(zip(names, row, strict=True)) for row in zip(*(now[name][rows] for name in names), strict=True)
-            )
         for row, observation in zip(rows.tolist(), shown, strict=True):
             final[row] = observation
         return final
