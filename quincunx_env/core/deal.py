@@ -87,9 +87,8 @@ class BaseDeal(ABC):
         seed, game = check_seed(seed), check_integer("game", game, 0, MAX_SEED - 1)
         round = check_integer("round", round, 0, MAX_SEED - 1)
         block, place = divmod(game, _BLOCK)
-        deal = _deals(cls, rules, seed, block, round, check_domain(domain))[place]
-        assert isinstance(deal, cls)
-        return deal
+        decks = _decks(tuple(rules.deck), seed, block, round, check_domain(domain))
+        return cls.of_cards(rules, decks[place].tolist())
 
     def __str__(self) -> str:
         return " | ".join(" / ".join(map(self.NAMES.print_cards, groups)) for groups in self.parts)
@@ -244,15 +243,12 @@ def shuffle(
     return keys.astype(np.int8)
 
 
-_BLOCK = 16
-"""Deals generated together by `_deals`: hardly slower than one."""
+_BLOCK = 64
+"""Decks shuffled together by `_decks`: hardly slower than one."""
 
 
 @lru_cache(maxsize=128)
-def _deals(
-    cls: type[BaseDeal], rules: BaseRules, seed: int, block: int, round: int, domain: Domain
-) -> tuple[BaseDeal, ...]:
-    """The deals of `_BLOCK` consecutive games."""
+def _decks(deck: tuple[int, ...], seed: int, block: int, round: int, domain: Domain) -> npt.NDArray[np.int8]:
+    """The decks of `_BLOCK` consecutive games, int8 [games, cards in the deck]."""
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
-    seeds, rounds = np.full_like(games, seed), np.full_like(games, round)
-    return tuple(cls.of_cards(rules, cards) for cards in shuffle(rules.deck, seeds, games, rounds, domain).tolist())
+    return shuffle(deck, np.full_like(games, seed), games, np.full_like(games, round), domain)
