@@ -31,7 +31,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     def _complete(self) -> None:
         super()._complete()
         # Seeds and numbers of the games whose decks have been shuffled ahead, and these decks.
-        self._ahead = np.full((self.num_games, 2), -1)
+        self._ahead = np.full((2, self.num_games), -1)
         self._ahead_decks = np.empty_like(self.decks)
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
-        """Whether each action is legal in its game, bool [len(rows)]; False in finished games."""
+        """Whether each action is legal in its game, which is not over: bool [len(rows)]."""
 
     @abstractmethod
     def _play(self, rows: Ints, actions: Ints) -> Ints:
@@ -138,13 +138,13 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
         Where one is missing, those of all rows are shuffled that have played theirs.
         """
-        wanted = np.stack([seeds, games], axis=1)
-        if (self._ahead[rows] != wanted).any():
-            following = np.stack([self._row_seed, self._row_resets + 1], axis=1)
-            following[rows] = wanted  # rows without a seed have drawn one
-            due = np.flatnonzero((self._ahead != following).any(axis=1) & (following[:, 0] >= 0))
-            self._ahead[due] = following[due]
-            self._ahead_decks[due] = self._shuffle(*following[due].T)
+        wanted = np.array([seeds, games])
+        if (self._ahead[:, rows] != wanted).any():
+            following = np.array([self._row_seed, self._row_resets + 1])
+            following[:, rows] = wanted  # rows without a seed have drawn one
+            due = np.flatnonzero((self._ahead != following).any(axis=0) & (following[0] >= 0))
+            self._ahead[:, due] = following[:, due]
+            self._ahead_decks[due] = self._shuffle(*following[:, due])
         return self._ahead_decks[rows]
 
     def _decks_of(
@@ -195,7 +195,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
             ValueError: for invalid rows.
         """
         rows = self._all if rows is None else row_numbers(rows, self.num_games, repeats=True)
-        return self._is_legal(rows, self._as_actions(actions, len(rows)))
+        return self._is_legal(rows, self._as_actions(actions, len(rows))) & ~self.over[rows]
 
     def step(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> Ints:
         """Play one action in each game.
@@ -254,7 +254,8 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     def _mover_hand(self, rows: Ints) -> Ints:
         """Indices of the hands of the seats to move in the flattened `hands`."""
-        return rows * self.rules.num_players + self.mover[self._at(rows)]
+        players = self.rules.num_players
+        return rows if players == 1 else rows * players + self.mover[self._at(rows)]
 
     def _take_from_hand(self, rows: Ints, cards: Ints) -> None:
         self.hands.reshape(-1)[self._mover_hand(rows)] ^= ONE << cards.astype(np.uint64)

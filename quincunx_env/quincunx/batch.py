@@ -31,6 +31,8 @@ _WORD = 1 << _WORD_BITS
 _BLOCK = 4096
 """Games whose masks are made together, so that intermediate arrays stay in the cache."""
 
+_RATING_STEPS = np.array(scoring.RATING_STEPS)
+
 
 def _num_words(rules: Rules) -> int:
     """W: words of 64 bits that hold a set of cells."""
@@ -110,7 +112,10 @@ class Batch(BaseBatch[Rules, Game]):
             cards, cells = self._card_and_cell(actions)
             self._take_from_hand(rows, cards)
             points, draws = self._value(cards, cells, rows)
-            gains.reshape(-1)[np.arange(len(rows)) * rules.num_players + self.mover[self._at(rows)]] = points
+            if rules.num_players == 1:
+                gains[:, 0] = points
+            else:
+                gains.reshape(-1)[np.arange(len(rows)) * rules.num_players + self.mover[self._at(rows)]] = points
             self._finish_play(rows, cards, cells, draws, gains)
             return gains
         announcing = self.pending[rows, 0] >= 0
@@ -127,15 +132,15 @@ class Batch(BaseBatch[Rules, Game]):
 
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
         rules, at = self.rules, self._at(rows)
-        is_play = (actions >= 0) & (actions < rules.num_plays_encoded)
-        cards, cells = self._card_and_cell(np.where(is_play, actions, 0))
+        cards, cells = self._card_and_cell(actions)
+        # A number beyond the cards, negative ones included, shifts all bits out.
         held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> cards.astype(np.uint64) & ONE
         word = self.legal.reshape(-1).take(rows * self.legal.shape[1] + (cells >> _WORD_BITS))
-        legal: Bools = is_play & (held & word >> (cells & _WORD - 1).astype(np.uint64) != 0)
+        legal: Bools = held & word >> (cells & _WORD - 1).astype(np.uint64) != 0
         if rules.simpleton:
             is_announcement = (actions >= rules.num_plays_encoded) & (actions < rules.num_actions)
             legal = np.where(self.pending[at, 0] >= 0, is_announcement, legal)
-        return legal & ~self.over[at]
+        return legal
 
     def _finish_play(self, rows: Ints, cards: Ints, cells: Ints, draws: Ints, gains: Ints) -> None:
         """Finish plays whose points are known: lay the cards, draw, pass the turn, end rounds.
@@ -257,7 +262,8 @@ class Batch(BaseBatch[Rules, Game]):
 
     def _penalties(self, hands: Words) -> Ints:
         """Penalty points of hands: uint64 [n, P] -> int64 [n, P]."""
-        return unpack(hands[..., None], self.rules.num_cards) @ self._tables.penalty
+        held: Ints = np.bitwise_count(hands[..., None] & self._tables.penalty_sets) @ self._tables.penalty_units
+        return held
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
@@ -458,7 +464,7 @@ def _span(used: Bools) -> Ints:
 
 def ratings(scores: Ints, lost: Bools) -> Ints:
     """Indices into `scoring.RATINGS` of solitaire rounds: points int64 [n], bool [n] -> int64 [n]."""
-    return np.where(lost, 0, 1 + np.searchsorted(scoring.RATING_STEPS, scores, side="right"))
+    return np.where(lost, 0, 1 + np.searchsorted(_RATING_STEPS, scores, side="right"))
 
 
 # --- Tables, built from the plain functions of the rules -------------------------------------------------------------
@@ -467,8 +473,10 @@ def ratings(scores: Ints, lost: Bools) -> Ints:
 class _Tables(NamedTuple):
     """Axes: W words of cells."""
 
-    penalty: Ints
-    """[K]: penalty of a card left in hand."""
+    penalty_units: Ints
+    """[4]: 1, 2, 4 and 8 points of the penalty of a card left in hand."""
+    penalty_sets: Words
+    """[4]: for each of these the cards whose penalty contains it in binary."""
     cell_bits: Words
     """[C, W]: the bit of each cell."""
     adjacent_bits: Words
@@ -502,9 +510,11 @@ def _tables(rules: Rules) -> _Tables:
 
     first = Game.from_seed(rules, 0)
     places = [grid.place(cell) for cell in rules.face_up_cells]
+    penalty, units = derived_tables(rules).penalty, np.array([1, 2, 4, 8])
     sets = range(2**grid.side if rules.start == "open" else 1)
     return _Tables(
-        penalty=derived_tables(rules).penalty[: rules.num_cards],
+        penalty_units=units,
+        penalty_sets=as_bits(np.arange(len(penalty))[None], penalty & units[:, None] != 0),
         cell_bits=np.array([bits([cell]) for cell in range(grid.num_cells)], np.uint64),
         adjacent_bits=np.array([bits(adjacent) for adjacent in grid.adjacent], np.uint64),
         row_window=np.array([window(used, 0) for used in sets], np.uint64),

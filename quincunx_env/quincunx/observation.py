@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import Bools, Ints, unpack
+from quincunx_env.core.arrays import Bools, Ints, Words, unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Piece, Pieces, batch_from_seat, from_seat
 from quincunx_env.quincunx.batch import Batch
@@ -124,12 +124,12 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         """Observations of one seat of each game, as pieces [B, ...]; see `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
         board, order = batch.board[:, :-1], batch.order[:, :-1]
-        hands = batch.hands.reshape(-1).take(np.arange(batch.num_games) * self.rules.num_players + seats)
+        hands, *points = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
         pieces: Pieces = {
             "board": board.copy() if copy else board,
             "order": order.copy() if copy else order,
-            "hand": unpack(hands[:, None], self.rules.num_cards).view(np.int8),
-            "counts": self._count_batch(batch, seats),
+            "hand": unpack(hands[0][:, None], self.rules.num_cards).view(np.int8),
+            "counts": self._count_batch(batch, seats, hands, *points),
         }
         if self.rules.simpleton:
             pieces["pending"] = batch.pending.astype(np.int8)
@@ -137,9 +137,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
             pieces["preview"] = self._preview_batch(batch, seats)
         return pieces
 
-    def _count_batch(self, batch: Batch, seats: Ints) -> npt.NDArray[np.int16]:
+    def _count_batch(
+        self, batch: Batch, seats: Ints, hands: list[Words], scores: list[Ints], totals: list[Ints]
+    ) -> npt.NDArray[np.int16]:
         rules, players = self.rules, self.rules.num_players
-        hands, scores, totals = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
         columns = [rules.pile_size - batch.drawn, *map(np.bitwise_count, hands), *scores]
         if rules.num_rounds > 1:
             columns += [*totals, batch.round]

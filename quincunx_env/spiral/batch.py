@@ -60,9 +60,9 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.2 Play ----------------------------------------------------------------------------------------------------
 
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
-        is_card = (actions >= 0) & (actions < len(CARDS))
-        held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> np.where(is_card, actions, 0).astype(np.uint64)
-        legal: Bools = is_card & (held & ONE != 0) & ~self.over[self._at(rows)]
+        # A number beyond the cards, negative ones included, shifts all bits out.
+        held = self.hands.reshape(-1).take(self._mover_hand(rows)) >> actions.astype(np.uint64) & ONE
+        legal: Bools = held != 0
         return legal
 
     def _play(self, rows: Ints, actions: Ints) -> Ints:
