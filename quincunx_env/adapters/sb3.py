@@ -96,7 +96,8 @@ class GamesVecEnv(VecEnv):
         Returns:
             Observations, rewards (float32), dones (bool), and one info for each row.
         """
-        observation, rewards, dones, _, batched = self.envs.step(self._actions)
+        rewards, dones, batched = self.envs._advance(self._actions)
+        observation, _ = self.envs._show({}, without_mask=True)  # `action_masks` makes them
         self._episode_steps += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if dones.any():

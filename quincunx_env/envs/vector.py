@@ -194,6 +194,13 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             IllegalAction: if an action is illegal, unless ``illegal="lose"``; nothing has changed then.
             ResetNeeded: before the first reset and, without automatic reset, for rows that have ended.
         """
+        rewards, terminated, info = self._advance(actions)
+        truncated = np.zeros(self.num_envs, np.bool_)
+        observation, info = self._show(info)
+        return observation, rewards, terminated, truncated, info
+
+    def _advance(self, actions: Any) -> tuple[npt.NDArray[np.float64], Bools, Info]:
+        """`step` without what it shows of the new positions: rewards, terminated, and the last infos."""
         batch = self.batch
         if not self._has_reset:
             raise ResetNeeded("no games have been dealt yet: call reset() first")
@@ -220,9 +227,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             rows = np.flatnonzero(to_deal)
             self._deal(rows)
             self._on_deal(rows)
-        truncated = np.zeros(self.num_envs, np.bool_)
-        observation, info = self._show(info)
-        return observation, rewards, terminated, truncated, info
+        return rewards, terminated, info
 
     def _decks_of(self, name: str, deals: GivenDeals) -> npt.NDArray[np.int8]:
         """Return given deals as decks, int8 [deals, rounds, cards dealt]; ``name`` is theirs in error messages."""
@@ -269,10 +274,17 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             final[row] = observation
         return final
 
-    def _show(self, info: Info) -> tuple[Pieces | Flat, Info]:
-        """Return the observations and the info, with the masks where ``mask_in`` places them."""
+    def _show(self, info: Info, without_mask: bool = False) -> tuple[Pieces | Flat, Info]:
+        """Return the observations and the info, with the masks where ``mask_in`` places them.
+
+        Args:
+            info: the info so far.
+            without_mask: leave the masks out of the info, which saves making them if observations do not have them.
+        """
         copy = self._copy and not self.codec.flat
         observation = self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats(), copy))
+        if without_mask and not self.codec.mask_in_obs:
+            return observation, info
         mask = self.codec.mask_batch(self.batch, out=self._mask_buffer)
         if not self._copy:
             self._mask_buffer = mask
