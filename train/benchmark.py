@@ -2,6 +2,7 @@
 
     python -m train.benchmark                 # every interface
     python -m train.benchmark --samples 3     # quicker
+    python -m train.benchmark --profile       # where the time of a step goes, by function
 
 The actions are recorded beforehand and replayed while time is measured, so that only the interface itself counts:
 dealing, stepping, observations, masks and automatic resets. The interfaces alternate within one process; the tables
@@ -9,8 +10,10 @@ show for each the median over all samples of CPU time per step, and the median o
 its table in the same sample.
 """
 
+import cProfile
 import importlib.metadata
 import platform
+import pstats
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +49,8 @@ class Arguments(CheckedOptions):
     """samples of each interface"""
     steps: Annotated[int, Valid("at least 40", lambda value: value >= 40)] = 200_000
     """environment steps of a batched interface in a sample; an interface for one game takes a tenth"""
+    profile: bool = False
+    """show instead which functions take the time of four interfaces"""
 
 
 @dataclass
@@ -190,6 +195,13 @@ def aec(make: Callable[..., Any], name: str, steps: int) -> Interface:
 def main(arguments: Arguments) -> None:
     """Time all interfaces alternately and print the tables."""
     many, few = arguments.steps, arguments.steps // 10
+    if arguments.profile:
+        print(machine())
+        profile(vector(4096, many, "pieces"))
+        profile(vector(16, few, "pieces"))
+        profile(single(few, "pieces"))
+        profile(single(few // 4, "pieces with preview", preview=True))
+        return
     alone = [
         single(few, "pieces"),
         single(few, "flat", observation="flat"),
@@ -238,6 +250,22 @@ def main(arguments: Arguments) -> None:
             own, other = np.array(times[interface.name]), np.array(times[table[0].name])
             median = float(np.median(own))
             print(f"| {interface.name} | {median * 1e9:,.0f} | {1 / median:,.0f} | {np.median(other / own):.2f} |")
+
+
+def profile(interface: Interface, rows: int = 10) -> None:
+    """Print the functions that take most of an interface's time, without the time of the Python functions they call."""
+    interface.run()
+    profiler = cProfile.Profile(time.process_time, builtins=False)
+    profiler.runcall(interface.run)
+    stats = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
+    total = sum(own for _, _, own, _, _ in stats.values())
+    print(f"\n| {interface.name} | calls per 1,000 steps | share of the time |\n|---|---|---|")
+    largest = sorted(stats.items(), key=lambda entry: -entry[1][2])[:rows]
+    for (file, _, function), (_, calls, own, _, _) in largest:
+        print(
+            f"| {Path(file).parent.name}.{Path(file).stem}: {function} | {calls * 1000 / interface.steps:,.1f} "
+            f"| {own / total:.1%} |"
+        )
 
 
 def machine() -> str:
