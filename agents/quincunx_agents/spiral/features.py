@@ -2,13 +2,13 @@
 
 The cells of the spiral are taken in a known order, by the two seats in turn.
 
-- The set of the next cells: what each is worth with the cards kept, and to the opponent, of whose hand nothing is known
+- The set of the next cells: the value of each with the cards kept, and to the opponent, of whose hand nothing is known
   but that it was drawn from the unseen cards.
-- The set of the cards kept: what they are worth in these cells, and the kept and unseen cards of ranks near their own.
+- The set of the cards kept: their values in these cells, and the kept and unseen cards of ranks near their own.
 - The context: the stage of the deal, relations between the cards kept, and the options of the game.
 
-What a card is worth, and which line of a cell is the first, `quincunx_agents.spiral.lines` says. The lines are taken as
-they are in the afterstate, as if each card came next.
+`quincunx_agents.spiral.lines` defines the value of a card, and which line of a cell is the first. The lines are taken
+as they are in the afterstate, as if each card came next.
 
 Scales are not tuned: they bring usual values to the order of 1.
 """
@@ -56,11 +56,10 @@ MOST_KEPT = HAND - 1
 """The most cards kept: those after the first play."""
 
 BEST = 3
-"""Number of cards whose worth is a feature of a cell. Not tuned."""
+"""Number of cards whose value is a feature of a cell. Not tuned."""
 
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
-"""What the opponent's best card may be worth, in classes from 0 on: the expected level it reaches is a feature. Not
-tuned."""
+"""Value of the opponent's best card, in classes from 0 on: the expected level it reaches is a feature. Not tuned."""
 
 LEVELS_AT_END = (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 """As many if the full square is scored, from `LOWEST_AT_END` on."""
@@ -68,7 +67,7 @@ LEVELS_AT_END = (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 LOWEST_AT_END = -6
 
 NO_CARD, NO_CARD_AT_END = np.int8(-1), np.int8(-40)
-"""Worth of a card that is not there: less than any."""
+"""Value of a card that is not there: less than any."""
 
 SHOWN_LEVELS = (1, 4, 7, 9, 12)
 """Indices of `LEVELS` of which the probability is a feature of its own. Not tuned."""
@@ -101,19 +100,19 @@ class _Inputs(NamedTuple):
     there: Bools
     """[NEXT_CELLS, m]: False after the last cell of the spiral."""
     own: Bytes
-    """[slots, NEXT_CELLS, m]: worth of the cards kept; less than any in empty slots."""
+    """[slots, NEXT_CELLS, m]: values of the cards kept; less than any in empty slots."""
     in_turn: Bytes
-    """[NEXT_CELLS, m]: worth of the cards kept if each own cell takes the best card that earlier ones left."""
+    """[NEXT_CELLS, m]: values of the cards kept if each own cell takes the best card that earlier ones left."""
     reached: Floats
     """[LEVELS, NEXT_CELLS, m]: probability that the opponent's best card reaches each level."""
     expected_level: Floats
     """[NEXT_CELLS, m]: expected level of the opponent's best card."""
     average: npt.NDArray[np.float64]
-    """[NEXT_CELLS, m]: mean worth of the unseen cards."""
+    """[NEXT_CELLS, m]: mean value of the unseen cards."""
     flushes: Bytes
-    """[suits, NEXT_CELLS, m]: worth in flushes by suit."""
+    """[suits, NEXT_CELLS, m]: value in flushes by suit."""
     ranks: Bytes
-    """[ranks, NEXT_CELLS, m]: worth in kinds, runs and fifteens by rank."""
+    """[ranks, NEXT_CELLS, m]: value in kinds, runs and fifteens by rank."""
     lines: LineTables
     rank_codes: Ints
     """[2, NEXT_CELLS, m]: multiset of the ranks in the first and the second line."""
@@ -154,7 +153,7 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
         "place among the next cells, one-hot",
         NEXT_CELLS,
     ),
-    Feature("best", np.float32(15), lambda s: -np.sort(-s.own, axis=0)[:BEST], "worth of the best cards kept", BEST),
+    Feature("best", np.float32(15), lambda s: -np.sort(-s.own, axis=0)[:BEST], "values of the best cards kept", BEST),
     Feature("in_turn", np.float32(15), lambda s: s.in_turn, "points of the best card that earlier own cells left"),
     Feature(
         "expected_level",
@@ -360,7 +359,7 @@ def _features(
     rank_codes, suit_codes = line_codes(np.concatenate([before, changed.reshape(SIDE, -1)], axis=1))
     rank_codes = lines.multiset[rank_codes].astype(np.int64)
 
-    # Worth of every card in every cell.
+    # Values of every card in every cell.
     there = ply + ahead < PLAYS
     next_lines = tables.lines[ply + ahead]
     at = rows[:, None] * NUM_LINES + next_lines
@@ -404,10 +403,10 @@ def _features(
 
     hands = np.zeros((2, m), np.int64)
     if at_end:
-        worth = lines.hand[rank_codes] + lines.flush[suit_codes]
-        by_seat = worth[: before.shape[1]].reshape(len(board), 2, SIDE).sum(axis=2)[rows]
+        values = lines.hand[rank_codes] + lines.flush[suit_codes]
+        by_seat = values[: before.shape[1]].reshape(len(board), 2, SIDE).sum(axis=2)[rows]
         # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
-        gains = (worth[new] - worth[old]).T
+        gains = (values[new] - values[old]).T
         hands = np.where(ply % 2 == 1, by_seat.T, by_seat.T[::-1]) + gains
 
     by_suit_and_rank = kept.view(np.int8).reshape(len(SUITS), len(RANKS), m)
@@ -456,12 +455,12 @@ def _line_features(inputs: _Inputs, line: int) -> Floats:
 
 
 def _in_turn(own: Bytes, filled: Bools, no_card: np.int8) -> Bytes:
-    """Worth in the own cells if each takes the best card that the cells before it have left, int8 [NEXT_CELLS, m].
+    """Value in the own cells if each takes the best card that the cells before it have left, int8 [NEXT_CELLS, m].
 
     Args:
-        own: [slots, NEXT_CELLS, m], worth of each card in each cell.
+        own: [slots, NEXT_CELLS, m], value of each card in each cell.
         filled: [slots, m], which slots hold a card.
-        no_card: less than any worth.
+        no_card: less than any value.
     """
     each = np.arange(own.shape[2])
     points = np.zeros(own.shape[1:], np.int8)

@@ -1,8 +1,8 @@
-"""Heuristic of the spiral game: worth of a card now, and expected worth of the best replies in the next cells.
+"""Heuristic of the spiral game: value of a card now, and expected value of the best replies in the next cells.
 
 The cells of the next cards are known. After each legal card the value of each of the next cells is that of the best
 card for it: of the own hand for own turns; for the opponent's, the expected maximum over a hand drawn at random from
-the unseen cards. What a card is worth, `quincunx_agents.spiral.lines` says.
+the unseen cards. `quincunx_agents.spiral.lines` defines the value of a card.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy as np
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
-from quincunx_agents.spiral.lines import worth
+from quincunx_agents.spiral.lines import card_values
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.spiral.cards import CARDS
@@ -37,7 +37,7 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
     rows, cards = mask.nonzero()
     counts = observer_for(rules).named_counts(observation)
     plies, boards = counts["ply"].astype(np.int64), observation["board"].astype(np.int8, copy=False)
-    result = worth(rules, boards, plies, rows, cards).astype(np.float32)
+    result = card_values(rules, boards, plies, rows, cards).astype(np.float32)
     every, ply = np.arange(len(rows)), plies[rows]
     after = boards[rows]
     after[every, np.array(SPIRAL)[ply + 1]] = cards
@@ -52,7 +52,7 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
         pool = (hand if is_own else unseen) & reached[:, None]
         at, card = pool.nonzero()
         values = np.full(pool.shape, NOT_IN_HAND)
-        values[at, card] = worth(rules, after, np.minimum(ply + ahead, PLAYS - 1), at, card)
+        values[at, card] = card_values(rules, after, np.minimum(ply + ahead, PLAYS - 1), at, card)
         if is_own:
             best = values.max(axis=1)
         else:

@@ -1,8 +1,8 @@
-"""What a card is worth in a line of the spiral game, from tables.
+"""Value of a card in a line of the spiral game, from tables.
 
-A card in a cell is worth the points that its play scores for the seat whose turn it is there. If the full square is
-scored, it is worth the points by which it raises the hand in that seat's line, less those in the other line of the
-cell, which is the other seat's.
+The value of a card in a cell are the points that its play scores for the seat whose turn it is there. If the full
+square is scored, they are the points by which it raises the hand in that seat's line, less those in the other line of
+the cell, which is the other seat's.
 
 The *first* line of a cell is the one along which the spiral comes to it, and the *second* the one across: whether they
 are rows or columns does not change the points of a play. If the full square is scored, the first line is that of the
@@ -64,9 +64,9 @@ class LineTables(NamedTuple):
     multiset: npt.NDArray[np.int16]
     """[14**5]: by ranks in base 14."""
     by_rank: Bytes
-    """[13, K]: worth of one more card in kinds, runs and fifteens, by its rank."""
+    """[13, K]: value of one more card in kinds, runs and fifteens, by its rank."""
     by_suit: Bytes
-    """[4, 5**5, 5]: worth of one more card in flushes, by its suit and its place."""
+    """[4, 5**5, 5]: value of one more card in flushes, by its suit and its place."""
     hand: Bytes
     """[K]: points of the ranks as a hand of cards, if the full square is scored."""
     flush: Bytes
@@ -129,7 +129,7 @@ def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
 
 
 def _longest_run(counts: Bytes) -> Bytes:
-    """Points for the run in each multiset, [K]; the whole of a run is worth more than any part of it."""
+    """Points for the run in each multiset, [K]; the whole of a run scores more than any part of it."""
     points: Bytes = np.zeros_like(counts[0])
     for length in range(scoring.LEAST_RUN, SIDE + 1):
         for lowest in range(len(RANKS) - length + 1):
@@ -216,8 +216,8 @@ def line_codes(cards: Bytes) -> tuple[Ints, Ints]:
     return rank_codes, suit_codes
 
 
-def worth(rules: Rules, boards: Bytes, ply: Ints, rows: Ints, cards: Ints) -> Ints:
-    """What cards are worth in the next cells to the seats whose turn it is, int64 [m].
+def card_values(rules: Rules, boards: Bytes, ply: Ints, rows: Ints, cards: Ints) -> Ints:
+    """Values of cards in the next cells to the seats whose turn it is, int64 [m].
 
     Args:
         rules: of the games.

@@ -1,6 +1,6 @@
 """The rollout policy of the spiral game; see `quincunx_agents.search.determinized.RolloutPolicy`.
 
-It plays the card with the highest difference between its worth (`quincunx_agents.spiral.lines`) and a share of that of
+It plays the card with the highest difference between its value (`quincunx_agents.spiral.lines`) and a share of that of
 the best reply. It uses all cards of a game: search calls it in determinized games.
 """
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from quincunx_agents.afterstates import Bools, Floats, Ints
 from quincunx_agents.spiral.heuristic import NOT_IN_HAND, action_values
-from quincunx_agents.spiral.lines import worth
+from quincunx_agents.spiral.lines import card_values
 from quincunx_env.core.observation import Pieces
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.rules import PLAYS, SPIRAL, Rules
@@ -33,17 +33,17 @@ def plays_left(games: Batch) -> int:
 
 
 def rollout_actions(games: Batch) -> Ints:
-    """The card of the highest worth, less a share of that of the best reply, in each game, int64 [n]."""
+    """The card of the highest value, less a share of that of the best reply, in each game, int64 [n]."""
     mask = games.mask()
     rows, cards = mask.nonzero()
-    values = _worth(games, rows, cards).astype(np.float32)
+    values = _values(games, rows, cards).astype(np.float32)
     if plays_left(games) > 1:
         after = games.fork(rows)
         after.board[np.arange(len(rows)), SPIRAL[int(games.ply[0]) + 1]] = cards
         after.ply += 1
         after.mover ^= 1
         at, replies = after.mask().nonzero()
-        points = _worth(after, at, replies)
+        points = _values(after, at, replies)
         values += REPLY_WEIGHT * np.maximum.reduceat(points, np.searchsorted(at, np.arange(len(rows))))
     table = np.full(mask.shape, NOT_IN_HAND)
     table[rows, cards] = values
@@ -52,16 +52,16 @@ def rollout_actions(games: Batch) -> Ints:
 
 
 def candidate_actions(games: Batch, count: int) -> Bools:
-    """The ``count`` cards of the highest worth in each game, or fewer, bool [n, 52]."""
+    """The ``count`` cards of the highest value in each game, or fewer, bool [n, 52]."""
     mask = games.mask()
     rows, cards = mask.nonzero()
     table = np.full(mask.shape, NOT_IN_HAND)
-    table[rows, cards] = _worth(games, rows, cards)
+    table[rows, cards] = _values(games, rows, cards)
     best = np.zeros(mask.shape, np.bool_)
     np.put_along_axis(best, np.argpartition(table, -count, axis=1)[:, -count:], True, axis=1)
     return best & mask
 
 
-def _worth(games: Batch, rows: Ints, cards: Ints) -> Ints:
-    """What cards are worth to the seats to move, int64 [m]."""
-    return worth(games.rules, games.board, games.ply, rows, cards)
+def _values(games: Batch, rows: Ints, cards: Ints) -> Ints:
+    """Values of cards to the seats to move, int64 [m]."""
+    return card_values(games.rules, games.board, games.ply, rows, cards)

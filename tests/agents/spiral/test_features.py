@@ -46,8 +46,8 @@ def features_of(plays: Afterstates) -> AfterstateFeatures:
     return AfterstateFeatures((cells, cards), np.concatenate([part.context for part in parts]))
 
 
-def worth(rules: Rules, board: list[int], played: int, card: int) -> int:
-    """What a card in the next cell is worth to the seat whose turn it is, after so many plays."""
+def card_value(rules: Rules, board: list[int], played: int, card: int) -> int:
+    """Value of a card in the next cell to the seat whose turn it is, after so many plays."""
     cell = SPIRAL[played + 1]
     if rules.scoring == "play":
         return scoring.score(board, cell, card, rules.fifteens).points
@@ -70,7 +70,7 @@ def hand(rules: Rules, board: list[int], line: tuple[int, ...]) -> int:
 
 
 @pytest.mark.parametrize("rules", FORMS, ids=str)
-def test_what_cards_are_worth_is_what_the_rules_say(rules: Rules) -> None:
+def test_values_of_cards_are_what_the_rules_say(rules: Rules) -> None:
     levels, lowest = (LEVELS, 0) if rules.scoring == "play" else (LEVELS_AT_END, LOWEST_AT_END)
     for ply, batch, plays in positions(rules, 1):
         if ply == PLAYS - 1:
@@ -97,7 +97,9 @@ def test_what_cards_are_worth_is_what_the_rules_say(rules: Rules) -> None:
                     assert not cell.any()
                     assert not all_cards[play, :, 1 + number].any()
                     continue
-                own, others = ([worth(rules, board, played, int(each)) for each in cards] for cards in (kept, unseen))
+                own, others = (
+                    [card_value(rules, board, played, int(each)) for each in cards] for cards in (kept, unseen)
+                )
                 assert all_cards[play, : len(kept), 1 + number] * 10 == pytest.approx(own)
                 assert cell[9 : 9 + min(len(own), 3)] * 15 == pytest.approx(sorted(own, reverse=True)[:3])
                 best = expected(others, HAND - (ply + 1) // 2, levels, lowest)
