@@ -92,9 +92,9 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
             seed = [int(seed) + row * SEED_STRIDE for row in range(self.num_envs)]
         return super().reset(seed=seed, options=options)
 
-    def _show(self, info: Info) -> tuple[Any, Info]:
+    def _show(self, info: Info, without_mask: bool = False) -> tuple[Any, Info]:
         shown: Any
-        shown, info = super()._show(info)
+        shown, info = super()._show(info, without_mask)
         observations, mask = shown["observation"].astype(np.float32), shown["action_mask"].astype(np.float32)
         return {"observations": observations, "action_mask": mask}, info
 
