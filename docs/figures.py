@@ -33,7 +33,7 @@ QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
 OPTIMAL_PLAY = HERE / "optimal_play"
-NETWORKS = ("solitaire-v0", "players-v0", "spiral-v0")
+NETWORKS = ("solitaire-v1", "players-v0", "spiral-v0", "solitaire-v0")
 
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
@@ -81,16 +81,12 @@ def cost() -> str:
 
 
 def solitaire() -> str:
-    """Benchmark results of `value` in the solitaire."""
-    card = model_card("solitaire-v0")
-    result = card["benchmark"]["solitaire"]
-    row = (
-        "`value`",
-        f"{result['deals']:,}",
-        *solitaire_columns(result),
-        f"`{result['command']}`",
-    )
-    return markdown(("agent", "deals", *SOLITAIRE, "command"), [row])
+    """Benchmark results of the networks for the solitaire."""
+    rows = []
+    for network in ("solitaire-v1", "solitaire-v0"):
+        result = model_card(network)["benchmark"]["solitaire"]
+        rows.append((f"`{network}`", f"{result['deals']:,}", *solitaire_columns(result), f"`{result['command']}`"))
+    return markdown(("network", "deals", *SOLITAIRE, "command"), rows)
 
 
 def multiplayer() -> str:

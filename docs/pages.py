@@ -336,7 +336,12 @@ def pages() -> dict[Path, str]:
     return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments | models() | reference()
 
 
-MODELS = {"solitaire-v0": "solitaire", "players-v0": "two-players", "spiral-v0": "spiral"}
+MODELS = {
+    "solitaire-v1": "solitaire",
+    "players-v0": "two-players",
+    "spiral-v0": "spiral",
+    "solitaire-v0": "solitaire",
+}
 """Names of the networks of the package, and of the picture of a game that each plays."""
 
 

@@ -12,7 +12,12 @@ from quincunx_env.hub import card_of, front_matter, main
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
-PICTURES = {"solitaire-v0": "solitaire", "players-v0": "two-players", "spiral-v0": "spiral"}
+PICTURES = {
+    "solitaire-v1": "solitaire",
+    "players-v0": "two-players",
+    "spiral-v0": "spiral",
+    "solitaire-v0": "solitaire",
+}
 
 
 @pytest.fixture

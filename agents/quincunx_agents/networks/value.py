@@ -302,8 +302,8 @@ def _signature(weights: ValueWeights) -> str:
 
 # --- Shipped networks ------------------------------------------------------------------------------------------------
 
-SHIPPED = ("solitaire-v0", "players-v0", "spiral-v0")
-"""Names of the weights in ``networks/weights``."""
+SHIPPED = ("solitaire-v1", "players-v0", "spiral-v0", "solitaire-v0")
+"""Names of the weights in ``networks/weights``. The first that has learned a game plays it as `value`."""
 
 
 @cache

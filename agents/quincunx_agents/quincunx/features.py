@@ -57,8 +57,8 @@ MOST_CELLS = 24
 """The most elements of the set of cells: no grid has more empty cells, and in the open start the next card can come to
 no more."""
 
-MOST_CARDS = 34
-"""The most elements of the set of cards: one lies face up, and one has been played."""
+MOST_CARDS = 39
+"""The most elements of the set of cards: of 41 one lies face up, and one has been played."""
 
 CHUNK_SIZE = 1024
 """Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
@@ -70,8 +70,6 @@ CHUNK_SIZE = 1024
 class _Tables(NamedTuple):
     """Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last)."""
 
-    deck: Floats
-    """[K]: 1 for each card of the deck."""
     suits: Floats
     """[K, 6]."""
     ranks: Floats
@@ -105,7 +103,6 @@ def _tables(rules: Rules) -> _Tables:
     numbers = np.array([NO_ORDER if order is None else order for order in orders])
     threes = [(cell, *rules.grid.line(cell, line, (1, 2))) for cell in cells for line in range(rules.num_lines)]
     return _Tables(
-        deck=np.isin(cards, rules.deck).astype(np.float32),
         suits=np.array([[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in cards], np.float32),
         ranks=np.array(
             [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32

@@ -37,7 +37,7 @@ def test_layout_follows_from_the_lists() -> None:
         assert len({feature.name for feature in features}) == len(features)
     assert LAYOUT_V0 == (((24, 18),), 95), "the shipped weights are for this layout"
     assert LAYOUTS[0] == LAYOUT_V0
-    assert LAYOUTS[1] == (((24, 18), (34, 26)), 95)
+    assert LAYOUTS[1] == (((24, 18), (39, 26)), 95)
 
 
 @pytest.mark.parametrize("rules", QUINCUNX_VARIANTS.values(), ids=QUINCUNX_VARIANTS)
