@@ -87,7 +87,8 @@ def torch_network(found: value.ValueWeights) -> ValueNetwork:
 def torch_policy(found: policy.PolicyWeights) -> PolicyNetwork:
     """Return the torch module with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
-    network = PolicyNetwork(found.observer, len(weights["trunk.0.bias"]), len(weights["card_embedding.bias"]))
+    sizes = (len(weights[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder"))
+    network = PolicyNetwork(found.observer, *sizes)
     network.load_state_dict(weights)
     return network
 

@@ -55,6 +55,41 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
     assert greedy(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("rules", [Rules(), Rules(edge_contact=True, pawns=True)], ids=str)
+@pytest.mark.parametrize("padded", [False, True])
+def test_actions_are_evaluated_as_by_sb3_contrib(rules: Rules, padded: bool) -> None:
+    """Log-probabilities, entropies and their gradients, of the plays alone and of all actions."""
+    pytest.importorskip("sb3_contrib")
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+    from quincunx_agents.torch import QuincunxMaskablePolicy
+    from quincunx_env.adapters.sb3 import SolitaireVecEnv
+
+    env = SolitaireVecEnv(30, observation="flat", preview=True, padded=padded, rules=rules)
+    own = {"observer": env.envs.observer, "width": 24, "depth": 8, "code": 16}
+    policy = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs=own, device="cpu", seed=0).policy
+    assert isinstance(policy, QuincunxMaskablePolicy)
+    for parameter in policy.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    observation, rng, found = env.reset(), np.random.default_rng(0), []
+    for _ in range(4):
+        mask = np.stack(env.env_method("action_masks"))
+        observation, *_ = env.step(np.array([rng.choice(np.flatnonzero(row)) for row in mask]))
+    mask = np.stack(env.env_method("action_masks"))
+    actions = torch.from_numpy(np.array([rng.choice(np.flatnonzero(row)) for row in mask]))
+    for evaluate in (QuincunxMaskablePolicy.evaluate_actions, MaskableActorCriticPolicy.evaluate_actions):
+        values, log_prob, entropy = evaluate(policy, torch.from_numpy(observation), actions, torch.from_numpy(mask))
+        assert entropy is not None
+        policy.zero_grad()
+        (values.sum() + (2 * log_prob + entropy).sum()).backward()
+        gradients = [parameter.grad for parameter in policy.parameters()]
+        found.append([values[:, 0], log_prob, entropy, *(each for each in gradients if each is not None)])
+    assert len(found[0]) == len(found[1]) == 3 + len([*policy.parameters()])
+    for ours, wanted in zip(*found, strict=True):
+        torch.testing.assert_close(ours, wanted, rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("missing", "statement"),
     [

@@ -39,17 +39,9 @@ def value_file(folder: Path) -> Path:
 def policy_file(folder: Path) -> Path:
     """An untrained policy network, small."""
     path, rules = folder / "policy.safetensors", Rules()
-    width, depth, features = 4, 2, policy.card_features(rules.num_cards).shape[1]
-    inputs = rules.num_cells * depth + rules.num_cards + len(make_observer(rules, preview=True).counts)
-    sizes: dict[str, tuple[int, ...]] = {"card_embedding": (depth, features), "trunk.0": (width, inputs)}
-    sizes |= {
-        "trunk.2": (width, width),
-        "cell_queries": (rules.num_cells * depth, width),
-        "card_keys": (depth, features),
-    }
-    sizes |= {"preview_gain": (2, width), "value": (1, width)}
-    tensors: dict[str, Any] = {f"{name}.weight": np.full(shape, 0.1, np.float32) for name, shape in sizes.items()}
-    tensors |= {f"{name}.bias": np.zeros(shape[0], np.float32) for name, shape in sizes.items()}
+    names = ("trunk.0", "card_embedding", "cell_encoder")
+    sizes = policy.PolicyWeights({f"{name}.bias": np.zeros(2, np.float32) for name in names}, rules)
+    tensors = {name: np.full(shape, 0.1, np.float32) for name, shape in policy._expected_shapes(sizes).items()}
     policy.save_weights(path, policy.PolicyWeights(tensors, rules))
     return path
 

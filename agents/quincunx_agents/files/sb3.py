@@ -42,11 +42,11 @@ ACTIVATIONS = ("ELU", "GELU", "LeakyReLU", "ReLU", "SiLU", "Tanh")
 
 PASSIVE = {
     *("activation_fn", "net_arch", "optimizer_class", "optimizer_kwargs", "ortho_init", "log_std_init"),
-    *("share_features_extractor", "normalize_images", "observer", "width", "depth"),
+    *("share_features_extractor", "normalize_images", "observer", "width", "depth", "code"),
 }
 """Arguments of policies that change nothing but the layers, which follow from the weights, and training."""
 
-OWN = "mlp_extractor.card_embedding.bias"
+OWN = "mlp_extractor.cell_encoder.bias"
 """A weight that only a `PolicyNetwork` has."""
 
 Numbers = npt.NDArray[Any]
@@ -124,7 +124,8 @@ class Model:
     def _policy_network(self, encoding: Encoding) -> PolicyNetwork:
         prefix = "mlp_extractor."
         weights = {name.removeprefix(prefix): tensor for name, tensor in self.weights.items()}
-        network = PolicyNetwork(encoding.observer, len(weights["trunk.0.bias"]), len(weights["card_embedding.bias"]))
+        sizes = (len(weights[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder"))
+        network = PolicyNetwork(encoding.observer, *sizes)
         network.load_state_dict(weights)
         return network
 

@@ -6,6 +6,7 @@ stable-baselines3 and ``train/rllib.py`` with Ray RLlib; `quincunx_agents.load` 
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,13 +18,16 @@ from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.cards import CARDS, SUITS
+from quincunx_env.quincunx.grid import grid
+from quincunx_env.quincunx.padded import NO_CELL
 from quincunx_env.quincunx.rules import Rules
 
-POINTS_SCALE = 10.0
-"""Divisor of the points in the preview; the size of a usual play."""
+PREVIEW_SCALE = np.array([10, 1], np.float32)
+"""Divisors of points and draws in the preview; 10 points are the size of a usual play."""
 
 COUNT_SCALE_LIMIT = 100.0
 """Largest divisor of a count: rounds do not come near the bound of points, 20,000."""
@@ -48,14 +52,25 @@ class PolicyWeights:
 
 
 def card_features(num_cards: int) -> Floats:
-    """Value, rank (one-hot) and suits of each card, float32 [num_cards + 1, F]; the last row is an empty cell."""
+    """Value, rank (one-hot), suits of each card, and whether there is no cell, float32 [num_cards + 2, F].
+
+    The last row is an empty cell and the last but one a place off the grid, so that `EMPTY` and `NO_CELL` index them.
+    """
     ranks = "A23456789PCX"
     suits = range(len(SUITS))
     rows = [
-        [1.0, card.value / 10.0, *(card.rank == rank for rank in ranks), *(card.suits >> bit & 1 for bit in suits)]
+        [1.0, card.value / 10.0, *(card.rank == rank for rank in ranks), *(card.suits >> bit & 1 for bit in suits), 0.0]
         for card in CARDS[:num_cards]
     ]
-    return np.array([*rows, [0.0] * len(rows[0])], np.float32)
+    nothing = [0.0] * (len(rows[0]) - 1)
+    return np.array([*rows, [*nothing, 1.0], [*nothing, 0.0]], np.float32)
+
+
+def near_cells(num_cells: int) -> Ints:
+    """The cells one and two away from each cell in row and column, int64 [cells, 8]; off the grid: ``num_cells``."""
+    square = grid(math.isqrt(num_cells))
+    distances = (-2, -1, 1, 2)
+    return np.array([square.line(cell, 0, distances) + square.line(cell, 1, distances) for cell in range(num_cells)])
 
 
 def count_scale(observer: Observer) -> Floats:
@@ -64,24 +79,53 @@ def count_scale(observer: Observer) -> Floats:
 
 
 def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
-    """Logits of all actions, legal or not, as `PolicyNetwork` computes them: float32 [n, cards * cells]."""
-    tensors, rules = weights.tensors, weights.rules
-    features = card_features(rules.num_cards)
+    """Logits of all actions, as `PolicyNetwork` computes them: float32 [n, cards * cells], 0 for no play."""
+    tensors, features = weights.tensors, card_features(weights.rules.num_cards)
+    board, hand = observation["board"], observation["hand"]
 
     def linear(name: str, inputs: Floats) -> Floats:
         outputs: Floats = inputs @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"]
         return outputs
 
-    board = linear("card_embedding", features)[observation["board"]]  # an empty cell is -1, the last row
-    counts = observation["counts"] / count_scale(weights.observer)
-    hidden = np.concatenate([board.reshape(len(board), -1), observation["hand"], counts], axis=1, dtype=np.float32)
+    def encode(name: str, present: Bools, *inputs: Floats) -> Floats:
+        """Encode the elements of a set that are present, [n, elements, code]; others are 0."""
+        codes = np.maximum(linear(name, np.concatenate(inputs, axis=1)), 0)
+        spread = np.zeros((*present.shape, codes.shape[1]), np.float32)
+        spread[present] = codes
+        return spread
+
+    preview = (observation["preview"] / PREVIEW_SCALE).astype(np.float32)
+    best_of_cell, best_of_card = _best(preview.swapaxes(1, 2)), _best(preview)
+    embedded = linear("card_embedding", features)
+    empty, held = board == EMPTY, hand > 0
+    near = np.pad(board, ((0, 0), (0, 1)), constant_values=NO_CELL)[:, near_cells(board.shape[1])][empty]
+    cells = encode("cell_encoder", empty, embedded[near].reshape(len(near), -1), best_of_cell[empty])
+    cards = encode("card_encoder", held, features[held.nonzero()[1]], best_of_card[held])
+    table = embedded[board].reshape(len(board), -1), hand, observation["counts"] / count_scale(weights.observer)
+    hidden = np.concatenate([*table, cells.sum(axis=1), cards.sum(axis=1)], axis=1, dtype=np.float32)
     for name in ("trunk.0", "trunk.2"):
         hidden = np.maximum(linear(name, hidden), 0)
-    keys, queries = linear("card_keys", features[:-1]), linear("cell_queries", hidden).reshape(*board.shape)
-    gain = linear("preview_gain", hidden)[:, None, None]
-    preview = (gain * observation["preview"] / np.array([POINTS_SCALE, 1], np.float32)).sum(axis=3)
-    found: Floats = ((queries @ keys.T).swapaxes(1, 2) + preview).reshape(len(hidden), -1)
-    return found
+
+    queries = linear("state_queries", hidden).reshape(*board.shape, -1) + linear("cell_queries", cells)
+    scores = (queries @ linear("card_keys", features[:NO_CELL]).T).swapaxes(1, 2) + linear("card_bias", cards)
+    points, draws = np.moveaxis(preview, 3, 0)
+    over_cards = points - _of_others(points, best_of_cell[:, None])
+    over_cells = points - _of_others(points, best_of_card[:, :, None])
+    gained = np.stack([points, draws, over_cards, over_cells], axis=3) * linear("preview_gain", hidden)[:, None, None]
+    found: Floats = np.where(held[:, :, None] & empty[:, None], scores + gained.sum(axis=3), np.float32(0))
+    return found.reshape(len(board), -1)
+
+
+def _best(plays: Floats) -> Floats:
+    """The two most points and the most draws of plays [..., plays, 2]: [..., 3]."""
+    points, draws = np.moveaxis(plays, -1, 0)
+    ascending = np.sort(points, axis=-1)
+    return np.stack([ascending[..., -1], ascending[..., -2], draws.max(axis=-1)], axis=-1)
+
+
+def _of_others(points: Floats, best: Floats) -> Floats:
+    """The most points of the other plays in a cell, or of a card: the second most where these are the most."""
+    return np.where(points == best[..., 0], best[..., 1], best[..., 0])
 
 
 class PolicyNetworkAgent:
@@ -151,18 +195,24 @@ def _signature(rules: Mapping[str, Any]) -> str:
 
 
 def _expected_shapes(weights: PolicyWeights) -> dict[str, tuple[int, ...]]:
-    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Width and depth are free."""
+    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. The three sizes are free."""
     rules = weights.rules
-    width, depth = (len(weights.tensors[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding"))
+    width, depth, code = (
+        len(weights.tensors[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder")
+    )
     features = card_features(rules.num_cards).shape[1]
-    inputs = rules.num_cells * depth + rules.num_cards + len(weights.observer.counts)
+    inputs = rules.num_cells * depth + rules.num_cards + len(weights.observer.counts) + 2 * code
     layers = {
         "card_embedding": (depth, features),
+        "cell_encoder": (code, near_cells(rules.num_cells).shape[1] * depth + 3),
+        "card_encoder": (code, features + 3),
         "trunk.0": (width, inputs),
         "trunk.2": (width, width),
-        "cell_queries": (rules.num_cells * depth, width),
+        "state_queries": (rules.num_cells * depth, width),
+        "cell_queries": (depth, code),
         "card_keys": (depth, features),
-        "preview_gain": (2, width),
+        "card_bias": (1, code),
+        "preview_gain": (4, width),
         "value": (1, width),
     }
     return {f"{name}.weight": shape for name, shape in layers.items()} | {

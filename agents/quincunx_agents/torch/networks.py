@@ -7,33 +7,68 @@ Each has a twin that computes the same with NumPy alone, from the same weights u
 - `ValueNetwork`: `quincunx_agents.networks.value`. ``train/selfplay.py`` trains it.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
 from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats
-from quincunx_agents.networks.policy import POINTS_SCALE, PolicyWeights, card_features, count_scale
+from quincunx_agents.networks.policy import PREVIEW_SCALE, PolicyWeights, card_features, count_scale, near_cells
 from quincunx_agents.networks.value import VALUE_SCALE
+from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer
+from quincunx_env.quincunx.padded import NO_CELL
 
 RETURN_SCALE = 50.0
 """Points to one unit of the critic's output. Not tuned: the order of a round's score."""
 
 
-class PolicyNetwork(nn.Module):
-    """Actor-critic network with a bilinear query-key scorer: logits of all actions and the value of the state.
+class Plays(NamedTuple):
+    """The plays of a card of the hand in an empty cell, N of all B rows: all legal plays, and perhaps others."""
 
-    An action is a card and a cell. A trunk encodes the state and emits a query vector for every cell; every card has a
-    key vector, a linear function of its rank and suits. An action's logit is the product of query and key, plus the
-    immediate points and draws of the preview, each times a gain that the trunk emits. Weights are thus shared between
-    the cells for a card, and between the cards for a rank or a suit.
+    rows: Tensor
+    """[N]: the row of each play."""
+    actions: Tensor
+    """[N]: its action."""
+    logits: Tensor
+    """[N]: its logit."""
+
+
+class Position(NamedTuple):
+    """What `PolicyNetwork` encodes of a position before it chooses among the plays."""
+
+    hidden: Tensor
+    """[B, width]: the trunk's encoding."""
+    cell_codes: Tensor
+    """[M, code]: the encodings of all empty cells."""
+    card_codes: Tensor
+    """[K, code]: the encodings of all cards of the hands."""
+    best_of_cell: Tensor
+    """[M, 3]: the two most points and the most draws that a card of the hand brings there."""
+    best_of_card: Tensor
+    """[K, 3]: the two most points and the most draws that it brings in a cell."""
+
+
+class PolicyNetwork(nn.Module):
+    """Actor-critic network over the cards of the hand and the empty cells: logits of all actions, value of the state.
+
+    Two encoders, each shared by all elements of its set, encode the empty cells, from the cards near them, and the
+    cards of the hand; their inputs include the two most points and the most draws that the cell or the card may bring.
+    The sums of both sets (Deep Sets, Zaheer et al. 2017), the grid and the counts are the inputs of a trunk.
+
+    An action is a card and a cell. Its logit is the product of a query vector of the cell and a key vector of the card,
+    a linear function of rank and suits, plus a bias of the card, plus four numbers of the preview, each times a gain
+    that the trunk emits: points, draws, and by how much the points exceed the most of another card in the cell, and of
+    the card in another cell. Only plays of a card of the hand in an empty cell are computed; other logits are 0.
 
     Inputs are flat observations with the preview. With padded observations one network plays every variant of Quincunx
     but Simpleton.
 
     Args:
         observer: describes the observations.
-        width: units of each of the two hidden layers.
+        width: units of each of the two hidden layers of the trunk.
         depth: length of the vectors of cards and cells.
+        code: units of the two encoders.
 
     Raises:
         ValueError: for an observer without the preview, or of a game whose actions are not pairs of a card and a cell.
@@ -41,8 +76,10 @@ class PolicyNetwork(nn.Module):
 
     features: Tensor
     count_scale: Tensor
+    preview_scale: Tensor
+    near: Tensor
 
-    def __init__(self, observer: Observer, width: int = 256, depth: int = 32) -> None:
+    def __init__(self, observer: Observer, width: int = 128, depth: int = 16, code: int = 64) -> None:
         super().__init__()
         if observer.factors is None or not observer.preview:
             raise ValueError(f"this network needs the preview, and plays without announcements; got {observer.rules}")
@@ -51,21 +88,28 @@ class PolicyNetwork(nn.Module):
         self.rules = observer.rules
         self.register_buffer("features", torch.from_numpy(card_features(self.cards)), persistent=False)
         self.register_buffer("count_scale", torch.from_numpy(count_scale(observer)), persistent=False)
+        self.register_buffer("preview_scale", torch.from_numpy(PREVIEW_SCALE), persistent=False)
+        self.register_buffer("near", torch.from_numpy(near_cells(self.cells)), persistent=False)
         num_features = self.features.shape[1]
-        self.card_embedding = nn.Linear(num_features, depth)
         form = self.slices.setdefault("form", slice(0, 0))  # only padded observations have it
+        counts = len(self.count_scale) + form.stop - form.start
+        self.card_embedding = nn.Linear(num_features, depth)
+        self.cell_encoder = nn.Linear(self.near.shape[1] * depth + 3, code)
+        self.card_encoder = nn.Linear(num_features + 3, code)
         self.trunk = nn.Sequential(
-            nn.Linear(self.cells * depth + self.cards + len(self.count_scale) + form.stop - form.start, width),
+            nn.Linear(self.cells * depth + self.cards + counts + 2 * code, width),
             nn.ReLU(),
             nn.Linear(width, width),
             nn.ReLU(),
         )
-        self.cell_queries = nn.Linear(width, self.cells * depth)
+        self.state_queries = nn.Linear(width, self.cells * depth)
+        self.cell_queries = nn.Linear(code, depth)
         self.card_keys = nn.Linear(num_features, depth)
-        self.preview_gain = nn.Linear(width, 2)
+        self.card_bias = nn.Linear(code, 1)
+        self.preview_gain = nn.Linear(width, 4)
         self.value = nn.Linear(width, 1)
         # All logits are 0 at initialisation: learning starts from the uniform policy.
-        for layer in (self.cell_queries, self.preview_gain):
+        for layer in (self.state_queries, self.cell_queries, self.card_bias, self.preview_gain):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
         # stable-baselines3 reads the lengths of the two outputs of `forward` by these names.
@@ -74,32 +118,58 @@ class PolicyNetwork(nn.Module):
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Map observations, float32 [B, size], to logits [B, actions] and values [B, 1]."""
-        hidden = self.encode(observation)
-        return self.logits(observation, hidden), self.state_value(hidden)
+        position = self.encode(observation)
+        return self.logits(observation, position), self.state_value(position)
 
-    def encode(self, observation: Tensor) -> Tensor:
-        """Return the trunk's encoding of the state, [B, width]."""
-        # An empty cell is -1, the last row; so is -2, a cell that only pads, which the piece ``form`` distinguishes.
-        board = self.card_embedding(self.features)[observation[:, self.slices["board"]].long().clamp(min=-1)]
-        counts = observation[:, self.slices["counts"]] / self.count_scale
-        hand, form = observation[:, self.slices["hand"]], observation[:, self.slices["form"]]
-        hidden: Tensor = self.trunk(torch.cat([board.flatten(1), hand, counts, form], dim=1))
-        return hidden
+    def encode(self, observation: Tensor) -> Position:
+        """Return the encodings of the cells, the cards and the whole of each position."""
+        board, hand = observation[:, self.slices["board"]].long(), observation[:, self.slices["hand"]]
+        counts, form = observation[:, self.slices["counts"]] / self.count_scale, observation[:, self.slices["form"]]
+        preview, embedded = self._preview(observation), self.card_embedding(self.features)
 
-    def logits(self, observation: Tensor, hidden: Tensor) -> Tensor:
-        """Return the logits of all actions, [B, actions], for the encoded state."""
-        queries = self.cell_queries(hidden).view(-1, self.cells, self.depth)
-        keys = self.card_keys(self.features[:-1])
-        logits: Tensor = (queries @ keys.T).transpose(1, 2)
-        preview = observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2)
-        points, draws = self.preview_gain(hidden).split(1, dim=1)
-        logits = logits + points[:, :, None] * preview[..., 0] / POINTS_SCALE + draws[:, :, None] * preview[..., 1]
-        # Padded actions include Simpleton's announcements, which are never legal here.
-        return nn.functional.pad(logits.flatten(1), (0, self.latent_dim_pi - self.cards * self.cells))
+        row, cell = (board == EMPTY).nonzero(as_tuple=True)
+        near = nn.functional.pad(board, (0, 1), value=NO_CELL)[row[:, None], self.near[cell]]
+        best_of_cell = _best(preview.transpose(1, 2)[row, cell] / self.preview_scale)
+        cells = torch.cat([embedded[near].flatten(1), best_of_cell], dim=1)
+        cell_codes = nn.functional.relu(self.cell_encoder(cells))
+        of_cells = cell_codes.new_zeros(board.shape[0], cell_codes.shape[1]).index_add(0, row, cell_codes)
 
-    def state_value(self, hidden: Tensor) -> Tensor:
+        row, card = hand.nonzero(as_tuple=True)
+        best_of_card = _best(preview[row, card] / self.preview_scale)
+        card_codes = nn.functional.relu(self.card_encoder(torch.cat([self.features[card], best_of_card], dim=1)))
+        of_cards = card_codes.new_zeros(board.shape[0], card_codes.shape[1]).index_add(0, row, card_codes)
+
+        inputs = torch.cat([embedded[board].flatten(1), hand, counts, form, of_cells, of_cards], dim=1)
+        return Position(self.trunk(inputs), cell_codes, card_codes, best_of_cell, best_of_card)
+
+    def plays(self, observation: Tensor, position: Position) -> Plays:
+        """Return the logits of the plays of a card of the hand in an empty cell."""
+        empty, held = observation[:, self.slices["board"]] == EMPTY, observation[:, self.slices["hand"]] > 0
+        row, cell = empty.nonzero(as_tuple=True)
+        queries = self.state_queries(position.hidden).view(-1, self.cells, self.depth)[row, cell]
+        scores = (queries + self.cell_queries(position.cell_codes)) @ self.card_keys(self.features[:NO_CELL]).T
+
+        rows, card, cell = (held[:, :, None] & empty[:, None]).nonzero(as_tuple=True)
+        of_cell, of_card = _numbers(empty)[rows, cell], _numbers(held)[rows, card]
+        points, draws = (self._preview(observation)[rows, card, cell] / self.preview_scale).unbind(1)
+        over_cards = points - _of_others(points, position.best_of_cell[of_cell])
+        over_cells = points - _of_others(points, position.best_of_card[of_card])
+        gained = torch.stack([points, draws, over_cards, over_cells], dim=1) * self.preview_gain(position.hidden)[rows]
+        logits = scores[of_cell, card] + self.card_bias(position.card_codes)[of_card, 0] + gained.sum(1)
+        return Plays(rows, card * self.cells + cell, logits)
+
+    def _preview(self, observation: Tensor) -> Tensor:
+        """Return points and draws of every legal play, [B, cards, cells, 2]."""
+        return observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2)
+
+    def logits(self, observation: Tensor, position: Position) -> Tensor:
+        """Return the logits of all actions, [B, actions]."""
+        rows, actions, logits = self.plays(observation, position)
+        return logits.new_zeros(observation.shape[0], self.latent_dim_pi).index_put((rows, actions), logits)
+
+    def state_value(self, position: Position) -> Tensor:
         """Return the value of the encoded state, [B, 1]: points still to come."""
-        value: Tensor = self.value(hidden)
+        value: Tensor = self.value(position.hidden)
         return RETURN_SCALE * value
 
     def forward_actor(self, observation: Tensor) -> Tensor:
@@ -121,6 +191,22 @@ class PolicyNetwork(nn.Module):
         return PolicyWeights(
             {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
         )
+
+
+def _best(plays: Tensor) -> Tensor:
+    """Return the two most points and the most draws of plays [n, plays, 2]: [n, 3]."""
+    points, draws = plays.unbind(2)
+    return torch.cat([points.topk(2)[0], draws.amax(1)[:, None]], dim=1)
+
+
+def _of_others(points: Tensor, best: Tensor) -> Tensor:
+    """Return the most points of the other plays in a cell, or of a card: the second most where these are the most."""
+    return torch.where(points == best[:, 0], best[:, 1], best[:, 0])
+
+
+def _numbers(present: Tensor) -> Tensor:
+    """Return the numbers of the elements that are present, from 0 on, in the order of ``nonzero``; [B, elements]."""
+    return (present.flatten().cumsum(0) - 1).view_as(present)
 
 
 class ValueNetwork(nn.Module):

@@ -11,8 +11,8 @@ from quincunx_env.registry import make_observer
 class PPOPolicyNetworkModule(MaskedPPOModule):
     """`PolicyNetwork` for PPO.
 
-    ``model_config`` holds ``rules``, the `quincunx_env.quincunx.rules.Rules` that are played, and may hold ``width``
-    and ``depth`` of the network. Observations must have the preview.
+    ``model_config`` holds ``rules``, the `quincunx_env.quincunx.rules.Rules` that are played, and may hold ``width``,
+    ``depth`` and ``code`` of the network. Observations must have the preview.
     """
 
     def make_network(self) -> PolicyNetwork:
@@ -29,5 +29,5 @@ class DQNPolicyNetworkModule(MaskedDQNModule):
 
 
 def _network(model_config: Mapping[str, Any]) -> PolicyNetwork:
-    sizes = {name: model_config[name] for name in ("width", "depth") if name in model_config}
+    sizes = {name: model_config[name] for name in ("width", "depth", "code") if name in model_config}
     return PolicyNetwork(make_observer(model_config["rules"], preview=True), **sizes)

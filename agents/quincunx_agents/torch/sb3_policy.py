@@ -2,8 +2,9 @@
 
 from typing import Any
 
+import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.type_aliases import Schedule
+from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
 from quincunx_agents.torch.greedy_policy import GreedyPolicy
@@ -18,17 +19,21 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
 
     Args:
         observer: that of the environment.
-        width, depth: sizes of the `PolicyNetwork`.
+        width, depth, code: sizes of the `PolicyNetwork`.
         args, kwargs: those of `MaskableActorCriticPolicy`.
     """
 
-    def __init__(self, *args: Any, observer: Observer, width: int = 256, depth: int = 32, **kwargs: Any) -> None:
-        self._network = observer, width, depth
+    mlp_extractor: PolicyNetwork  # type: ignore[assignment]
+
+    def __init__(
+        self, *args: Any, observer: Observer, width: int = 128, depth: int = 16, code: int = 64, **kwargs: Any
+    ) -> None:
+        self._network = observer, width, depth, code
         # PolicyNetwork initialises its own weights.
         super().__init__(*args, **{"ortho_init": False, **kwargs})
 
     def _build_mlp_extractor(self) -> None:
-        self.mlp_extractor = PolicyNetwork(*self._network).to(self.device)  # type: ignore[assignment]
+        self.mlp_extractor = PolicyNetwork(*self._network).to(self.device)
 
     def _build(self, lr_schedule: Schedule) -> None:
         super()._build(lr_schedule)
@@ -36,6 +41,39 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         self.action_net = nn.Identity()
         self.value_net = nn.Identity()  # type: ignore[assignment]
         self.optimizer = self.optimizer_class(self.parameters(), **{"lr": lr_schedule(1), **self.optimizer_kwargs})
+
+    def evaluate_actions(
+        self, obs: PyTorchObs, actions: Tensor, action_masks: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return values, log-probabilities of the actions, and entropies: those of `MaskableActorCriticPolicy`.
+
+        It computes them of the plays in hand alone, a tenth of the actions, which takes half of the time of an update.
+
+        Args:
+            obs: flat observations [B, size].
+            actions: legal ones, [B].
+            action_masks: bool [B, actions]; none: all plays of a card of the hand in an empty cell are legal.
+        """
+        observation = self.extract_features(obs)
+        assert isinstance(observation, Tensor)
+        position = self.mlp_extractor.encode(observation)
+        rows, played, logits = self.mlp_extractor.plays(observation, position)
+        if action_masks is not None:
+            legal = torch.as_tensor(action_masks, dtype=torch.bool)[rows, played]
+            rows, played, logits = rows[legal], played[legal], logits[legal]
+
+        def sums(numbers: Tensor) -> Tensor:
+            return numbers.new_zeros(len(observation)).index_add(0, rows, numbers)
+
+        most = (
+            logits.detach().new_full((len(observation),), -torch.inf).scatter_reduce(0, rows, logits.detach(), "amax")
+        )
+        logits = logits - most[rows]
+        weights = logits.exp()
+        total = sums(weights)
+        log_prob = sums(torch.where(played == actions.long().flatten()[rows], logits, 0.0)) - total.log()
+        entropy = total.log() - sums(weights * logits) / total
+        return self.mlp_extractor.state_value(position), log_prob, entropy
 
 
 class SB3PolicyAgent(GreedyPolicy):
