@@ -21,11 +21,12 @@ model = MaskablePPO(
     QuincunxMaskablePolicy,
     env,
     policy_kwargs={"observer": observer},
-    n_steps=24,  # of each game between two updates: 12,000 steps in all
-    batch_size=2_000,
-    n_epochs=4,
-    learning_rate=LinearSchedule(2e-3, 0.0, 1.0),
+    n_steps=12,  # of each game between two updates: 6,000 steps in all
+    batch_size=1_000,
+    n_epochs=2,
+    learning_rate=LinearSchedule(4e-3, 0.0, 1.0),
     gamma=1.0,  # a score is a sum
+    gae_lambda=0.7,
     ent_coef=0.01,
     vf_coef=0.0002,  # values are in points
     seed=options.seed,

@@ -39,13 +39,16 @@ from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.evaluation import provenance, with_baselines, write_json
 from train.common.options import (
+    BatchSize,
     Count,
     EmbeddedRules,
     Finite,
     NumDeals,
+    PositiveOrZero,
     PPOOptions,
     RunName,
     RunOptions,
+    Share,
     run_script,
 )
 from train.common.plots import Curve, draw_learning_curves
@@ -59,6 +62,17 @@ class Arguments(PPOOptions, RunOptions):
     """the run's folder below ``runs``; an earlier run of that name is renamed"""
     total_steps: Count = 1_500_000
     """environment steps of all games together"""
+
+    rollout: Count = 12
+    """steps of each game between two updates"""
+    batch_size: BatchSize = 1024
+    """steps in a minibatch"""
+    epochs: Count = 2
+    """passes over a rollout"""
+    learning_rate: PositiveOrZero = 4e-3
+    """of Adam at the start; it falls linearly to 0"""
+    gae_lambda: Share = 0.7
+    """lambda of GAE"""
 
     rules: EmbeddedRules = field(default_factory=Rules)
     lost_value: Finite = 0.0
