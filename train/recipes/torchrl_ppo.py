@@ -121,7 +121,8 @@ def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation]:
         return_log_prob=True,
     )
     critic = ValueOperator(Critic(network), in_keys=["observation"])
-    advantage = GAE(gamma=arguments.gamma, lmbda=arguments.gae_lambda, value_network=critic)
+    # vmap cannot batch the choice of the empty cells in `PolicyNetwork`.
+    advantage = GAE(gamma=arguments.gamma, lmbda=arguments.gae_lambda, value_network=critic, deactivate_vmap=True)
     loss = ClipPPOLoss(
         actor,
         critic,
