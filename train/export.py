@@ -87,8 +87,7 @@ def torch_network(found: value.ValueWeights) -> ValueNetwork:
 def torch_policy(found: policy.PolicyWeights) -> PolicyNetwork:
     """Return the torch module with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
-    sizes = (len(weights[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder"))
-    network = PolicyNetwork(found.observer, *sizes)
+    network = PolicyNetwork(found.observer, *policy.sizes_of(weights))
     network.load_state_dict(weights)
     return network
 

@@ -63,6 +63,7 @@ class Arguments(PPOOptions, RunOptions):
     total_steps: Count = 1_500_000
     """environment steps of all games together"""
 
+    # The other scripts of PPO keep the defaults of `PPOOptions`, with which their results were measured.
     rollout: Count = 12
     """steps of each game between two updates"""
     batch_size: BatchSize = 1024

@@ -56,8 +56,8 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(edge_contact=True, pawns=True)], ids=str)
-@pytest.mark.parametrize("padded", [False, True])
-def test_actions_are_evaluated_as_by_sb3_contrib(rules: Rules, padded: bool) -> None:
+@pytest.mark.parametrize(("padded", "shared"), [(False, True), (True, True), (False, False)])
+def test_actions_are_evaluated_as_by_sb3_contrib(rules: Rules, padded: bool, shared: bool) -> None:
     """Log-probabilities, entropies and their gradients, of the plays alone and of all actions."""
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
@@ -67,7 +67,7 @@ def test_actions_are_evaluated_as_by_sb3_contrib(rules: Rules, padded: bool) -> 
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 
     env = SolitaireVecEnv(30, observation="flat", preview=True, padded=padded, rules=rules)
-    own = {"observer": env.envs.observer, "width": 24, "depth": 8, "code": 16}
+    own = {"observer": env.envs.observer, "width": 24, "depth": 8, "code": 16, "share_features_extractor": shared}
     policy = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs=own, device="cpu", seed=0).policy
     assert isinstance(policy, QuincunxMaskablePolicy)
     for parameter in policy.parameters():

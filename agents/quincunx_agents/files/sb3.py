@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from quincunx_agents.afterstates import Bools
 from quincunx_agents.files.encodings import Encoded, Encoding, encodings
+from quincunx_agents.networks.policy import sizes_of
 from quincunx_agents.torch.greedy_policy import GreedyPolicy
 from quincunx_agents.torch.networks import PolicyNetwork
 from quincunx_env.core.policy import Policy
@@ -124,8 +125,7 @@ class Model:
     def _policy_network(self, encoding: Encoding) -> PolicyNetwork:
         prefix = "mlp_extractor."
         weights = {name.removeprefix(prefix): tensor for name, tensor in self.weights.items()}
-        sizes = (len(weights[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder"))
-        network = PolicyNetwork(encoding.observer, *sizes)
+        network = PolicyNetwork(encoding.observer, *sizes_of(weights))
         network.load_state_dict(weights)
         return network
 

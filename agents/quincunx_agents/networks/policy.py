@@ -7,7 +7,7 @@ stable-baselines3 and ``train/rllib.py`` with Ray RLlib; `quincunx_agents.load` 
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sized
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,11 @@ def near_cells(num_cells: int) -> Ints:
     square = grid(math.isqrt(num_cells))
     distances = (-2, -1, 1, 2)
     return np.array([square.line(cell, 0, distances) + square.line(cell, 1, distances) for cell in range(num_cells)])
+
+
+def sizes_of(tensors: Mapping[str, Sized]) -> Iterator[int]:
+    """The arguments ``width``, ``depth`` and ``code`` of the `PolicyNetwork` with these weights."""
+    return (len(tensors[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder"))
 
 
 def count_scale(observer: Observer) -> Floats:
@@ -197,9 +202,7 @@ def _signature(rules: Mapping[str, Any]) -> str:
 def _expected_shapes(weights: PolicyWeights) -> dict[str, tuple[int, ...]]:
     """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. The three sizes are free."""
     rules = weights.rules
-    width, depth, code = (
-        len(weights.tensors[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder")
-    )
+    width, depth, code = sizes_of(weights.tensors)
     features = card_features(rules.num_cards).shape[1]
     inputs = rules.num_cells * depth + rules.num_cards + len(weights.observer.counts) + 2 * code
     layers = {

@@ -132,14 +132,14 @@ class PolicyNetwork(nn.Module):
         best_of_cell = _best(preview.transpose(1, 2)[row, cell] / self.preview_scale)
         cells = torch.cat([embedded[near].flatten(1), best_of_cell], dim=1)
         cell_codes = nn.functional.relu(self.cell_encoder(cells))
-        of_cells = cell_codes.new_zeros(board.shape[0], cell_codes.shape[1]).index_add(0, row, cell_codes)
+        cell_sum = cell_codes.new_zeros(board.shape[0], cell_codes.shape[1]).index_add(0, row, cell_codes)
 
         row, card = hand.nonzero(as_tuple=True)
         best_of_card = _best(preview[row, card] / self.preview_scale)
         card_codes = nn.functional.relu(self.card_encoder(torch.cat([self.features[card], best_of_card], dim=1)))
-        of_cards = card_codes.new_zeros(board.shape[0], card_codes.shape[1]).index_add(0, row, card_codes)
+        card_sum = card_codes.new_zeros(board.shape[0], card_codes.shape[1]).index_add(0, row, card_codes)
 
-        inputs = torch.cat([embedded[board].flatten(1), hand, counts, form, of_cells, of_cards], dim=1)
+        inputs = torch.cat([embedded[board].flatten(1), hand, counts, form, cell_sum, card_sum], dim=1)
         return Position(self.trunk(inputs), cell_codes, card_codes, best_of_cell, best_of_card)
 
     def plays(self, observation: Tensor, position: Position) -> Plays:
@@ -150,12 +150,12 @@ class PolicyNetwork(nn.Module):
         scores = (queries + self.cell_queries(position.cell_codes)) @ self.card_keys(self.features[:NO_CELL]).T
 
         rows, card, cell = (held[:, :, None] & empty[:, None]).nonzero(as_tuple=True)
-        of_cell, of_card = _numbers(empty)[rows, cell], _numbers(held)[rows, card]
+        cell_number, card_number = _numbers(empty)[rows, cell], _numbers(held)[rows, card]
         points, draws = (self._preview(observation)[rows, card, cell] / self.preview_scale).unbind(1)
-        over_cards = points - _of_others(points, position.best_of_cell[of_cell])
-        over_cells = points - _of_others(points, position.best_of_card[of_card])
+        over_cards = points - _of_others(points, position.best_of_cell[cell_number])
+        over_cells = points - _of_others(points, position.best_of_card[card_number])
         gained = torch.stack([points, draws, over_cards, over_cells], dim=1) * self.preview_gain(position.hidden)[rows]
-        logits = scores[of_cell, card] + self.card_bias(position.card_codes)[of_card, 0] + gained.sum(1)
+        logits = scores[cell_number, card] + self.card_bias(position.card_codes)[card_number, 0] + gained.sum(1)
         return Plays(rows, card * self.cells + cell, logits)
 
     def _preview(self, observation: Tensor) -> Tensor:
