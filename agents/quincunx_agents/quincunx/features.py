@@ -12,7 +12,6 @@ Scales are not tuned: they bring usual values to the order of 1.
 """
 
 from functools import cache
-from math import lgamma
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +33,17 @@ from quincunx_agents.afterstates import (
 )
 from quincunx_agents.quincunx import heuristic
 from quincunx_agents.quincunx.cell_values import ABSENT_VALUE, cell_values, open_cells
+from quincunx_agents.quincunx.replies import (
+    CELL_REPLY_FEATURES,
+    CONTEXT_REPLY_FEATURES,
+    CellReplies,
+    PositionReplies,
+    best_card_odds,
+    expected_best,
+)
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
-from quincunx_env.quincunx.cards import CARDS, EXCUSE, PAWNS, SUITS
+from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rank_order
 from quincunx_env.quincunx.tables import derived_tables
@@ -118,43 +125,6 @@ def _tables(rules: Rules) -> _Tables:
     )
 
 
-MOST_UNSEEN = 40
-"""No more cards are unseen: one of the 41 lies face up."""
-
-
-@cache
-def _odds() -> Floats:
-    """[u, h, K]: probability that the best of h cards dealt from u ranked ones is the first, the second, and so on."""
-    unseen, held, worse = np.ogrid[: MOST_UNSEEN + 1, : MOST_UNSEEN + 1, : MOST_UNSEEN + 2]
-    log = np.array([lgamma(number + 1) for number in range(MOST_UNSEEN + 1)])
-    possible = (unseen >= held + worse) & (unseen >= held)
-    rest = np.maximum(unseen - worse, 0)
-    missed = np.where(
-        possible,
-        np.exp(log[rest] - log[np.maximum(rest - held, 0)] - log[unseen] + log[np.maximum(unseen - held, 0)]),
-        0,
-    )
-    missed[:, :, 0] = 1
-    return (missed[:, :, :-1] - missed[:, :, 1:]).astype(np.float32)
-
-
-def _expected_best(points: npt.NDArray[np.int16], unseen: Bools, odds: Floats) -> Floats:
-    """Expected points of the best card of a hand, where above each of `STEPS`, float32 [..., 3].
-
-    Args:
-        points: int16 [..., K], of each card.
-        unseen: [..., K], the cards from which the hand was dealt.
-        odds: [..., K], see `_odds`.
-    """
-    ranked = np.sort(np.where(unseen, -points, np.int16(0)), axis=-1)  # the best first; negative points count 0
-    return np.stack([np.einsum("...k,...k->...", np.maximum(-ranked - step, 0), odds) for step in STEPS], axis=-1)
-
-
-STEPS = (np.int16(0), np.int16(15), np.int16(30))
-"""Points above which gains of the best card of a hand are counted: none, a half and the whole of a three of a kind. Not
-tuned."""
-
-
 class _OpenThrees(NamedTuple):
     """Threes in line of which one card lies and the others are empty: numbers of ways to complete them, float32 [j].
 
@@ -187,10 +157,6 @@ class _CellInputs(NamedTuple):
     """[w]: adjacent cards."""
     edges: Ints
     """[w]: sides at the edge of the grid."""
-    next_best: Floats = np.zeros(0, np.float32)
-    """[w, 3]: expected points of the best card of the next seat's hand, where above each of `STEPS`."""
-    others_best: Floats = np.zeros(0, np.float32)
-    """[w, 3]: the same of all other hands together."""
 
 
 class _Inputs(NamedTuple):
@@ -282,12 +248,6 @@ UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
 CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES)
 """The features of a cell in all layouts."""
 
-CELL_REPLY_FEATURES: tuple[Feature[_CellInputs], ...] = (
-    Feature("next_best", 15, lambda s: s.next_best, "points of the next seat's best card above `STEPS`", len(STEPS)),
-    Feature("others_best", 15, lambda s: s.others_best, "points of the others' best card above `STEPS`", len(STEPS)),
-)
-"""The features of a cell that describe the replies to come, [w, size] each."""
-
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     # Threes in line that can be completed, and room.
     Feature("kind_hand", 1, lambda s: s.threes.kind_hand, "threes of a kind from the hand"),
@@ -377,46 +337,6 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("margins", 50, lambda s: s.margins, "points of this round more than each other seat has", SEATS - 1),
 )
 """Features of the position as a whole, [j] or [j, size] each."""
-
-
-class _ReplyInputs(NamedTuple):
-    """What the replies to come score in the position as a whole, and the options of the rules."""
-
-    rules: Rules
-    next_best: Floats
-    """[j, 3]: expected points of the best card of the next seat's hand in its best cell, where above `STEPS`."""
-    others_best: Floats
-    """[j, 3]: the same of all other hands together."""
-    own_cells: Floats
-    """[j, 3]: most points of the hand in the three best cells."""
-    next_cells: Floats
-    """[j, 3]: expected points of the best card of the next seat's hand in the three best cells."""
-    hand: Floats
-    """[j, K]: 1 for each card kept."""
-    share: Floats
-    """[j, K]: share of each unseen card among all of them."""
-
-
-CONTEXT_REPLY_FEATURES: tuple[Feature[_ReplyInputs], ...] = (
-    Feature("reply_next", 20, lambda s: s.next_best, "points of the next seat's best play above `STEPS`", len(STEPS)),
-    Feature("reply_others", 20, lambda s: s.others_best, "points of the others' best play above `STEPS`", len(STEPS)),
-    Feature("own_cells", 20, lambda s: s.own_cells, "most points of the hand in the three best cells", 3),
-    Feature("next_cells", 20, lambda s: s.next_cells, "points of the next seat's best card in the three best cells", 3),
-    Feature(
-        "options",
-        1,
-        lambda s: np.tile((s.rules.excuse, s.rules.pawns, s.rules.flush, s.rules.edge_contact), (len(s.hand), 1)),
-        "whether Excuse, Pawns, flush bonus and contact are played with",
-        4,
-    ),
-    Feature("pawns", 1, lambda s: s.hand[:, PAWNS.start : PAWNS.stop].sum(axis=1), "Pawns kept"),
-    Feature("excuse", 1, lambda s: s.hand[:, EXCUSE:].sum(axis=1), "whether the Excuse is kept"),
-    Feature(
-        "unseen_pawns", 1, lambda s: s.share[:, PAWNS.start : PAWNS.stop].sum(axis=1) * 5, "share of the Pawns unseen"
-    ),
-    Feature("unseen_excuse", 1, lambda s: s.share[:, EXCUSE:].sum(axis=1) * 20, "share of the Excuse unseen"),
-)
-"""Features of the position that describe the replies to come and the options, [j] or [j, size] each."""
 
 
 def _mean(values: Floats, share: Floats) -> Floats:
@@ -597,15 +517,10 @@ def _features(
     if has_replies:
         # The other hands are the same in all afterstates of a position.
         of_position = plays.others[np.searchsorted(plays.position, np.arange(len(before)))].astype(np.int64)
-        number = unseen.sum(axis=1).astype(np.int64)
-        odds = [
-            _odds()[number, np.minimum(held, number), : rules.num_cards]
-            for held in (of_position[:, 0], of_position.sum(axis=1))[: max(rules.num_players - 1, 1)]
-        ]
         hidden = unseen > 0
+        odds = best_card_odds(hidden, of_position, rules)
         at = hidden[found.position]
-        best_of = [_expected_best(found.points[:-1], at, each[found.position]) for each in odds]
-        cell_inputs = cell_inputs._replace(next_best=best_of[0], others_best=best_of[-1])
+        in_cell = [expected_best(found.points[:-1], at, each[found.position]) for each in odds]
     share = share[plays.position]
 
     # Cards of the hand in slots, so that not every card is computed; slots come first, where NumPy reduces fastest.
@@ -660,7 +575,7 @@ def _features(
     described = np.zeros((len(found.points), layout.sets[0][1] - of_hand), np.float32)  # the last only pads
     write_features(UNSEEN_FEATURES, cell_inputs, described[:-1, : of_all - of_hand])
     if has_replies:
-        write_features(CELL_REPLY_FEATURES, cell_inputs, described[:-1, of_all - of_hand :])
+        write_features(CELL_REPLY_FEATURES, CellReplies(in_cell[0], in_cell[-1]), described[:-1, of_all - of_hand :])
     cells = np.empty((*found.cells.shape, layout.sets[0][1]), np.float32)
     write_features(HAND_FEATURES, inputs, cells[..., :of_hand])
     cells[..., :of_hand] *= found.present[:, :, None]
@@ -669,14 +584,13 @@ def _features(
     write_features(CONTEXT_FEATURES, inputs, context[:, : LAYOUT_V0.context])
     if has_replies:
         at = hidden[plays.position]
-        reply_of = [_expected_best(most_points[0], at, each[plays.position]) for each in odds]
-        in_cells = np.append(best_of[0][:, 0], 0).take(found.cells)
-        replies = _ReplyInputs(
+        anywhere = [expected_best(most_points[0], at, each[plays.position]) for each in odds]
+        replies = PositionReplies(
             rules=rules,
-            next_best=reply_of[0],
-            others_best=reply_of[-1],
+            next_best=anywhere[0],
+            others_best=anywhere[-1],
             own_cells=_three_best(own_points.max(axis=0)),
-            next_cells=_three_best(in_cells),
+            next_cells=_three_best(np.append(in_cell[0][:, 0], 0).take(found.cells)),
             hand=hand,
             share=share,
         )

@@ -14,11 +14,9 @@ from quincunx_agents.quincunx.features import (
     LAYOUT_V0,
     LAYOUTS,
     MOST_CELLS,
-    STEPS,
-    _expected_best,
-    _odds,
     afterstates_of,
 )
+from quincunx_agents.quincunx.replies import STEPS, _odds, expected_best
 from quincunx_agents.uniform import uniform
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
@@ -120,7 +118,7 @@ def test_expected_best_card_of_a_hand(held: int) -> None:
     unseen[[2, 5]] = False
     hands = points[np.array(list(combinations(np.flatnonzero(unseen), held)))]
     expected = [np.maximum(hands.max(axis=1) - step, 0).mean() for step in STEPS]
-    assert _expected_best(points, unseen, _odds()[10, held, :12]) == pytest.approx(expected, rel=1e-4)
+    assert expected_best(points, unseen, _odds()[10, held, :12]) == pytest.approx(expected, rel=1e-4)
 
 
 def test_replies_and_options() -> None:
