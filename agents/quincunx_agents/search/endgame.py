@@ -228,18 +228,52 @@ class Endgame:
         """
         if not isinstance(rules, Rules) or rules.num_players != 1:
             raise ValueError(f"Endgame plays the solitaire, got rules for {rules.num_players} players")
-        policy, observer, plays = policy_for(self.agent, rules), observer_for(rules), self.plays
+        policy = policy_for(self.agent, rules)
+        kind = _ValuedEndgamePolicy if hasattr(policy, "action_values") else _EndgamePolicy
+        return kind(policy, rules, self.plays, self.lost_value)
 
-        def choose(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-            late = rules.num_plays - observation["order"].max(axis=1) <= plays
-            chosen = np.empty(len(mask), np.int64)
-            if not late.all():
-                early = {name: piece[~late] for name, piece in observation.items()}
-                chosen[~late] = policy(early, mask[~late], rng)
-            for row in np.flatnonzero(late):
-                position: Any = {name: piece[row] for name, piece in observation.items()}
-                games = resample(observer, position, np.random.default_rng(0))  # values do not depend on the pile
-                chosen[row] = ties.best(action_values(games, self.lost_value))[0]
-            return chosen
 
-        return choose
+class _EndgamePolicy:
+    """The policy of `Endgame`; a `quincunx_env.core.policy.Policy`."""
+
+    def __init__(self, policy: Any, rules: Rules, plays: int, lost_value: float) -> None:
+        self.policy = policy
+        self.rules = rules
+        self.plays = plays
+        self.lost_value = lost_value
+
+    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        """Choose legal actions, int64 [n]."""
+        late, chosen = self._late(observation), np.empty(len(mask), np.int64)
+        if not late.all():
+            chosen[~late] = self.policy(_rows(observation, ~late), mask[~late], rng)
+        for row in np.flatnonzero(late):
+            chosen[row] = ties.best(self._exact_values(observation, row))[0]
+        return chosen
+
+    def _late(self, observation: Pieces) -> Bools:
+        late: Bools = self.rules.num_plays - observation["order"].max(axis=1) <= self.plays
+        return late
+
+    def _exact_values(self, observation: Pieces, row: int | np.integer[Any]) -> Values:
+        position: Any = {name: piece[row] for name, piece in observation.items()}
+        # Values do not depend on the pile.
+        games = resample(observer_for(self.rules), position, np.random.default_rng(0))
+        return action_values(games, self.lost_value)
+
+
+class _ValuedEndgamePolicy(_EndgamePolicy):
+    """The same of a `quincunx_env.core.policy.ValuedPolicy`, which it is then, too."""
+
+    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Values:
+        """Values of all actions, float64 [n, A]: exact ones where few plays are left, otherwise those of the agent."""
+        late, values = self._late(observation), np.empty(mask.shape)
+        if not late.all():
+            values[~late] = self.policy.action_values(_rows(observation, ~late), mask[~late], rng)
+        for row in np.flatnonzero(late):
+            values[row] = self._exact_values(observation, row)[0]
+        return values
+
+
+def _rows(observation: Pieces, rows: Bools) -> Pieces:
+    return {name: piece[rows] for name, piece in observation.items()}

@@ -247,6 +247,31 @@ def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
     assert draws[legal == action] > 0
 
 
+@pytest.mark.parametrize(
+    "rules", [Rules(), Rules(2, match=True), SpiralRules(deals=2)], ids=["solitaire", "match", "spiral"]
+)
+def test_the_prior_of_a_network_search_includes_the_points_so_far(rules: BaseRules) -> None:
+    """As the rollouts do: otherwise a mean of both is no value of an action."""
+    pytest.importorskip("safetensors")
+    from quincunx_agents.networks.value import margin_weights, shipped_for
+    from quincunx_agents.networks.value import value as network
+
+    rng, batch = np.random.default_rng(0), spec_of(rules).Batch(rules, 1)
+    batch.reset(seed=3)
+    while not batch.totals.any() or batch.ply[0] < 5:
+        batch.step([int(rng.choice(np.flatnonzero(batch.mask()[0])))])
+    observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask()
+    candidates = shipped_for(rules).candidates
+    config = NetworkSearch(shortlist=1000, samples=1, rounds=1, prior_weight=1e6, candidates=candidates)
+    search = config.for_rules(rules)
+    assert isinstance(search, DeterminizedSearch)
+    to_come = network.for_rules(rules).action_values(observation, mask, rng)
+    so_far = np.roll(batch.totals[0], -batch.mover[0]) @ margin_weights(rules.num_players)[: rules.num_players]
+    assert so_far
+    values = search.action_values(observation, mask, rng)
+    assert values == pytest.approx(to_come + so_far, abs=0.1)
+
+
 @both({"solitaire": Rules(), "corners-2": Rules(2), "spiral": SpiralRules()}, **TINY)
 def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
     """Every round has half the actions, rounded up, in twice the games, until one action is left."""

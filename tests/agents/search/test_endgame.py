@@ -17,6 +17,7 @@ from quincunx_agents.search.endgame import (
     policy_values,
     uniform_distribution,
 )
+from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.uniform import uniform
 from quincunx_env import Batch, Game, Rules, resample
 from quincunx_env.core.policy import policy_for
@@ -161,6 +162,24 @@ def test_the_agent_plays_the_full_solitaire() -> None:
         early = (batch.ply < rules.num_plays - 2) & ~batch.over
         assert (actions == greedy(seen, mask, rng))[early].all()
         batch.step(actions)
+
+
+def test_the_agent_has_the_values_of_the_other_agent_and_exact_ones_at_the_end() -> None:
+    rules, rng = Rules(), np.random.default_rng(0)
+    other = MonteCarlo(samples=1, rounds=1)
+    policy, observer, batch = policy_for(Endgame(other, 2), rules), observer_for(rules), Batch(rules, 1)
+    assert not hasattr(policy_for(Endgame(greedy, 2), rules), "action_values")
+    batch.reset(seed=0)
+    while not batch.over.all():
+        seen, mask = observer.observe_batch(batch), batch.mask()
+        values = policy.action_values(seen, mask, np.random.default_rng(1))  # type: ignore[attr-defined]
+        if batch.ply[0] < rules.num_plays - 2:
+            expected = policy_for(other, rules).action_values(seen, mask, np.random.default_rng(1))  # type: ignore[attr-defined]
+        else:
+            expected = action_values(batch)
+            assert values[0, policy(seen, mask, rng)] == values.max()
+        assert (values == expected).all()
+        batch.step(greedy(seen, mask, rng))
 
 
 def test_other_games_are_refused() -> None:
