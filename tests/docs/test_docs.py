@@ -108,12 +108,6 @@ def test_make_train_is_reported_for_several_seeds() -> None:
     assert len({*means}) >= 2, "the same run under several seeds"
 
 
-def test_pages_recommend_the_faster_search_for_the_solitaire() -> None:
-    agents = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-    assert "not shown to be stronger than [`pimc-beam`]" in agents
-    assert "**Use `pimc-beam`.**" in agents
-
-
 def test_pictures_show_what_is_drawn_now() -> None:
     for path, picture in games().items():
         assert path.read_text(encoding="utf-8") == picture, f"{path.name}: run `make docs`"
