@@ -339,6 +339,8 @@ def pages() -> dict[Path, str]:
 MODELS = {
     "solitaire-v1": "solitaire",
     "players-v0": "two-players",
+    "spiral-v1": "spiral",
+    "spiral-end-v0": "spiral",
     "spiral-v0": "spiral",
     "solitaire-v0": "solitaire",
 }

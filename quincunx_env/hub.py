@@ -32,6 +32,7 @@ VARIANTS = {
     "mini": "mini variant, solitaire",
     "mini-2": "mini variant, 2 players",
     "spiral": "spiral game, one deal",
+    "spiral-end": "spiral game scored at the end, one deal",
 }
 """Variants of the games by their names in the files of training runs."""
 
@@ -284,6 +285,8 @@ def _limits(facts: Facts) -> str:
     arguments = facts.get("arguments", {})
     names = ", ".join(VARIANTS.get(variant, variant) for variant in facts["benchmark"])
     several = any("win_rate" in result for result in facts["benchmark"].values())
+    if share := arguments.get("options_share"):
+        names += f", and in {percent(share, 0)} of the games with options of the rules"
     limits = [
         f"It is trained on: {names}. Rules with other observations are refused with `ValueError`; the figures above "
         "do not hold for rules that differ otherwise.",

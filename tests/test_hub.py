@@ -15,6 +15,8 @@ WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 PICTURES = {
     "solitaire-v1": "solitaire",
     "players-v0": "two-players",
+    "spiral-v1": "spiral",
+    "spiral-end-v0": "spiral",
     "spiral-v0": "spiral",
     "solitaire-v0": "solitaire",
 }

@@ -322,15 +322,19 @@ def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pyte
         selfplay.begin(replace(arguments, set_width=64))
 
 
-def test_the_exported_network_agrees(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [("players-v0", "3-open"), ("solitaire-v1", "solitaire"), ("spiral-v1", "spiral"), ("spiral-end-v0", "spiral-end")],
+)
+def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     from train.export import Arguments as Export
     from train.export import main as export
 
-    rules = VARIANTS["3-open"]
-    path = export(Export("players-v0", players=3, output=tmp_path / "network.onnx"))
-    network = load_weights(WEIGHTS / "players-v0.safetensors")
+    rules = VARIANTS[variant]
+    path = export(Export(name, players=rules.num_players, output=tmp_path / "network.onnx"))
+    network = load_weights(WEIGHTS / f"{name}.safetensors")
     observer, module = make_observer(rules, preview=True), feature_module_of(rules)
     batch = spec_of(rules).Batch(rules, 1)
     batch.reset(seed=3)
@@ -344,9 +348,17 @@ def test_the_exported_network_agrees(tmp_path: Path) -> None:
     }
     values, action = onnxruntime.InferenceSession(path).run(None, inputs)
     seat_values, preferences = evaluate_afterstates(network.tensors, afterstates)
-    expected = np.where(mask[0], afterstates.points + seat_values @ margin_weights(3) + preferences, -np.inf)
+    expected = np.where(
+        mask[0], afterstates.points + seat_values @ margin_weights(rules.num_players) + preferences, -np.inf
+    )
     assert values[0] == pytest.approx(expected, rel=1e-2, abs=0.05), "up to half precision"
     assert expected[action[0]] == pytest.approx(expected.max(), abs=0.05), "mirrored cells have the same value"
+
+
+def test_the_number_of_players_of_an_exported_network_is_asked() -> None:
+    from train.export import Arguments as Export
+    from train.export import main as export
+
     with pytest.raises(ValueError, match="--players"):
         export(Export("players-v0"))
 

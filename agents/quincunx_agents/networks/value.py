@@ -71,6 +71,8 @@ VARIANTS |= {
     "mini-2": Rules(num_players=2, mini=True),
     "spiral": SpiralRules(deals=1),
     "spiral-fifteens": SpiralRules(fifteens=True, deals=1),
+    "spiral-end": SpiralRules(scoring="end", deals=1),
+    "spiral-end-fifteens": SpiralRules(scoring="end", fifteens=True, deals=1),
 }
 """The variants of both games that a network can learn, by name."""
 
@@ -232,7 +234,7 @@ def form_of(rules: BaseRules) -> str:
     announced, and a match is played round by round.
     """
     if not isinstance(rules, Rules):
-        return "spiral" if isinstance(rules, SpiralRules) and rules.scoring == "play" else "spiral-end"
+        return "spiral-end" if isinstance(rules, SpiralRules) and rules.scoring == "end" else "spiral"
     alone = rules.num_players == 1
     if rules.mini:
         return "mini" if alone else "mini-2"
@@ -302,7 +304,7 @@ def _signature(weights: ValueWeights) -> str:
 
 # --- Shipped networks ------------------------------------------------------------------------------------------------
 
-SHIPPED = ("solitaire-v1", "players-v0", "spiral-v0", "solitaire-v0")
+SHIPPED = ("solitaire-v1", "players-v0", "spiral-v1", "spiral-end-v0", "spiral-v0", "solitaire-v0")
 """Names of the weights in ``networks/weights``. The first that has learned a game plays it as `value`."""
 
 
@@ -328,8 +330,8 @@ def shipped_for(rules: BaseRules) -> ValueWeights:
         weights = load(name).weights
         if has_learned(weights, rules):
             return weights
-    learned = ", ".join(variant for name in SHIPPED for variant in load(name).weights.variants)
-    raise ValueError(f"the shipped networks have learned {learned}, got rules of {form_of(rules)}")
+    learned = dict.fromkeys(variant for name in SHIPPED for variant in load(name).weights.variants)
+    raise ValueError(f"the shipped networks have learned {', '.join(learned)}, got rules of {form_of(rules)}")
 
 
 @dataclasses.dataclass(frozen=True)

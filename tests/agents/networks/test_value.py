@@ -43,13 +43,15 @@ from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
-from quincunx_env.spiral import Rules as SpiralRules
 from tests.agents.positions import positions
 
 RNG = np.random.default_rng(0)
 
 
-WITH_OPTIONS = "solitaire-excuse-pawns-flush", "2-corners-pawns", "3-open-excuse-flush", "spiral", "spiral-fifteens"
+WITH_OPTIONS = (
+    *("solitaire-excuse-pawns-flush", "2-corners-pawns", "3-open-excuse-flush"),
+    *("spiral", "spiral-fifteens", "spiral-end", "spiral-end-fifteens"),
+)
 
 
 @pytest.mark.parametrize("variant", [*FORMS, *WITH_OPTIONS])
@@ -91,7 +93,7 @@ def test_rotation_does_not_change_values() -> None:
 
 
 def test_refuses_other_games() -> None:
-    for rules in (Rules(mini=True), Rules(num_players=2, mini=True), SpiralRules(scoring="end")):
+    for rules in (Rules(mini=True), Rules(num_players=2, mini=True)):
         for agent in (value, load("players-v0")):
             with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
                 agent.for_rules(rules)
