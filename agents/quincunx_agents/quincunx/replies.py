@@ -63,7 +63,7 @@ def best_card_odds(unseen: Bools, others: Ints, rules: Rules) -> list[Floats]:
         rules: of the game.
 
     Returns:
-        One or two arrays [p, K]; see `_odds`.
+        One or two arrays, float32 [p, K]; see `_odds`.
     """
     number = unseen.sum(axis=1)
     sizes = [others[:, 0], others.sum(axis=1)][: max(rules.num_players - 1, 1)]
