@@ -35,6 +35,9 @@ BENCHMARK = HERE / "benchmark"
 OPTIMAL_PLAY = HERE / "optimal_play"
 NETWORKS = ("solitaire-v1", "players-v0", "spiral-v1", "spiral-end-v0", "spiral-v0", "solitaire-v0")
 
+PHASES = ("environment", "acting", "search", "learning")
+"""Uses of processor time in the model cards of `train.selfplay`."""
+
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
 
@@ -73,10 +76,10 @@ def cost() -> str:
                 f"{card['steps'] / 1e6:.2f} million",
                 f"{total / 60:.0f} min",
                 f"{card['steps_per_second']:,}",
-                *(percent(seconds[part] / total) for part in ("environment", "acting", "learning")),
+                *(percent(seconds.get(part, 0) / total) for part in PHASES),
             )
         )
-    header = ("network", "environment steps", "processor time", "steps/s", "environment", "acting", "learning")
+    header = ("network", "environment steps", "processor time", "steps/s", *PHASES)
     return markdown(header, rows)
 
 

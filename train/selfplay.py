@@ -26,7 +26,7 @@ during training use ``validation`` deals, the card's final figures ``benchmark``
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Annotated, Any
@@ -43,7 +43,7 @@ from tqdm.auto import tqdm
 
 from quincunx_agents.afterstates import FeatureLayout, Floats
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VALUE_SCALE, VARIANTS, ValueAgent, feature_module_of, save_weights
+from quincunx_agents.networks.value import VARIANTS, ValueAgent, feature_module_of, save_weights
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.arena import resolve
 from quincunx_env.core.atomic_write import write_atomically
@@ -58,7 +58,6 @@ from train.common.options import (
     NumDeals,
     OptionError,
     PolicyName,
-    PositiveOrZero,
     RunName,
     RunOptions,
     Share,
@@ -66,12 +65,14 @@ from train.common.options import (
     run_script,
 )
 from train.common.plots import Curve, draw_learning_curves
+from train.selfplay_learning import LearningOptions, learn
 from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, concatenate
+from train.selfplay_search import SearchTargets, join_searched
 from train.selfplay_workers import GameShare, Job, Workers
 
 
 @dataclass
-class Arguments(RunOptions, RolloutOptions):
+class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """Every option of a run."""
 
     name: RunName = "players-v0"
@@ -103,14 +104,6 @@ class Arguments(RunOptions, RolloutOptions):
     snapshot_every: Count = 50
     """iterations after which a snapshot of the learner joins the pool"""
 
-    replay: Count = 8
-    """latest iterations whose afterstates are learned from"""
-    updates: Count = 32
-    """gradient steps in an iteration"""
-    batch_size: Count = 1024
-    """afterstates in a minibatch"""
-    learning_rate: PositiveOrZero = 3e-3
-    """of Adam at the start; it falls linearly to 0"""
     averaging: Share = 0.0
     """share of the iterations so far over which a moving average of the weights plays, and is the result; 0: none"""
     set_width: Count = 48
@@ -134,8 +127,6 @@ class Arguments(RunOptions, RolloutOptions):
     """iterations between checkpoints"""
     keep_weights: bool = False
     """keep the weights of every checkpoint, as ``weights/<iteration>.safetensors``"""
-    device: str = "cpu"
-    """PyTorch's device for gradient steps; games are played on the CPU"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,11 +139,6 @@ class Arguments(RunOptions, RolloutOptions):
             raise ValueError(f"--init-from must be one of {', '.join(value.SHIPPED)}, got {self.init_from!r}")
         for name in self.baselines:
             resolve(name)
-        try:
-            torch.empty(0, device=self.device)
-        except (AssertionError, RuntimeError) as error:
-            reason = str(error).splitlines()[0]
-            raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
 
 
 MAY_CHANGE = (
@@ -174,6 +160,8 @@ class Run:
     optimizer: torch.optim.Optimizer
     pool: Opponents
     replay: deque[ValueTargets]
+    searched: deque[SearchTargets]
+    """Search targets of the latest iterations."""
     averaged: Weights
     """Moving average of the weights over the iterations: the result."""
     acting: Weights
@@ -216,7 +204,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
             for group in run.optimizer.param_groups:
                 group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
             run.timer.skip()
-            loss = learn(arguments, run.network, run.optimizer, run.replay, run.iteration)
+            rng = np.random.default_rng([arguments.seed, run.iteration])
+            loss = learn(arguments, run.network, run.optimizer, run.replay, run.searched, rng)
             average(run)
             run.timer.add("learning")
             writer.add_scalar("loss/value", loss, run.iteration)
@@ -241,7 +230,8 @@ def begin(arguments: Arguments) -> Run:
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
-    run = Run(arguments, network, optimizer, pool, replay, network.weights(), network.weights())
+    searched = deque[SearchTargets](maxlen=arguments.replay)
+    run = Run(arguments, network, optimizer, pool, replay, searched, network.weights(), network.weights())
     if arguments.init_from:
         try:
             network.load_state_dict(_with_further_features(initial, network))
@@ -306,6 +296,8 @@ def receive(run: Run, workers: Workers) -> None:
     """Wait for the games of an iteration; take their targets into the replay and count their results."""
     played = workers.results()
     run.replay.append(concatenate([each.targets for each in played]))
+    if searched := [part for each in played for part in each.searched]:
+        run.searched.append(join_searched(searched))
     run.steps += len(run.replay[-1].seats)
     for each in played:
         for result in each.results:
@@ -317,40 +309,11 @@ def receive(run: Run, workers: Workers) -> None:
 # --- Learning --------------------------------------------------------------------------------------------------------
 
 
-def learn(
-    arguments: Arguments,
-    network: ValueNetwork,
-    optimizer: torch.optim.Optimizer,
-    replay: Sequence[ValueTargets],
-    iteration: int,
-) -> float:
-    """Take the gradient steps of an iteration on the Huber loss of the values; returns its mean."""
-    rng, targets, mean = np.random.default_rng([arguments.seed, iteration]), concatenate(replay), 0.0
-    for _ in range(arguments.updates):
-        features, target, seats = sample_minibatch(targets, arguments.batch_size, arguments.device, rng)
-        present = torch.arange(target.shape[1], device=target.device) < seats[:, None]
-        values = network.forward_present(features)[:, : target.shape[1]]
-        errors = nn.functional.smooth_l1_loss(values / VALUE_SCALE, target / VALUE_SCALE, reduction="none")
-        loss = errors[present].mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        mean += loss.item() / arguments.updates
-    return mean
-
-
 def average(run: Run) -> None:
     """Move the average towards the latest weights (Polyak & Juditsky, SIAM J. Control Optim. 30, 1992)."""
     kept = np.float32(1 - 1 / (1 + run.arguments.averaging * (run.iteration - 1)))
     latest = run.network.weights()
     run.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in run.averaged.items()}
-
-
-def sample_minibatch(targets: ValueTargets, count: int, device: str, rng: np.random.Generator) -> list[Tensor]:
-    """Sample afterstates with replacement: features float32, targets float32 and seats int64, [count, ...] each."""
-    rows = rng.integers(len(targets.features), size=count)
-    parts = (torch.from_numpy(part[rows]).to(device) for part in targets)
-    return [part.float() if part.dtype == torch.float16 else part for part in parts]
 
 
 # --- Evaluation ------------------------------------------------------------------------------------------------------
@@ -412,6 +375,7 @@ def save_checkpoint(run: Run) -> None:
         "averaged": {name: torch.from_numpy(array) for name, array in run.averaged.items()},
         "acting": {name: torch.from_numpy(array) for name, array in run.acting.items()},
         "replay": [[torch.from_numpy(part) for part in targets] for targets in run.replay],
+        "searched": [[torch.from_numpy(part) for part in targets] for targets in run.searched],
         "pool": pool,
         "iteration": run.iteration,
         "steps": run.steps,
@@ -437,6 +401,7 @@ def restore_checkpoint(run: Run) -> None:
             {name: tensor.numpy() for name, tensor in content[kind].items()} for kind in ("averaged", "acting")
         )
         run.replay.extend(ValueTargets(*(part.numpy() for part in parts)) for parts in content["replay"])
+        run.searched.extend(SearchTargets(*(part.numpy() for part in parts)) for parts in content["searched"])
         run.pool.members = [
             Member[Agent | Weights](
                 name, {key: w.numpy() for key, w in tensors.items()} if tensors else resolve(name), won, games

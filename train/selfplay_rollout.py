@@ -11,7 +11,7 @@ Axes: n games that are not over, m candidate plays of all of them, P players, B 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,8 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.rewards import end_rewards
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Member, Pool
-from train.common.options import CheckedOptions, CountOrZero, Positive, Share
+from train.common.options import CountOrZero, OptionError, Positive, Share
+from train.selfplay_search import SearchOptions, SearchTargets, search_targets
 
 Reward = Literal["margin", "outcome"]
 """As in `quincunx_env.envs.rewards.REWARDS`; the solitaire's ``margin`` is its points."""
@@ -42,15 +43,15 @@ Weights = dict[str, Floats]
 Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of past snapshots."""
 
-Phase = Literal["environment", "acting", "learning"]
-"""Uses of processor time: engine and observations, choosing actions, gradient steps."""
+Phase = Literal["environment", "acting", "search", "learning"]
+"""Uses of processor time: engine and observations, choosing actions, search targets, gradient steps."""
 
 
 class PhaseTimer:
     """Processor time by `Phase`, in seconds."""
 
     def __init__(self) -> None:
-        self.seconds: dict[Phase, float] = {"environment": 0.0, "acting": 0.0, "learning": 0.0}
+        self.seconds: dict[Phase, float] = dict.fromkeys(get_args(Phase), 0.0)
         self._now = time.process_time()
 
     def skip(self) -> None:
@@ -65,7 +66,7 @@ class PhaseTimer:
 
 
 @dataclass
-class RolloutOptions(CheckedOptions):
+class RolloutOptions(SearchOptions):
     """Options of the self-play games and of the targets computed from them."""
 
     reward: Reward = "margin"
@@ -80,6 +81,11 @@ class RolloutOptions(CheckedOptions):
     """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
     greedy_targets: bool = True
     """learn the values of playing greedily, not of exploring: Q(lambda) with off-policy corrections"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.search_share and self.reward != "margin":
+            raise OptionError("--search-share needs --reward margin: the payoffs of rollouts are points")
 
 
 # --- Playing ---------------------------------------------------------------------------------------------------------
@@ -143,8 +149,9 @@ def play_games(
     seed: int,
     rng: np.random.Generator,
     timer: PhaseTimer,
-) -> tuple[ValueTargets, list[Result]]:
-    """Play one round of each game; returns the TD(lambda) targets of all seats' plays, and results against the pool.
+) -> tuple[ValueTargets, list[SearchTargets], list[Result]]:
+    """Play one round of each game; returns the TD(lambda) targets of all seats' plays, search targets of some of them,
+    and results against the pool.
 
     Args:
         options: see `RolloutOptions`.
@@ -165,7 +172,7 @@ def play_games(
     # With `outcome` the network's outputs are the mover's reward itself, not points of every seat.
     seat_weights = margin_weights(players) if by_margin else margin_weights(1)
     members = sample_opponents(pool, games, players, options.pool_share, rng)
-    history: list[Transition] = []
+    history, searched = list[Transition](), list[SearchTargets]()
     while not batch.over.all():
         live = np.flatnonzero(~batch.over)
         now = batch.fork(live)
@@ -187,6 +194,13 @@ def play_games(
                 other = predict(opponent.opponent, afterstates, seat_weights, options.temperature)
                 logits[rows] = table.fill(other.logits)[rows]
         logits[has_fixed] = np.where(table.fill(afterstates.actions, -2) == fixed[:, None], 0, -np.inf)[has_fixed]
+        timer.add("acting")
+        if options.search_share and rollout_policy.plays_left(now) > 1:
+            wanted = np.flatnonzero((member < 0) & (rng.random(len(live)) < options.search_share))
+            rows, plays = table.best(own.logits, options.search_plays, wanted)
+            if len(rows):
+                searched.append(search_targets(now.fork(rows), afterstates, plays, layout, options.search_samples, rng))
+            timer.add("search")
         # Adding Gumbel noise and taking the maximum samples from the softmax.
         chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
         timer.add("acting")
@@ -212,7 +226,7 @@ def play_games(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
         )
         timer.add("acting")
-    return td_lambda_targets(history, games, players, options.td_lambda), results(members, batch)
+    return td_lambda_targets(history, games, players, options.td_lambda), searched, results(members, batch)
 
 
 class CandidateTable:
@@ -233,6 +247,13 @@ class CandidateTable:
         table = np.full((len(self.first), self.columns.max() + 1), missing, values.dtype)
         table[self.rows, self.columns] = values
         return table
+
+    def best(self, values: Floats, count: int, states: Ints) -> tuple[Ints, Ints]:
+        """Those of the given states that have so many plays, [r], and their plays of the highest values, [r, count]."""
+        table = self.fill(values)[states]
+        columns = np.argsort(-table, axis=1, kind="stable")[:, :count]
+        enough = np.isfinite(table).sum(axis=1) >= count
+        return states[enough], self.first[states[enough], None] + columns[enough]
 
 
 def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, temperature: float) -> Prediction:

@@ -20,6 +20,7 @@ from quincunx_env.arena import resolve
 from quincunx_env.core.policy import Agent
 from train.common.opponents import Member, Pool
 from train.selfplay_rollout import Phase, PhaseTimer, Result, RolloutOptions, ValueTargets, Weights, play_games
+from train.selfplay_search import SearchTargets
 
 
 class GameShare(NamedTuple):
@@ -48,6 +49,7 @@ class Played(NamedTuple):
     """What came of a share."""
 
     targets: ValueTargets
+    searched: list[SearchTargets]
     results: list[Result]
     seconds: dict[Phase, float]
     """Processor time."""
@@ -63,8 +65,8 @@ def play(job: Job) -> list[Played]:
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
         rules = VARIANTS[share.variant]
-        targets, results = play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer)
-        played.append(Played(targets, results, timer.seconds))
+        found = play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer)
+        played.append(Played(*found, timer.seconds))
     return played
 
 

@@ -63,6 +63,8 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --name=", "--name must be the name of a folder"),
         ("selfplay --iterations 0", "--iterations must be at least 1, got 0"),
         ("selfplay --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
+        ("selfplay --search-share 1 --reward outcome", "--search-share needs --reward margin"),
+        ("selfplay --search-plays 1", "--search-plays must be at least 2, got 1"),
         ("selfplay --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
         ("selfplay --against no-such", "unknown policy 'no-such'"),
         ("selfplay --baselines no-such", "unknown policy 'no-such'"),

@@ -34,6 +34,7 @@ from train.common import checkpoint
 from train.common.opponents import Member, Pool
 from train.common.options import OptionError
 from train.selfplay import Arguments, main
+from train.selfplay_learning import learn
 from train.selfplay_rollout import (
     Opponents,
     PhaseTimer,
@@ -44,12 +45,14 @@ from train.selfplay_rollout import (
     play_games,
     sample_opponents,
 )
+from train.selfplay_search import SearchTargets
 from train.selfplay_workers import GameShare, Job, Workers, play
 
 TINY = Arguments(
     name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4,
     shortlist=4, workers=0, averaging=0.5, replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4,
-    eval_deals=2, test_deals=2, pool_share=0.5, baselines=("greedy",), progress=False,
+    eval_deals=2, test_deals=2, pool_share=0.5, baselines=("greedy",), progress=False, search_share=0.3, search_plays=3,
+    search_samples=1, search_batch=4,
 )  # fmt: skip
 
 
@@ -60,7 +63,7 @@ def network_for(variant: str, seed: int = 0) -> ValueNetwork:
 
 def played(
     variant: str, games: int = 2, pool: Opponents | None = None, **options: Any
-) -> tuple[ValueTargets, list[Result]]:
+) -> tuple[ValueTargets, list[SearchTargets], list[Result]]:
     arguments, pool = replace(TINY, **options), pool or Pool("uniform")
     weights, rng = network_for(variant).weights(), np.random.default_rng(0)
     return play_games(arguments, VARIANTS[variant], games, weights, pool, 7, rng, PhaseTimer())
@@ -142,7 +145,7 @@ def test_targets_are_of_greedy_play(variant: str) -> None:
 
 
 def test_outcome_rewards_come_at_the_end() -> None:
-    targets = targets_of("3-corners", games=4, td_lambda=1.0, reward="outcome", greedy_targets=False)
+    targets = targets_of("3-corners", games=4, td_lambda=1.0, reward="outcome", greedy_targets=False, search_share=0)
     assert targets.targets[:, :3].sum(axis=1) == pytest.approx(0, abs=1e-4)
     assert {*np.round(targets.targets[:, :3] / 30, 3).ravel()} <= {1.0, -0.5, 0.25}
     assert len(targets.targets) == 4 * VARIANTS["3-corners"].num_rounds * 21, "every value is predicted"
@@ -150,8 +153,8 @@ def test_outcome_rewards_come_at_the_end() -> None:
 
 def test_games_against_the_pool_are_counted_and_learned_from() -> None:
     pool: Opponents = Pool("prioritised", [Member("greedy", greedy)])
-    assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[1]
-    targets, results = played("2-corners", games=8, pool_share=1.0, pool=pool)
+    assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[2]
+    targets, _, results = played("2-corners", games=8, pool_share=1.0, pool=pool)
     assert [(result.member, result.players) for result in results] == [(0, 2)] * 8
     assert {result.share for result in results} <= {0.0, 0.5, 1.0}
     assert len(targets.seats) == 8 * 19, "after the last play there is nothing to predict"
@@ -196,17 +199,17 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     straight = main(replace(TINY, name="straight"))
     stopped = replace(TINY, name="stopped", checkpoint_every=2, keep_weights=True)
-    real, calls = selfplay.learn, iter(range(100))
+    calls = iter(range(100))
 
     def stop(*arguments: Any) -> Any:
         if next(calls) == 3:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return learn(*arguments)
 
     monkeypatch.setattr(selfplay, "learn", stop)
     with pytest.raises(KeyboardInterrupt):
         main(stopped)
-    monkeypatch.setattr(selfplay, "learn", real)
+    monkeypatch.setattr(selfplay, "learn", learn)
     resumed = main(replace(stopped, resume=True))
     files = [tmp_path / f"runs/{name}/{name}.safetensors" for name in ("straight", "stopped")]
     assert files[0].read_bytes() == files[1].read_bytes()
@@ -238,7 +241,7 @@ def test_processes_play_what_one_process_plays() -> None:
         "uniform", [Member("greedy", None), Member("past", network_for("2-open", 1).weights())]
     )
     shares = [GameShare("2-corners", 2, 10, (0, number)) for number in range(3)]
-    options = RolloutOptions(shortlist=4, pool_share=1.0)
+    options = RolloutOptions(shortlist=4, pool_share=1.0, search_share=0.5, search_plays=3, search_samples=1)
     jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
     with Workers(2) as workers:
         for job in jobs:
@@ -246,6 +249,9 @@ def test_processes_play_what_one_process_plays() -> None:
             for one, other in zip(workers.results(), play(job), strict=True):
                 assert (one.targets.features == other.targets.features).all()
                 assert (one.targets.targets == other.targets.targets).all()
+                assert one.searched
+                for searched in zip(one.searched, other.searched, strict=True):
+                    assert (searched[0].values == searched[1].values).all()
                 assert one.results == other.results
                 assert len(one.results) == 2
         workers.start(Job(options, {}, pool, shares))

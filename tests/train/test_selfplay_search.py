@@ -1,0 +1,136 @@
+"""Search targets: redealing what a seat cannot see, values of plays by rollouts, the loss."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+import torch
+
+from quincunx_agents.networks.value import VARIANTS, ValueWeights, action_values, feature_module_of
+from quincunx_agents.search.determinized import payoffs, rollout_policy_of
+from quincunx_agents.torch import ValueNetwork
+from quincunx_env.core.arrays import unpack
+from quincunx_env.registry import make_observer, spec_of
+from train.common.opponents import Pool
+from train.selfplay_learning import LearningOptions, learn, search_loss
+from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, ValueTargets, play_games
+from train.selfplay_search import SearchTargets, redeal, rollout_values
+
+
+def games_after(variant: str, plays: int, games: int) -> Any:
+    """Games after so many plays of the rollout policy."""
+    rules = VARIANTS[variant]
+    batch, policy = spec_of(rules).Batch(rules, games), rollout_policy_of(rules)
+    batch.reset(seed=1)
+    for _ in range(plays):
+        policy.step(batch, policy.rollout_actions(batch))
+    return batch
+
+
+@pytest.mark.parametrize("variant", ["solitaire", "2-corners", "4-open-excuse-pawns-flush", "spiral", "spiral-end"])
+def test_redealing_changes_only_what_the_seat_cannot_see(variant: str) -> None:
+    rules = VARIANTS[variant]
+    batch = games_after(variant, 5, 3)
+    observer = make_observer(rules, preview=True)
+    dealt = batch.fork(np.repeat(np.arange(3), 400))
+    redeal(dealt, np.random.default_rng(0))
+    for name, piece in observer.observe_batch(batch).items():
+        assert (observer.observe_batch(dealt)[name] == np.repeat(piece, 400, axis=0)).all(), name
+    # Each card that it cannot see lies equally often in each place where one may lie.
+    for game in range(3):
+        hand = np.flatnonzero(unpack(batch.hands[game, batch.mover[game], None], rules.num_cards))
+        hidden = np.array(sorted({*rules.deck} - {*hand, *batch.board[game]}))
+        decks = dealt.decks[400 * game : 400 * (game + 1), 0]
+        changes = np.flatnonzero((decks != batch.decks[game, 0]).any(axis=0))
+        assert 9 < len(changes) <= len(hidden)
+        share = (decks[:, changes, None] == hidden).mean(axis=0)
+        assert share == pytest.approx(1 / len(hidden), abs=5 * (1 / len(hidden) / 400) ** 0.5)
+    if rules.num_players > 1:
+        held = unpack(dealt.hands[:, :, None], rules.num_cards).sum(axis=2)
+        assert (held == np.repeat(unpack(batch.hands[:, :, None], rules.num_cards).sum(axis=2), 400, axis=0)).all()
+
+
+@pytest.mark.parametrize("variant", ["solitaire", "3-corners", "spiral"])
+def test_values_are_mean_payoffs_in_the_same_redealt_games(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = games_after(variant, 4, 2)
+    policy = rollout_policy_of(batch.rules)
+    # Which of equal actions the rollout policy takes may depend on the other games of the batch.
+    monkeypatch.setattr(policy, "rollout_actions", lambda games: games.mask().argmax(axis=1))
+    actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
+    values = rollout_values(batch, actions, 6, np.random.default_rng(3))
+    dealt = batch.fork(np.repeat(np.arange(2), 6))
+    redeal(dealt, np.random.default_rng(3))
+    for game in range(2):
+        for number, action in enumerate(actions[game]):
+            games = dealt.fork(np.arange(6) + 6 * game)
+            policy.step(games, np.full(6, action))
+            while not games.over.all():
+                policy.step(games, policy.rollout_actions(games))
+            assert values[game, number] == pytest.approx(payoffs(games)[:, batch.mover[game]].mean())
+
+
+def network_and_targets(**options: Any) -> tuple[ValueNetwork, ValueTargets, list[SearchTargets]]:
+    torch.manual_seed(0)
+    network = ValueNetwork(feature_module_of(VARIANTS["3-open"]).LAYOUTS[-1], 8, 16)
+    settings = RolloutOptions(search_plays=4, search_samples=1, **options)
+    rng = np.random.default_rng(0)
+    found = play_games(settings, VARIANTS["3-open"], 8, network.weights(), Pool("uniform"), 0, rng, PhaseTimer())
+    return network, *found[:2]
+
+
+def test_a_share_of_the_states_is_searched() -> None:
+    states = {share: network_and_targets(search_share=share)[1:] for share in (0.0, 0.5, 1.0)}
+    assert not states[0.0][1]
+    searched = {share: sum(len(part.seats) for part in parts) for share, (_, parts) in states.items()}
+    # All but the last plays, which are not learned from either, and states with fewer plays.
+    learned_from = len(states[1.0][0].seats)
+    assert 0.95 * learned_from < searched[1.0] <= learned_from
+    assert 0.4 < searched[0.5] / searched[1.0] < 0.6
+    part = states[1.0][1][0]
+    assert part.features.shape[:2] == part.points.shape == part.values.shape == (8, 4)
+
+
+def test_the_best_plays_of_states_that_have_enough() -> None:
+    table = CandidateTable(np.array([0, 0, 0, 1, 2, 2, 2]))
+    rows, plays = table.best(np.array([1, 3, 2, 9, 5, 6, 4], np.float32), 2, np.array([0, 1, 2]))
+    assert rows.tolist() == [0, 2]
+    assert plays.tolist() == [[1, 2], [5, 4]]
+
+
+def test_the_loss_compares_plays_as_the_policy_does() -> None:
+    """With the network's own values as targets it is 0, whatever is added to all plays of a position."""
+    rules, batch = VARIANTS["3-open"], games_after("3-open", 3, 2)
+    network = network_and_targets()[0]
+    torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
+    observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask()
+    afterstates = feature_module_of(rules).afterstates_of(rules, observation, mask, layout=network.layout)
+    plays = np.stack([np.flatnonzero(afterstates.rows == game)[:5] for game in range(2)])
+    own = action_values(ValueWeights(network.weights(), ("3-open",), 0), rules, observation, mask)
+    values = np.stack([own[game, afterstates.actions[plays[game]]] for game in range(2)])
+    features = torch.from_numpy(afterstates.features(network.layout, plays.ravel())).float().reshape(2, 5, -1)
+    points, seats = torch.from_numpy(afterstates.points[plays]), torch.tensor([3, 3])
+
+    def loss(values: Any) -> float:
+        return search_loss(network, features, points, torch.as_tensor(values), seats).item()
+
+    assert loss(values) == pytest.approx(0, abs=1e-5)
+    assert loss(values + np.array([[7], [-30]], np.float32)) == pytest.approx(0, abs=1e-5)
+    values[0, 0] += 40
+    assert loss(values) > 0.1
+
+
+def test_search_targets_are_learned() -> None:
+    after = {}
+    for weight in (0, 1):
+        network, targets, (part, *_) = network_and_targets(search_share=1.0)
+        optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
+        options = LearningOptions(updates=120, batch_size=8, search_batch=8)
+        learn(options, network, optimizer, [targets], [part] * weight, np.random.default_rng(0))
+        with torch.no_grad():
+            features, points, values, seats = map(torch.from_numpy, part)
+            after[weight] = search_loss(network, features.float(), points, values, seats).item()
+    assert after[1] < 0.6 * after[0]

@@ -1,0 +1,113 @@
+"""Gradient steps of a value network: TD(lambda) targets of afterstates, and search targets of the plays of a position.
+
+Axes: B afterstates or positions of a minibatch, k plays of a position.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from quincunx_agents.afterstates import SEATS
+from quincunx_agents.networks.value import VALUE_SCALE, margin_weights
+from quincunx_agents.torch import ValueNetwork
+from train.common.options import CheckedOptions, Count, PositiveOrZero
+from train.selfplay_rollout import ValueTargets, concatenate
+from train.selfplay_search import SearchTargets, join_searched
+
+SEARCH_SCALE = 10.0
+"""Points from which on the loss of a search target is linear; not tuned."""
+
+
+@dataclass
+class LearningOptions(CheckedOptions):
+    """Options of the gradient steps."""
+
+    replay: Count = 8
+    """latest iterations that are learned from"""
+    updates: Count = 32
+    """gradient steps in an iteration"""
+    batch_size: Count = 1024
+    """afterstates in a minibatch"""
+    search_batch: Count = 128
+    """positions with search targets in a minibatch, if there are any"""
+    learning_rate: PositiveOrZero = 3e-3
+    """of Adam at the start; it falls linearly to 0"""
+    device: str = "cpu"
+    """PyTorch's device for gradient steps; games are played on the CPU"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            torch.empty(0, device=self.device)
+        except (AssertionError, RuntimeError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
+
+
+def learn(
+    options: LearningOptions,
+    network: ValueNetwork,
+    optimizer: torch.optim.Optimizer,
+    replay: Sequence[ValueTargets],
+    searched: Sequence[SearchTargets],
+    rng: np.random.Generator,
+) -> float:
+    """Take the gradient steps of an iteration; returns the mean of the loss.
+
+    Args:
+        options: see `LearningOptions`.
+        network: is trained.
+        optimizer: of its parameters.
+        replay: TD(lambda) targets of the latest iterations.
+        searched: search targets of the latest iterations; may be empty.
+        rng: samples the minibatches.
+    """
+    targets, mean = concatenate(replay), 0.0
+    plays = join_searched(searched) if searched else None
+    for _ in range(options.updates):
+        loss = value_loss(network, *minibatch(targets, options.batch_size, options.device, rng))
+        if plays:
+            loss = loss + search_loss(network, *minibatch(plays, options.search_batch, options.device, rng))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        mean += loss.item() / options.updates
+    return mean
+
+
+def value_loss(network: ValueNetwork, features: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
+    """Huber loss of the values of each seat: features [B, size], targets [B, SEATS], seats [B]."""
+    present = torch.arange(SEATS, device=seats.device) < seats[:, None]
+    values = network.forward_present(features)[:, :SEATS]
+    errors = nn.functional.smooth_l1_loss(values / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
+    return errors[present].mean()
+
+
+def search_loss(network: ValueNetwork, features: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
+    """Huber loss of the differences between the plays of a position, of which alone the choice depends.
+
+    Args:
+        network: gives the value of a play to the mover as in `quincunx_agents.networks.value.action_values`.
+        features: [B, k, size].
+        points: [B, k].
+        values: [B, k], by search.
+        seats: [B].
+    """
+    outputs = network.forward_present(features.flatten(0, 1)).unflatten(0, points.shape)
+    weights = torch.from_numpy(
+        np.stack([np.append(margin_weights(number), np.float32(1)) for number in range(SEATS + 1)])
+    )
+    predicted = points + (outputs * weights.to(seats.device)[seats][:, None]).sum(dim=-1)
+    errors = (predicted - values) / SEARCH_SCALE
+    errors = errors - errors.mean(dim=1, keepdim=True)
+    return nn.functional.smooth_l1_loss(errors, torch.zeros_like(errors))
+
+
+def minibatch(targets: ValueTargets | SearchTargets, count: int, device: str, rng: np.random.Generator) -> list[Tensor]:
+    """Sample rows of targets with replacement: their fields in full precision, [count, ...] each."""
+    rows = rng.integers(len(targets.seats), size=count)
+    parts = (torch.from_numpy(part[rows]).to(device) for part in targets)
+    return [part.float() if part.dtype == torch.float16 else part for part in parts]

@@ -1,0 +1,114 @@
+"""Search targets: the values of a position's most promising plays by rollouts in determinized games.
+
+After each play the same determinized games are played to the end of the round by the game's rollout policy: a policy
+improvement of that policy (Tesauro & Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS 1996). A
+network that learns these values plays as the search does, without its time: expert iteration (Anthony, Tian & Barber,
+Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017).
+
+Axes: n games, k plays of each, d determinizations, P players, K cards.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_agents.afterstates import Afterstates, FeatureLayout, Floats, Ints
+from quincunx_agents.search.determinized import payoffs, rollout_policy_of
+from quincunx_env.core.arrays import as_bits, unpack
+from quincunx_env.core.cards import EMPTY
+from train.common.options import CheckedOptions, Count, Share, Valid
+
+
+@dataclass
+class SearchOptions(CheckedOptions):
+    """Options of the search targets."""
+
+    search_share: Share = 0.0
+    """share of the states whose best plays are rolled out, too, for the network to learn their differences"""
+    search_plays: Annotated[int, Valid("at least 2", lambda value: value >= 2)] = 8
+    """plays of such a state that are rolled out, those of the highest values; states with fewer are left out"""
+    search_samples: Count = 4
+    """determinizations in which each of them is rolled out"""
+
+
+class SearchTargets(NamedTuple):
+    """Plays of n positions, and their values by search."""
+
+    features: npt.NDArray[np.float16]
+    """[n, k, size]: of the afterstates."""
+    points: Floats
+    """[n, k]: points that the play scores for the mover."""
+    values: Floats
+    """[n, k]: mean payoffs of the rollouts to the mover, see `quincunx_agents.search.determinized.payoffs`."""
+    seats: Ints
+    """[n]: number of players."""
+
+
+def search_targets(
+    games: Any, afterstates: Afterstates, plays: Ints, layout: FeatureLayout, samples: int, rng: np.random.Generator
+) -> SearchTargets:
+    """Search some plays of each game.
+
+    Args:
+        games: at the same stage of a round, none over, n in all.
+        afterstates: of these games and perhaps of others.
+        plays: int64 [n, k], indices into the afterstates.
+        layout: of the features.
+        samples: d.
+        rng: redeals the cards that the seats to move cannot see.
+    """
+    values = rollout_values(games, afterstates.actions[plays], samples, rng)
+    features = afterstates.features(layout, plays.ravel()).reshape(*plays.shape, layout.size)
+    players = np.full(games.num_games, games.rules.num_players)
+    return SearchTargets(features, afterstates.points[plays], values, players)
+
+
+def rollout_values(games: Any, actions: Ints, samples: int, rng: np.random.Generator) -> Floats:
+    """Mean payoffs of plays to the seats to move, float32 [n, k].
+
+    Args:
+        games: at the same stage of a round, none over, n in all.
+        actions: int64 [n, k], legal ones.
+        samples: d.
+        rng: redeals the cards that the seats to move cannot see.
+    """
+    policy, (n, k) = rollout_policy_of(games.rules), actions.shape
+    left, mover = policy.plays_left(games) - 1, games.mover.copy()
+    dealt = games.fork(np.repeat(np.arange(n), samples))
+    redeal(dealt, rng)
+    games = dealt.fork(np.tile(np.arange(n * samples), k))
+    policy.step(games, np.repeat(actions.T, samples, axis=1).ravel())
+    for _ in range(left):
+        policy.step(games, policy.rollout_actions(games))
+    found = payoffs(games).reshape(k, n, samples, -1).mean(axis=2)
+    values: Floats = found[:, np.arange(n), mover].T.astype(np.float32)
+    return values
+
+
+def redeal(games: Any, rng: np.random.Generator) -> None:
+    """Permute at random, in each game, the cards of the deck that the seat to move cannot see."""
+    rows, cards = np.arange(games.num_games), games.rules.num_cards
+    visible = as_bits(games.board, games.board != EMPTY) | games.hands[rows, games.mover]
+    hidden = as_bits(np.array([games.rules.deck])) & ~visible
+    is_hidden = unpack(hidden[:, None], cards).view(np.bool_)
+    # Both orders begin with the hidden cards; the others follow as they are, and are mapped to themselves.
+    ascending, shuffled = (
+        np.where(is_hidden, keys, 1.0 + np.arange(cards)).argsort(axis=1)
+        for keys in (np.arange(cards) / cards, rng.random(is_hidden.shape))
+    )
+    changed = np.empty_like(ascending)
+    np.put_along_axis(changed, ascending, shuffled, axis=1)
+    state = games.get_state()
+    state["decks"][rows, games.round] = np.take_along_axis(changed, games.decks[rows, games.round], axis=1)
+    held = unpack(games.hands[:, :, None], cards).view(np.bool_)
+    state["hands"] = np.stack([as_bits(changed, held[:, seat]) for seat in range(held.shape[1])], axis=1)
+    state["seed"][:] = state["game"][:] = -1  # the decks are no longer those of a seed
+    games.set_state(state)
+
+
+def join_searched(parts: Sequence[SearchTargets]) -> SearchTargets:
+    """Join targets along their first axis."""
+    return SearchTargets(*map(np.concatenate, zip(*parts, strict=True)))
