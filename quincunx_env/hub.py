@@ -117,9 +117,10 @@ def model_card(
     }
     kind = "value network" if value_network else "policy network"
     variants = "; ".join(VARIANTS.get(variant, variant) for variant in benchmark)
+    learned = " + a preference learned from a search" if arguments.get("search_share") else ""
     how = (
         "It estimates the points still to come from an afterstate; the agent takes the action with the highest "
-        "immediate points + V(afterstate)."
+        f"immediate points + V(afterstate){learned}."
         if value_network
         else "The agent takes the most probable legal action, without lookahead."
     )

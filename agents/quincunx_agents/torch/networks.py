@@ -214,7 +214,7 @@ class ValueNetwork(nn.Module):
 
     Each element of a set, such as an empty cell, is encoded by the same weights, and the encodings are summed. The
     outputs are the points still to come for each seat, and a preference that is added to the value of a play. The
-    preference is 0 at initialisation, and TD learning leaves it there; it is reserved for policy targets.
+    preference is 0 at initialisation, and TD learning leaves it there; search targets move it.
 
     Args:
         layout: shape of the features of an afterstate.
