@@ -14,7 +14,8 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
 learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
-others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values.
+others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values. With ``--search-share``
+the values of plays by search are learned, too (`train.selfplay_search`).
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
 that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
