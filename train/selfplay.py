@@ -280,7 +280,8 @@ def next_job(run: Run) -> Job:
     cuts = [plain * number // arguments.shares for number in range(arguments.shares + 1)]
     parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts)]
     rng = np.random.default_rng([arguments.seed, iteration])
-    parts += [(str(rng.choice(value.with_options(variant))), plain, games) for variant in arguments.variants]
+    options_of = {variant: value.with_options(variant) or [variant] for variant in arguments.variants}
+    parts += [(str(rng.choice(options_of[variant])), plain, games) for variant in arguments.variants]
     shares = [
         GameShare(variant, stop - start, seed + start, (arguments.seed, iteration, number))
         for number, (variant, start, stop) in enumerate(parts)

@@ -387,3 +387,15 @@ def test_weights_are_averaged(
         run.network.load_state_dict({name: torch.full_like(w, number) for name, w in run.network.state_dict().items()})
         selfplay.average(run)
     assert run.averaged["trunk.0.bias"] == pytest.approx(np.full(16, expected))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_variant_without_options_can_be_learned(
+    share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mini variant has none that could be drawn."""
+    monkeypatch.chdir(tmp_path)
+    arguments = replace(TINY, variants=("mini-2",), options_share=share, iterations=1, search_share=0.0, search_plays=2)
+    job = selfplay.next_job(selfplay.begin(arguments))
+    assert {each.variant for each in job.shares} == {"mini-2"}
+    assert sum(each.games for each in job.shares) == arguments.games
