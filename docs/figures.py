@@ -56,7 +56,9 @@ def networks() -> str:
             (
                 f"[`{network}`](models/{network}.md)",
                 ", ".join(f"`{variant}`" for variant in card["arguments"]["variants"]),
-                f"`{card['command'].replace(' --no-progress', '')}`",
+                ", ".join(
+                    f"`{each}`".replace(" --no-progress", "") for each in (*card.get("members", ()), card["command"])
+                ),
             )
             for network, card in cards.items()
         ),

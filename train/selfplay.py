@@ -52,7 +52,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from train.common import checkpoint
-from train.common.evaluation import provenance, strength
+from train.common.evaluation import provenance, strengths
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
@@ -323,12 +323,8 @@ def average(run: Run) -> None:
 
 
 def evaluate_variants(run: Run, deals: int, domain: Domain) -> dict[str, dict[str, float]]:
-    """Evaluate the network greedily in each variant; see `train.common.evaluation.strength`."""
-    agent, results = ValueAgent(trained(run)), {}
-    for variant in run.arguments.variants:
-        found = strength(agent, run.arguments.against, VARIANTS[variant], deals, domain)
-        results[variant] = {name: round(figure, 4) for name, figure in found.items()} | {"deals": deals}
-    return results
+    """Evaluate the network greedily in each variant; see `train.common.evaluation.strengths`."""
+    return strengths(ValueAgent(trained(run)), run.arguments.against, run.arguments.variants, deals, domain)
 
 
 def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:

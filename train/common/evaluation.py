@@ -5,10 +5,12 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from quincunx_agents.networks.value import VARIANTS
 from quincunx_env import __version__
 from quincunx_env.arena import Evaluation, compare, evaluate
 from quincunx_env.core.atomic_write import write_atomically
@@ -56,6 +58,17 @@ def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, 
         "margin": margin.value,
         "margin_low": margin.low,
         "margin_high": margin.high,
+    }
+
+
+def strengths(
+    agent: Agent, opponent: Agent | str, variants: Iterable[str], deals: int, domain: Domain
+) -> dict[str, dict[str, float]]:
+    """The `strength` of an agent in variants of `quincunx_agents.networks.value`, rounded, with the number of deals."""
+    found = {variant: strength(agent, opponent, VARIANTS[variant], deals, domain) for variant in variants}
+    return {
+        variant: {name: round(figure, 4) for name, figure in figures.items()} | {"deals": deals}
+        for variant, figures in found.items()
     }
 
 

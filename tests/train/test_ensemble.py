@@ -1,0 +1,121 @@
+"""Networks merged into one that computes the mean of their outputs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+import torch
+
+from quincunx_agents.networks.value import (
+    VARIANTS,
+    ValueWeights,
+    feature_module_of,
+    load_weights,
+    save_weights,
+    value_and_preference,
+)
+from quincunx_agents.torch import ValueNetwork
+from quincunx_env.hub import card_of
+from quincunx_env.registry import make_observer, spec_of
+from train import selfplay
+from train.common.options import OptionError
+from train.ensemble import Arguments, main, merge
+
+
+def network(variant: str, seed: int, *, layout: int = -1, set_width: int = 8, width: int = 16) -> ValueWeights:
+    torch.manual_seed(seed)
+    made = ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUTS[layout], set_width, width)
+    for parameter in made.parameters():  # biases are not 0, and outputs differ
+        torch.nn.init.normal_(parameter, std=0.2)
+    return ValueWeights(made.weights(), (variant,), candidates=4 + seed)
+
+
+@pytest.mark.parametrize("variant", ["solitaire", "3-open", "spiral"])
+@pytest.mark.parametrize("layout", [0, -1])
+def test_outputs_are_the_mean_of_those_of_the_members(variant: str, layout: int) -> None:
+    rules = VARIANTS[variant]
+    members = [
+        network(variant, 0, layout=layout),
+        network(variant, 1, layout=layout, set_width=4, width=10),
+        network(variant, 2, layout=layout),
+    ]
+    merged = merge(members)
+    batch = spec_of(rules).Batch(rules, 5)
+    batch.reset(seed=0)
+    module = feature_module_of(rules)
+    afterstates = module.afterstates_of(
+        rules, make_observer(rules, preview=True).observe_batch(batch), batch.mask(), layout=module.LAYOUTS[layout]
+    )
+    for _, features in afterstates.chunks:
+        values, preferences = value_and_preference(merged.tensors, features)
+        expected = [value_and_preference(each.tensors, features) for each in members]
+        assert values == pytest.approx(np.mean([each for each, _ in expected], axis=0), rel=1e-4, abs=1e-3)
+        assert preferences == pytest.approx(np.mean([each for _, each in expected], axis=0), rel=1e-4, abs=1e-3)
+        assert np.std([each for each, _ in expected], axis=0).mean() > 1, "the members differ"
+
+
+def test_it_evaluates_the_most_candidates_of_a_member() -> None:
+    members = [network("mini-2", seed) for seed in range(2)]
+    assert merge(members).candidates == 5
+    assert merge([*members, members[0]._replace(candidates=0)]).candidates == 0, "0 is all"
+
+
+@pytest.mark.parametrize(
+    ("other", "complaint"),
+    [
+        (network("4-open", 1), "the same variants"),
+        (network("2-open", 1, layout=0), "--card-set and --replies"),
+        (network("2-open", 1, width=11), "an even --width"),
+    ],
+)
+def test_networks_that_do_not_fit_are_refused(other: ValueWeights, complaint: str) -> None:
+    with pytest.raises(OptionError, match=complaint):
+        merge([network("2-open", 0, width=11 if "width" in complaint else 16), other])
+
+
+def test_one_network_is_refused() -> None:
+    with pytest.raises(OptionError, match="--members must be two or more files"):
+        Arguments((Path("a.safetensors"),), "merged")
+
+
+def test_the_script_writes_weights_and_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths, cards = [], []
+    for seed in range(2):
+        options = selfplay.Arguments(
+            name=f"run-{seed}", seed=seed, variants=("mini-2",), iterations=1, games=4, updates=1, candidates=3,
+            shortlist=3, workers=0, set_width=8, width=16, eval_deals=2, test_deals=2, against="greedy",
+            progress=False,
+        )  # fmt: skip
+        cards.append(selfplay.main(options))
+        paths.append(options.folder / f"{options.name}.safetensors")
+    card = main(Arguments(tuple(paths), "merged", against="uniform", test_deals=2))
+    assert card["steps"] == sum(each["steps"] for each in cards)
+    assert card["members"] == [each["command"] for each in cards]
+    assert card["arguments"]["against"] == "uniform"
+    assert "seed" not in card["arguments"], "it differs"
+    written = load_weights(Path("runs/merged/merged.safetensors"))
+    assert written.variants == ("mini-2",)
+    assert {name: tensor.tolist() for name, tensor in written.tensors.items()} == {
+        name: tensor.tolist() for name, tensor in merge([load_weights(path) for path in paths]).tensors.items()
+    }
+    assert "The mean of 2 networks, one training run each" in card_of(Path("runs/merged"))
+
+    main(Arguments(tuple(paths), "merged", test_deals=2))
+    assert Path("runs/merged-1/merged.safetensors").exists(), "the earlier one is kept"
+
+
+def test_an_untrained_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its model card nothing says how a member was trained."""
+    from quincunx_env.hub import CardError
+
+    monkeypatch.chdir(tmp_path)
+    for seed in range(2):
+        save_weights(Path(f"{seed}.safetensors"), network("mini-2", seed))
+    with pytest.raises(CardError, match=r"0\.json"):
+        main(Arguments((Path("0.safetensors"), Path("1.safetensors")), "merged"))
+    assert not Path("runs").exists()
