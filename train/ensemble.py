@@ -38,7 +38,7 @@ from quincunx_agents.networks.value import (
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_env.hub import CardError, read_facts
 from train.common import checkpoint
-from train.common.evaluation import provenance, strengths, write_json
+from train.common.evaluation import provenance, require_opponent, strengths, write_json
 from train.common.options import CheckedOptions, Count, NumDeals, OptionError, PolicyName, RunName, Valid, run_script
 
 
@@ -56,6 +56,8 @@ class Arguments(CheckedOptions):
     """benchmark deals of the card, for each variant"""
     threads: Count = 1
     """of PyTorch"""
+    progress: bool = True
+    """show a progress bar"""
 
 
 def main(arguments: Arguments) -> dict[str, Any]:
@@ -64,7 +66,9 @@ def main(arguments: Arguments) -> dict[str, Any]:
     members = [load_weights(path) for path in arguments.members]
     cards = [read_facts(path)[1] for path in arguments.members]
     merged = merge(members)
-    found = strengths(ValueAgent(merged), arguments.against, merged.variants, arguments.test_deals, "benchmark")
+    require_opponent(arguments.against, merged.variants)
+    agent, deals, progress = ValueAgent(merged), arguments.test_deals, arguments.progress
+    found = strengths(agent, arguments.against, merged.variants, deals, "benchmark", progress)
     card = provenance("train.ensemble", arguments) | summary(cards) | {"benchmark": found}
     card["arguments"]["against"] = arguments.against
     folder = Path("runs") / arguments.name
@@ -77,7 +81,14 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def summary(cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the model card says of the training: commands, what the arguments have in common, and the whole effort."""
+    """What the model card says of the training: commands, what the arguments have in common, and the whole effort.
+
+    Raises:
+        OptionError: if a member's card is not one of `train.selfplay`.
+    """
+    for needed in ("command", "arguments", "steps", "seconds", "steps_per_second"):
+        if any(needed not in card for card in cards):
+            raise OptionError(f"the model card of a member has no entry {needed!r}: it is not of train.selfplay")
     first, *others = (card["arguments"] for card in cards)
     phases = dict.fromkeys(phase for card in cards for phase in card["seconds"])
     seconds = {phase: sum(card["seconds"].get(phase, 0) for card in cards) for phase in phases}

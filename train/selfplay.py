@@ -52,7 +52,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from train.common import checkpoint
-from train.common.evaluation import provenance, strengths
+from train.common.evaluation import provenance, require_opponent, strengths
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
@@ -141,6 +141,7 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
             raise ValueError(f"--init-from must be one of {', '.join(value.SHIPPED)}, got {self.init_from!r}")
         for name in self.baselines:
             resolve(name)
+        require_opponent(self.against, self.variants)
 
 
 MAY_CHANGE = (

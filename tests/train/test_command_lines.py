@@ -15,11 +15,17 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from train import export, ppo, selfplay, tune_heuristic
+from train import ensemble, export, ppo, selfplay, tune_heuristic
 from train.common import checkpoint
 from train.common.options import run_script
 
-SCRIPTS: dict[str, Any] = {"ppo": ppo, "selfplay": selfplay, "export": export, "tune_heuristic": tune_heuristic}
+SCRIPTS: dict[str, Any] = {
+    "ppo": ppo,
+    "selfplay": selfplay,
+    "ensemble": ensemble,
+    "export": export,
+    "tune_heuristic": tune_heuristic,
+}
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
 
 
@@ -67,6 +73,9 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --search-plays 1", "--search-plays must be at least 2, got 1"),
         ("selfplay --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
         ("selfplay --against no-such", "unknown policy 'no-such'"),
+        ("selfplay --variants spiral", "--against heuristic-v0 does not play spiral: this heuristic plays Quincunx"),
+        ("selfplay --against spiral-heuristic-v0", "--against spiral-heuristic-v0 does not play 2-corners: "),
+        ("ensemble a.safetensors --name merged", "--members must be two or more files"),
         ("selfplay --baselines no-such", "unknown policy 'no-such'"),
         ("selfplay --init-from nope", "--init-from must be one of solitaire-v1, "),
         ("selfplay --init-from players-v0 --width 8", "--init-from players-v0 needs variants of its game"),

@@ -23,7 +23,7 @@ from quincunx_env.hub import card_of
 from quincunx_env.registry import make_observer, spec_of
 from train import selfplay
 from train.common.options import OptionError
-from train.ensemble import Arguments, main, merge
+from train.ensemble import Arguments, main, merge, summary
 
 
 def network(variant: str, seed: int, *, layout: int = -1, set_width: int = 8, width: int = 16) -> ValueWeights:
@@ -107,6 +107,11 @@ def test_the_script_writes_weights_and_a_card(tmp_path: Path, monkeypatch: pytes
 
     main(Arguments(tuple(paths), "merged", test_deals=2))
     assert Path("runs/merged-1/merged.safetensors").exists(), "the earlier one is kept"
+
+
+def test_cards_of_other_runs_are_refused() -> None:
+    with pytest.raises(OptionError, match="no entry 'arguments'"):
+        summary([{"command": "python -m train.selfplay"}] * 2)
 
 
 def test_an_untrained_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -311,7 +311,10 @@ def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = replace(TINY, variants=("spiral", "spiral-fifteens"), init_from="spiral-v0", set_width=48, width=128)
+    arguments = replace(
+        TINY, variants=("spiral", "spiral-fifteens"), against="spiral-heuristic-v0", init_from="spiral-v0",
+        set_width=48, width=128
+    )  # fmt: skip
     tensors = [load_weights(WEIGHTS / "spiral-v0.safetensors").tensors, selfplay.begin(arguments).acting]
     rules = VARIANTS["spiral"]
     observer, module = make_observer(rules, preview=True), feature_module_of(rules)

@@ -10,15 +10,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tqdm.auto import tqdm
+
 from quincunx_agents.networks.value import VARIANTS
 from quincunx_env import __version__
-from quincunx_env.arena import Evaluation, compare, evaluate
+from quincunx_env.arena import Evaluation, compare, evaluate, resolve
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.policy import Agent
+from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATING_STEPS
+from train.common.options import OptionError
 
 HIGHEST_CLASS = RATING_STEPS[-1]
 """The least score of the highest class of a solitaire round (RULES.md 1.5): 150."""
@@ -61,15 +64,29 @@ def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, 
     }
 
 
+def require_opponent(name: str, variants: Iterable[str]) -> None:
+    """Check that the policy of ``--against`` plays variants of several players.
+
+    Raises:
+        OptionError: naming the first that it does not play.
+    """
+    for variant in variants:
+        try:
+            if VARIANTS[variant].num_players > 1:
+                policy_for(resolve(name), VARIANTS[variant])
+        except ValueError as error:
+            raise OptionError(f"--against {name} does not play {variant}: {error}") from None
+
+
 def strengths(
-    agent: Agent, opponent: Agent | str, variants: Iterable[str], deals: int, domain: Domain
+    agent: Agent, opponent: Agent | str, variants: Iterable[str], deals: int, domain: Domain, progress: bool = False
 ) -> dict[str, dict[str, float]]:
     """The `strength` of an agent in variants of `quincunx_agents.networks.value`, rounded, with the number of deals."""
-    found = {variant: strength(agent, opponent, VARIANTS[variant], deals, domain) for variant in variants}
-    return {
-        variant: {name: round(figure, 4) for name, figure in figures.items()} | {"deals": deals}
-        for variant, figures in found.items()
-    }
+    found = {}
+    for variant in tqdm(variants, desc="evaluation", disable=not progress):
+        figures = strength(agent, opponent, VARIANTS[variant], deals, domain)
+        found[variant] = {name: round(figure, 4) for name, figure in figures.items()} | {"deals": deals}
+    return found
 
 
 def with_baselines(agent: Agent, rules: Rules, deals: int, lost_value: float = 0.0) -> dict[str, Evaluation]:
