@@ -33,7 +33,10 @@ QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
 OPTIMAL_PLAY = HERE / "optimal_play"
-NETWORKS = ("solitaire-v1", "players-v1", "spiral-v1", "spiral-end-v0", "players-v0", "spiral-v0", "solitaire-v0")
+NETWORKS = (
+    *("solitaire-v1", "players-v2", "spiral-v2", "spiral-end-v0"),
+    *("players-v1", "spiral-v1", "players-v0", "spiral-v0", "solitaire-v0"),
+)
 
 PHASES = ("environment", "acting", "search", "learning")
 """Uses of processor time in the model cards of `train.selfplay`."""
@@ -97,7 +100,7 @@ def solitaire() -> str:
 def multiplayer() -> str:
     """Benchmark results of the networks for several players."""
     rows = []
-    for network in ("players-v1", "players-v0", "spiral-v1", "spiral-v0", "spiral-end-v0"):
+    for network in (each for each in NETWORKS if not each.startswith("solitaire")):
         card = model_card(network)
         for variant, result in card["benchmark"].items():
             rounds = result["deals"] * round(1 / result["even"])

@@ -338,9 +338,11 @@ def pages() -> dict[Path, str]:
 
 MODELS = {
     "solitaire-v1": "solitaire",
+    "players-v2": "two-players",
+    "spiral-v2": "spiral",
+    "spiral-end-v0": "spiral",
     "players-v1": "two-players",
     "spiral-v1": "spiral",
-    "spiral-end-v0": "spiral",
     "players-v0": "two-players",
     "spiral-v0": "spiral",
     "solitaire-v0": "solitaire",

@@ -14,9 +14,11 @@ ROOT = Path(__file__).parents[1]
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 PICTURES = {
     "solitaire-v1": "solitaire",
+    "players-v2": "two-players",
+    "spiral-v2": "spiral",
+    "spiral-end-v0": "spiral",
     "players-v1": "two-players",
     "spiral-v1": "spiral",
-    "spiral-end-v0": "spiral",
     "players-v0": "two-players",
     "spiral-v0": "spiral",
     "solitaire-v0": "solitaire",

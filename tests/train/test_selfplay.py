@@ -287,8 +287,8 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
     """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
     monkeypatch.chdir(tmp_path)
     response = replace(
-        TINY, init_from="players-v1", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
-        iterations=1, learning_rate=0.0, set_width=64, width=192, candidates=16, eval_deals=4
+        TINY, init_from="players-v2", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
+        iterations=1, learning_rate=0.0, set_width=128, width=384, candidates=16, eval_deals=4
     )  # fmt: skip
     card = main(response)
     assert {*card["pool"]} == {"value"}
@@ -334,10 +334,10 @@ def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        ("players-v1", "3-open"),
+        ("players-v2", "3-open"),
         ("players-v0", "3-open"),
         ("solitaire-v1", "solitaire"),
-        ("spiral-v1", "spiral"),
+        ("spiral-v2", "spiral"),
         ("spiral-end-v0", "spiral-end"),
     ],
 )
