@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import quincunx_agents.networks
+from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, markdown, multiplayer_columns, percent, solitaire_columns
@@ -33,10 +34,6 @@ QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
 OPTIMAL_PLAY = HERE / "optimal_play"
-NETWORKS = (
-    *("solitaire-v1", "players-v2", "spiral-v2", "spiral-end-v0"),
-    *("players-v1", "spiral-v1", "players-v0", "spiral-v0", "solitaire-v0"),
-)
 
 PHASES = ("environment", "acting", "search", "learning")
 """Uses of processor time in the model cards of `train.selfplay`."""
@@ -52,7 +49,7 @@ def model_card(network: str) -> dict[str, Any]:
 
 def networks() -> str:
     """Commands that trained the networks."""
-    cards = {network: model_card(network) for network in NETWORKS}
+    cards = {network: model_card(network) for network in SHIPPED}
     return markdown(
         ("network", "variants", "trained by"),
         (
@@ -71,7 +68,7 @@ def networks() -> str:
 def cost() -> str:
     """Environment steps and processor time of the training runs."""
     rows = []
-    for network in NETWORKS:
+    for network in SHIPPED:
         card = model_card(network)
         seconds = card["seconds"]
         total = sum(seconds.values())
@@ -91,7 +88,7 @@ def cost() -> str:
 def solitaire() -> str:
     """Benchmark results of the networks for the solitaire."""
     rows = []
-    for network in ("solitaire-v1", "solitaire-v0"):
+    for network in (each for each in SHIPPED if each.startswith("solitaire")):
         result = model_card(network)["benchmark"]["solitaire"]
         rows.append((f"`{network}`", f"{result['deals']:,}", *solitaire_columns(result), f"`{result['command']}`"))
     return markdown(("network", "deals", *SOLITAIRE, "command"), rows)
@@ -100,7 +97,7 @@ def solitaire() -> str:
 def multiplayer() -> str:
     """Benchmark results of the networks for several players."""
     rows = []
-    for network in (each for each in NETWORKS if not each.startswith("solitaire")):
+    for network in (each for each in SHIPPED if not each.startswith("solitaire")):
         card = model_card(network)
         for variant, result in card["benchmark"].items():
             rounds = result["deals"] * round(1 / result["even"])

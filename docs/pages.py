@@ -11,6 +11,7 @@ import docstring_parser
 
 import quincunx_agents.networks
 import quincunx_env
+from quincunx_agents.networks.value import SHIPPED
 from quincunx_env import Observer, Rules, quincunx_v0, spiral, spiral_v0
 from quincunx_env.adapters import sb3
 from quincunx_env.core.observation import Observer as AnyObserver
@@ -336,26 +337,16 @@ def pages() -> dict[Path, str]:
     return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments | models() | reference()
 
 
-MODELS = {
-    "solitaire-v1": "solitaire",
-    "players-v2": "two-players",
-    "spiral-v2": "spiral",
-    "spiral-end-v0": "spiral",
-    "players-v1": "two-players",
-    "spiral-v1": "spiral",
-    "players-v0": "two-players",
-    "spiral-v0": "spiral",
-    "solitaire-v0": "solitaire",
-}
-"""Names of the networks of the package, and of the picture of a game that each plays."""
+PICTURES = {"solitaire": "solitaire", "players": "two-players", "spiral": "spiral"}
+"""The picture of a game in the model cards, by the first word of a network's name."""
 
 
 def models() -> dict[Path, str]:
     """Return the model cards of the networks of the package by path; ``quincunx card`` writes those of other runs."""
     weights = Path(quincunx_agents.networks.__file__).parent / "weights"
     cards = {}
-    for network, picture in MODELS.items():
+    for network in SHIPPED:
         page = HERE / "models" / f"{network}.md"
-        shown = HERE / "pictures" / f"{picture}.svg"
+        shown = HERE / "pictures" / f"{PICTURES[network.split('-')[0]]}.svg"
         cards[page] = card_of(weights / f"{network}.safetensors", out=page, picture=shown, license="mit")
     return cards
