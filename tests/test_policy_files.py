@@ -13,7 +13,7 @@ from quincunx_env.policies import by_display_name, display_name, resolve, split_
 from quincunx_env.policy_files import CONSTRUCTOR, FORMATS, PolicyFile, PolicyFileError, is_path
 from quincunx_env.quincunx.rules import Rules
 
-SHIPPED = WEIGHTS / "solitaire-v1.safetensors"
+SHIPPED = WEIGHTS / "solitaire-v2.safetensors"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_file_is_loaded_by_other_processes(tmp_path: Path) -> None:
 def test_a_weights_file_plays_as_the_network_in_it() -> None:
     expected = evaluate("value", 3)
     assert evaluate(str(SHIPPED), 3).scores.tolist() == expected.scores.tolist()
-    with pytest.raises(PolicyFileError, match=r"solitaire-v1.safetensors cannot be used: the network has learned"):
+    with pytest.raises(PolicyFileError, match=r"solitaire-v2.safetensors cannot be used: the network has learned"):
         compare([str(SHIPPED), "greedy"], 2)
 
 
