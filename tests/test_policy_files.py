@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from quincunx_agents.networks.value import WEIGHTS, load_weights, save_weights
+from quincunx_agents.networks.value import SHIPPED, WEIGHTS, load_weights, save_weights
 from quincunx_env.arena import compare, evaluate, evaluate_all
 from quincunx_env.arena.__main__ import main
 from quincunx_env.policies import by_display_name, display_name, resolve, split_name
 from quincunx_env.policy_files import CONSTRUCTOR, FORMATS, PolicyFile, PolicyFileError, is_path
 from quincunx_env.quincunx.rules import Rules
 
-SHIPPED = WEIGHTS / "solitaire-v2.safetensors"
+NETWORK = WEIGHTS / f"{SHIPPED[0]}.safetensors"
+"""What ``value`` plays in the solitaire."""
 
 
 @pytest.mark.parametrize(
@@ -45,27 +46,27 @@ def test_names_before_an_equals_sign() -> None:
         ("runs/lr=0.1/model.zip", ("runs/lr=0.1/model.zip",) * 2),
     ):
         assert split_name(text) == expected
-    found = by_display_name([f"mine={SHIPPED}", "greedy", str(SHIPPED)])
-    assert list(found) == ["mine", "greedy", str(SHIPPED)]
-    assert found["mine"] is found[str(SHIPPED)] is resolve(str(SHIPPED))
-    assert display_name(PolicyFile(str(SHIPPED))) == str(SHIPPED)
+    found = by_display_name([f"mine={NETWORK}", "greedy", str(NETWORK)])
+    assert list(found) == ["mine", "greedy", str(NETWORK)]
+    assert found["mine"] is found[str(NETWORK)] is resolve(str(NETWORK))
+    assert display_name(PolicyFile(str(NETWORK))) == str(NETWORK)
 
 
 @pytest.mark.slow
 def test_a_file_is_loaded_by_other_processes(tmp_path: Path) -> None:
-    several = evaluate_all({"mine": str(SHIPPED), "value": "value"}, 3, chunk=1, workers=2, out=tmp_path)
+    several = evaluate_all({"mine": str(NETWORK), "value": "value"}, 3, chunk=1, workers=2, out=tmp_path)
     assert several["mine"].scores.tolist() == several["value"].scores.tolist()
 
 
 def test_a_weights_file_plays_as_the_network_in_it() -> None:
     expected = evaluate("value", 3)
-    assert evaluate(str(SHIPPED), 3).scores.tolist() == expected.scores.tolist()
-    with pytest.raises(PolicyFileError, match=r"solitaire-v2.safetensors cannot be used: the network has learned"):
-        compare([str(SHIPPED), "greedy"], 2)
+    assert evaluate(str(NETWORK), 3).scores.tolist() == expected.scores.tolist()
+    with pytest.raises(PolicyFileError, match=rf"{NETWORK.name} cannot be used: the network has learned"):
+        compare([str(NETWORK), "greedy"], 2)
 
 
 def test_a_file_is_one_policy_until_its_content_changes(tmp_path: Path) -> None:
-    path = Path(shutil.copy(SHIPPED, tmp_path / "mine.safetensors"))
+    path = Path(shutil.copy(NETWORK, tmp_path / "mine.safetensors"))
     before, again = resolve(str(path)), resolve(str(path))
     assert isinstance(before, PolicyFile)
     assert again is before
@@ -79,7 +80,7 @@ def test_a_file_is_one_policy_until_its_content_changes(tmp_path: Path) -> None:
 
 
 def test_stored_games_of_another_content_are_refused(tmp_path: Path) -> None:
-    path = Path(shutil.copy(SHIPPED, tmp_path / "mine.safetensors"))
+    path = Path(shutil.copy(NETWORK, tmp_path / "mine.safetensors"))
     again: dict[str, Any] = {"deals": 2, "out": tmp_path / "out"}
     before = evaluate_all([f"mine={path}"], **again)["mine"]
     shutil.copy(path, tmp_path / "moved.safetensors")
@@ -150,7 +151,7 @@ def test_foreign_files_are_refused(suffix: str, content: str, folder: Path, capf
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.9, 0.999])
 def test_truncated_weights_are_refused(share: float, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    content = SHIPPED.read_bytes()
+    content = NETWORK.read_bytes()
     (folder / "model.safetensors").write_bytes(content[: int(len(content) * share)])
     assert "model.safetensors is missing, damaged or no weights file" in one_line(capfd, "model.safetensors")
 

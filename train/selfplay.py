@@ -323,9 +323,9 @@ def average(run: Run) -> None:
 # --- Evaluation ------------------------------------------------------------------------------------------------------
 
 
-def evaluate_variants(run: Run, deals: int, domain: Domain) -> dict[str, dict[str, float]]:
+def evaluate_variants(run: Run, deals: int, domain: Domain, progress: bool = False) -> dict[str, dict[str, float]]:
     """Evaluate the network greedily in each variant; see `train.common.evaluation.strengths`."""
-    return strengths(ValueAgent(trained(run)), run.arguments.against, run.arguments.variants, deals, domain)
+    return strengths(ValueAgent(trained(run)), run.arguments.against, run.arguments.variants, deals, domain, progress)
 
 
 def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:
@@ -422,7 +422,7 @@ def write_card(run: Run) -> dict[str, Any]:
         "environment_share": round(seconds["environment"] / sum(seconds.values()), 4),
         "pool": run.pool.win_rates(),
         "validation": run.history,
-        "benchmark": evaluate_variants(run, run.arguments.test_deals, "benchmark"),
+        "benchmark": evaluate_variants(run, run.arguments.test_deals, "benchmark", run.arguments.progress),
     }
     name, text = run.arguments.name, json.dumps(card, indent=1) + "\n"
     write_atomically(run.arguments.folder / f"{name}.json", lambda path: path.write_text(text, encoding="utf-8"))

@@ -35,9 +35,9 @@ SUFFIXES = {".py", ".md", ".ipynb", ".toml"}
 
 def tracked_files() -> list[Path]:
     """Text files under version control except this one."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode:
+    if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     paths = (ROOT / name for name in listed.stdout.split("\0") if name)
     return [path for path in paths if path.suffix in SUFFIXES and path != Path(__file__) and path.exists()]
 
