@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,13 +56,10 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
     assert greedy(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(edge_contact=True, pawns=True)], ids=str)
-@pytest.mark.parametrize(("padded", "shared"), [(False, True), (True, True), (False, False)])
-def test_actions_are_evaluated_as_by_sb3_contrib(rules: Rules, padded: bool, shared: bool) -> None:
-    """Log-probabilities, entropies and their gradients, of the plays alone and of all actions."""
+def policy_and_positions(rules: Rules, padded: bool, shared: bool) -> tuple[Any, Any, np.ndarray]:
+    """A policy of random weights; observations after four random plays and their masks."""
     pytest.importorskip("sb3_contrib")
     from sb3_contrib import MaskablePPO
-    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
     from quincunx_agents.torch import QuincunxMaskablePolicy
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
@@ -69,25 +67,70 @@ def test_actions_are_evaluated_as_by_sb3_contrib(rules: Rules, padded: bool, sha
     env = SolitaireVecEnv(30, observation="flat", preview=True, padded=padded, rules=rules)
     own = {"observer": env.envs.observer, "width": 24, "depth": 8, "code": 16, "share_features_extractor": shared}
     policy = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs=own, device="cpu", seed=0).policy
-    assert isinstance(policy, QuincunxMaskablePolicy)
     for parameter in policy.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
-    observation, rng, found = env.reset(), np.random.default_rng(0), []
+    observation, rng = env.reset(), np.random.default_rng(0)
     for _ in range(4):
         mask = np.stack(env.env_method("action_masks"))
         observation, *_ = env.step(np.array([rng.choice(np.flatnonzero(row)) for row in mask]))
-    mask = np.stack(env.env_method("action_masks"))
+    assert isinstance(observation, np.ndarray)
+    return policy, torch.from_numpy(observation), np.stack(env.env_method("action_masks"))
+
+
+FORMS = pytest.mark.parametrize(
+    ("rules", "padded", "shared"),
+    [
+        (rules, *form)
+        for rules in (Rules(), Rules(edge_contact=True, pawns=True))
+        for form in ((False, True), (True, True), (False, False))
+    ],
+    ids=str,
+)
+
+
+@FORMS
+def test_actions_are_evaluated_as_by_sb3_contrib(rules: Rules, padded: bool, shared: bool) -> None:
+    """Log-probabilities, entropies and their gradients, of the plays alone and of all actions."""
+    policy, observation, mask = policy_and_positions(rules, padded, shared)
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+    rng, found = np.random.default_rng(0), []
     actions = torch.from_numpy(np.array([rng.choice(np.flatnonzero(row)) for row in mask]))
-    for evaluate in (QuincunxMaskablePolicy.evaluate_actions, MaskableActorCriticPolicy.evaluate_actions):
-        values, log_prob, entropy = evaluate(policy, torch.from_numpy(observation), actions, torch.from_numpy(mask))
-        assert entropy is not None
+    for evaluate in (type(policy).evaluate_actions, MaskableActorCriticPolicy.evaluate_actions):
+        values, log_prob, entropy = evaluate(policy, observation, actions, torch.from_numpy(mask))
         policy.zero_grad()
+        assert entropy is not None
         (values.sum() + (2 * log_prob + entropy).sum()).backward()
         gradients = [parameter.grad for parameter in policy.parameters()]
         found.append([values[:, 0], log_prob, entropy, *(each for each in gradients if each is not None)])
     assert len(found[0]) == len(found[1]) == 3 + len([*policy.parameters()])
     for ours, wanted in zip(*found, strict=True):
         torch.testing.assert_close(ours, wanted, rtol=1e-3, atol=1e-3)
+
+
+@FORMS
+def test_actions_are_chosen_as_by_sb3_contrib(rules: Rules, padded: bool, shared: bool) -> None:
+    """The most probable action, and the shares of sampled ones within five standard errors."""
+    policy, observation, mask = policy_and_positions(rules, padded, shared)
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+    with torch.no_grad():
+        ours, wanted = (
+            forward(policy, observation, deterministic=True, action_masks=mask)
+            for forward in (type(policy).forward, MaskableActorCriticPolicy.forward)
+        )
+        assert ours[0].tolist() == wanted[0].tolist()
+        torch.testing.assert_close(ours[1:], wanted[1:], rtol=1e-3, atol=1e-3)
+        assert len(set(ours[0].tolist())) > 1
+        probabilities = policy.get_distribution(observation, mask).distribution.probs.numpy()
+        row, times = probabilities.max(axis=1).argmin(), 5000  # the least certain of the positions
+        torch.manual_seed(0)
+        actions, _, log_prob = policy(observation[row].repeat(times, 1), action_masks=mask[row][None].repeat(times, 0))
+    expected = probabilities[row]
+    np.testing.assert_allclose(log_prob.exp(), expected[actions], rtol=1e-3)
+    shares = np.bincount(actions, minlength=len(expected)) / times
+    assert (np.abs(shares - expected) <= 5 * np.sqrt(expected * (1 - expected) / times) + 1e-9).all()
+    assert (shares > 0.05).sum() > 1
 
 
 @pytest.mark.parametrize(

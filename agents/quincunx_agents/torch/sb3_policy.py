@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import numpy.typing as npt
 import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 
 from quincunx_agents.torch.greedy_policy import GreedyPolicy
-from quincunx_agents.torch.networks import PolicyNetwork
+from quincunx_agents.torch.networks import Plays, PolicyNetwork
 from quincunx_env.core.observation import Observer
 
 
@@ -42,37 +43,73 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         self.value_net = nn.Identity()  # type: ignore[assignment]
         self.optimizer = self.optimizer_class(self.parameters(), **{"lr": lr_schedule(1), **self.optimizer_kwargs})
 
+    def forward(
+        self, obs: Tensor, deterministic: bool = False, action_masks: npt.NDArray[Any] | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return actions [B], values [B, 1] and log-probabilities [B], as `MaskableActorCriticPolicy` does.
+
+        An action is sampled as the most probable one after Gumbel noise (Maddison, Tarlow & Minka, A* Sampling,
+        NIPS 2014), or it is the most probable one.
+
+        Args:
+            obs: flat observations [B, size].
+            deterministic: take the most probable action; of equal ones the lowest.
+            action_masks: as in `evaluate_actions`.
+        """
+        values, plays, log_total = self._evaluate(obs, action_masks)
+        keys = plays.logits if deterministic else plays.logits - torch.empty_like(plays.logits).exponential_().log()
+        chosen = keys == _highest(keys, plays.rows, len(obs))[plays.rows]
+        no_action = plays.actions.new_full((len(obs),), self.mlp_extractor.latent_dim_pi)
+        actions = no_action.scatter_reduce(0, plays.rows[chosen], plays.actions[chosen], "amin")
+        return actions, values, _logits_of(plays, actions) - log_total
+
     def evaluate_actions(
         self, obs: PyTorchObs, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return values, log-probabilities of the actions, and entropies: those of `MaskableActorCriticPolicy`.
-
-        Only the plays of a card of the hand in an empty cell are computed, a small part of all actions.
 
         Args:
             obs: flat observations [B, size].
             actions: legal ones, [B].
             action_masks: bool [B, actions]; none: all plays of a card of the hand in an empty cell are legal.
         """
+        values, plays, log_total = self._evaluate(obs, action_masks)
+        mean = _sums(plays.logits.exp() * plays.logits, plays.rows, len(values)) / log_total.exp()
+        return values, _logits_of(plays, actions.long().flatten()) - log_total, log_total - mean
+
+    def _evaluate(self, obs: PyTorchObs, action_masks: Any) -> tuple[Tensor, Plays, Tensor]:
+        """Return values [B, 1], the legal plays, and the logarithms of the sums of exp(logits), [B].
+
+        Only the plays of a card of the hand in an empty cell are computed, a small part of all actions. The highest
+        logit of each observation is subtracted from its others.
+        """
         features = self.extract_features(obs)
         observation = features if isinstance(features, Tensor) else features[0]  # equal, shared or not
         position = self.mlp_extractor.encode(observation)
-        rows, played, logits = self.mlp_extractor.plays(observation, position)
+        rows, actions, logits = self.mlp_extractor.plays(observation, position)
         if action_masks is not None:
-            legal = torch.as_tensor(action_masks, dtype=torch.bool, device=rows.device)[rows, played]
-            rows, played, logits = rows[legal], played[legal], logits[legal]
-
-        def sums(numbers: Tensor) -> Tensor:
-            return numbers.new_zeros(len(observation)).index_add(0, rows, numbers)
-
+            legal = torch.as_tensor(action_masks, dtype=torch.bool, device=rows.device)[rows, actions]
+            rows, actions, logits = rows[legal], actions[legal], logits[legal]
         with torch.no_grad():
-            most = logits.new_full((len(observation),), -torch.inf).scatter_reduce(0, rows, logits, "amax")
-        logits = logits - most[rows]
-        weights = logits.exp()
-        total = sums(weights)
-        log_prob = sums(torch.where(played == actions.long().flatten()[rows], logits, 0.0)) - total.log()
-        entropy = total.log() - sums(weights * logits) / total
-        return self.mlp_extractor.state_value(position), log_prob, entropy
+            highest = _highest(logits, rows, len(observation))
+        logits = logits - highest[rows]
+        log_total = _sums(logits.exp(), rows, len(observation)).log()
+        return self.mlp_extractor.state_value(position), Plays(rows, actions, logits), log_total
+
+
+def _logits_of(plays: Plays, actions: Tensor) -> Tensor:
+    """Return the logit of an action [B] of each observation, [B]."""
+    return _sums(torch.where(plays.actions == actions[plays.rows], plays.logits, 0.0), plays.rows, len(actions))
+
+
+def _highest(numbers: Tensor, rows: Tensor, count: int) -> Tensor:
+    """Return the highest of the numbers of each row, [count]."""
+    return numbers.new_full((count,), -torch.inf).scatter_reduce(0, rows, numbers, "amax")
+
+
+def _sums(numbers: Tensor, rows: Tensor, count: int) -> Tensor:
+    """Return the sum of the numbers of each row, [count]."""
+    return numbers.new_zeros(count).index_add(0, rows, numbers)
 
 
 class SB3PolicyAgent(GreedyPolicy):
