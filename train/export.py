@@ -5,8 +5,8 @@
 
 A policy network (`quincunx_agents.networks.policy`) maps the flat observations of n states with the preview,
 ``observation`` float32 [n, size], and ``mask`` bool [n, actions], True for a legal action, to ``logits`` float32
-[n, actions], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The arena plays such a
-file.
+[n, actions], means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`) and minus infinity where the
+mask is False, and ``action`` int64 [n], their argmax. The arena plays such a file.
 
 A value network (`quincunx_agents.networks.value`) has other inputs, for n states with m legal actions each:
 ``features`` float32 [n, m, size], the afterstate of each action (`quincunx_agents.afterstates`); ``points`` float32
@@ -23,14 +23,17 @@ from quincunx_env.core.command_line import requires_extra
 
 with requires_extra("onnx"):
     import torch
+import numpy as np
 import tyro
 from torch import Tensor, nn
 
 from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks import policy, value, weights_io
 from quincunx_agents.networks.weights_io import WeightsError
+from quincunx_agents.quincunx.symmetries import symmetries, turned
 from quincunx_agents.torch import PolicyNetwork, ValueNetwork
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.observation import Observer, Pieces
 from train.common.options import OptionError, run_script
 
 
@@ -47,15 +50,31 @@ class Arguments:
 
 
 class GreedyLogits(nn.Module):
-    """The logits of a policy network, and the greedy action."""
+    """The logits of a policy network, means over the symmetries of the grid, and the greedy action."""
 
-    def __init__(self, network: PolicyNetwork) -> None:
+    entries: Tensor
+    """[8, size]: the entry of an observation that each entry of a view receives."""
+    actions: Tensor
+    """[8, actions]: the action of a view that is each action."""
+
+    def __init__(self, network: PolicyNetwork, observer: Observer) -> None:
         super().__init__()
         self.network = network
+        numbers: Pieces = {
+            piece.name: np.arange(observer.size)[observer.slices[piece.name]].reshape(1, *piece.shape)
+            for piece in observer.pieces
+        }
+        plays, views = np.arange(observer.num_actions).reshape(network.cards, -1), symmetries(network.cells)
+        entries = [np.concatenate([each.ravel() for each in turned(numbers, cells).values()]) for cells in views]
+        actions = [plays[:, cells.argsort()].ravel() for cells in views]
+        self.register_buffer("entries", torch.from_numpy(np.stack(entries)))
+        self.register_buffer("actions", torch.from_numpy(np.stack(actions)))
 
     def forward(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits [n, actions] and greedy actions [n]; inputs as the module's documentation lists them."""
-        logits = self.network.forward_actor(observation).masked_fill(~mask, -torch.inf)
+        views = self.network.forward_actor(observation[:, self.entries].flatten(0, 1)).unflatten(0, (-1, 8))
+        mean = views.gather(2, self.actions.expand(observation.shape[0], -1, -1)).mean(dim=1)
+        logits = mean.masked_fill(~mask, -torch.inf)
         return logits, logits.argmax(dim=1)
 
 
@@ -113,7 +132,7 @@ def main(arguments: Arguments) -> Path:
         size, actions = own.observer.size, own.observer.num_actions
         states = torch.zeros(2, size), torch.ones(2, actions) > 0
         names = ["observation", "mask"], ["logits", "action"]
-        return write(GreedyLogits(torch_policy(own)), states, *names, ("n",), output)
+        return write(GreedyLogits(torch_policy(own), own.observer), states, *names, ("n",), output)
     found = value.load_weights(path)
     numbers = {value.VARIANTS[variant].num_players for variant in found.variants}
     players = min(numbers) if arguments.players is None else arguments.players

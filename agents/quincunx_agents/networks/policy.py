@@ -8,7 +8,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterator, Mapping, Sized
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError
+from quincunx_agents.quincunx.symmetries import mean_over_symmetries
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.rules import BaseRules
@@ -155,14 +156,18 @@ class PolicyNetworkAgent:
 
 
 class GreedyLogitsPolicy:
-    """Chooses the legal action of the highest logit; a `quincunx_env.core.policy.Policy`."""
+    """Chooses the legal action of the highest logit; a `quincunx_env.core.policy.Policy`.
+
+    The logits are means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`).
+    """
 
     def __init__(self, weights: PolicyWeights) -> None:
         self.weights = weights
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
-        return ties.best(np.where(mask, logits(self.weights, observation), -np.inf))
+        found = mean_over_symmetries(partial(logits, self.weights), observation)
+        return ties.best(np.where(mask, found, -np.inf))
 
 
 # --- Weights files ---------------------------------------------------------------------------------------------------

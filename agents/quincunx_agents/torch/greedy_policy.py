@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from quincunx_agents import ties
+from quincunx_agents.afterstates import Floats
+from quincunx_agents.quincunx.symmetries import mean_over_symmetries
 from quincunx_env.core.observation import Observer, Pieces
 
 
@@ -18,17 +20,24 @@ class GreedyPolicy:
         logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a
             `quincunx_agents.torch.PolicyNetwork` its method `forward_actor`.
         observer: flattens the observations as in training.
+        symmetric: take the mean of the logits over the eight symmetries of the grid of Quincunx
+            (`quincunx_agents.quincunx.symmetries`), as `quincunx_agents.load` lets a policy network play.
     """
 
-    def __init__(self, logits: Callable[[Tensor], Tensor], observer: Observer) -> None:
+    def __init__(self, logits: Callable[[Tensor], Tensor], observer: Observer, symmetric: bool = False) -> None:
         self.logits = logits
         self.observer = observer
+        self.symmetric = symmetric
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
         """Return the greedy actions, int64 [n], for pieces [n, ...] and mask [n, actions]."""
+        logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
+        return ties.best(np.where(mask, logits, -np.inf))
+
+    def _logits_of(self, observation: Pieces) -> Floats:
         flat = torch.from_numpy(self.observer.flatten(observation)).float()
         with torch.no_grad():
-            logits = self.logits(flat).numpy()
-        return ties.best(np.where(mask, logits, -np.inf))
+            found: Floats = self.logits(flat).numpy()
+        return found

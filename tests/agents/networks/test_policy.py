@@ -13,6 +13,8 @@ import quincunx_agents  # noqa: E402
 from quincunx_agents.networks import weights_io  # noqa: E402
 from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights, logits, save_weights  # noqa: E402
 from quincunx_agents.networks.value import WEIGHTS, ValueAgent, WeightsError  # noqa: E402
+from quincunx_agents.quincunx.symmetries import symmetries  # noqa: E402
+from quincunx_agents.torch import GreedyPolicy  # noqa: E402
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import compare  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
@@ -52,9 +54,45 @@ def test_it_plays_the_same_without_torch(rules: Rules) -> None:
     found = logits(network.trained(), observation)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
-    played = PolicyNetworkAgent(network.trained()).for_rules(rules)(observation, mask, np.random.default_rng())
+    rng = np.random.default_rng()
+    played = PolicyNetworkAgent(network.trained()).for_rules(rules)(observation, mask, rng)
     assert mask[np.arange(len(mask)), played].all()
-    assert (played == np.where(mask, wanted, -np.inf).argmax(axis=1)).all()
+    greedy = GreedyPolicy(network.forward_actor, make_observer(rules, preview=True), symmetric=True)
+    assert played.tolist() == greedy(observation, mask, rng).tolist()
+
+
+def turned(batch: Batch, cells: np.ndarray) -> Batch:
+    """The same games, in their first round, with the content of ``cells`` on the cells of the grid."""
+    found, rows = batch.fork(np.arange(batch.num_games)), np.arange(batch.num_games)
+    state = found.get_state()
+    for name in ("board", "order"):
+        state[name][:, : len(cells)] = state[name][:, cells]
+    for cell in batch.rules.face_up_cells:
+        is_dealt_there = batch.decks[:, 0] == batch.board[:, cell, None]
+        state["decks"][rows, 0, is_dealt_there.argmax(axis=1)] = state["board"][:, cell]
+    state["seed"][:] = state["game"][:] = -1  # the decks are no longer those of a seed
+    found.set_state(state)
+    return found
+
+
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+def test_it_plays_the_same_on_a_turned_or_reflected_grid(rules: Rules) -> None:
+    rng, observer = np.random.default_rng(8), make_observer(rules, preview=True)
+    batch, weights = Batch(rules, 6), trained(rules).trained()
+    batch.reset(seed=2)
+    for _ in range(3):
+        batch.step(np.array([rng.choice(np.flatnonzero(row)) for row in batch.mask()]))
+    policy = PolicyNetworkAgent(weights).for_rules(rules)
+    chosen, alone = set[tuple[int, ...]](), set[tuple[int, ...]]()
+    for cells in symmetries(rules.num_cells):
+        view = turned(batch, cells)
+        observation, mask = observer.observe_batch(view), view.mask()
+        actions = policy(observation, mask, rng), np.where(mask, logits(weights, observation), -np.inf).argmax(axis=1)
+        for found, seen in zip(actions, (chosen, alone), strict=True):
+            card, cell = np.divmod(found, rules.num_cells)
+            seen.add(tuple(card * rules.num_cells + cells[cell]))
+    assert len(chosen) == 1
+    assert len(alone) > 1, "the logits of one view depend on it"
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
