@@ -24,16 +24,21 @@ from quincunx_env.core.command_line import requires_extra
 with requires_extra("train"):
     import torch
     from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
+from torch import nn
+from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
 from quincunx_agents.networks.policy import save_weights
-from quincunx_agents.torch import PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
+from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Agent, Evaluation, evaluate, table
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.observation import Observer
+from quincunx_env.core.policy import Policy
 from quincunx_env.hub import facts_of_evaluation
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
@@ -64,16 +69,14 @@ class Arguments(PPOOptions, RunOptions):
     """environment steps of all games together"""
 
     # The other scripts of PPO keep the defaults of `PPOOptions`, with which their results were measured.
-    rollout: Count = 12
+    rollout: Count = 6
     """steps of each game between two updates"""
-    batch_size: BatchSize = 1024
+    batch_size: BatchSize = 512
     """steps in a minibatch"""
-    epochs: Count = 2
-    """passes over a rollout"""
-    learning_rate: PositiveOrZero = 4e-3
+    learning_rate: PositiveOrZero = 2.5e-3
     """of Adam at the start; it falls linearly to 0"""
-    gae_lambda: Share = 0.7
-    """lambda of GAE"""
+    averaging: Share = 0.2
+    """share of the updates so far over which a moving average of the weights is the result; 0: the latest weights"""
 
     rules: EmbeddedRules = field(default_factory=Rules)
     lost_value: Finite = 0.0
@@ -133,7 +136,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
     )
     model = make_model(arguments, env)
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
-    recorder = Recorder(arguments, folder, SB3PolicyAgent(model.policy, env.envs.observer))
+    recorder = Recorder(arguments, folder, model, env.envs.observer)
     if content is not None:
         restore(arguments, model, env, recorder, content)
 
@@ -143,6 +146,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
         with tqdm(total=total, initial=done, unit="step", disable=not arguments.progress) as recorder.bar:
             model.learn(remaining, callback=recorder, reset_num_timesteps=content is None)
         recorder.save()
+    model.policy.load_state_dict(recorder.averaged.module.state_dict())
     return report(arguments, folder, recorder, model)
 
 
@@ -172,11 +176,19 @@ def make_model(arguments: Arguments, env: SolitaireVecEnv) -> MaskablePPO:
     )
 
 
+def agent_of(policy: nn.Module, observer: Observer) -> Policy:
+    """Return the greedy agent of a model's policy: that of `quincunx_agents.load` if it is a `PolicyNetwork`."""
+    if isinstance(network := policy.mlp_extractor, PolicyNetwork):
+        return GreedyPolicy(network.forward_actor, observer, symmetric=True)
+    assert isinstance(policy, MaskableActorCriticPolicy)
+    return SB3PolicyAgent(policy, observer)
+
+
 # --- During training -------------------------------------------------------------------------------------------------
 
 
 class Recorder(BaseCallback):
-    """Progress bar, evaluations and checkpoints.
+    """Progress bar, moving average of the weights, evaluations and checkpoints.
 
     Evaluations and checkpoints take place between an update and the next rollout, when the state of model, games and
     generators is consistent, so that a resumed run equals one without interruption.
@@ -184,19 +196,31 @@ class Recorder(BaseCallback):
     Args:
         arguments: of the run.
         folder: receives the checkpoints.
-        agent: plays by the model's policy.
+        model: is trained.
+        observer: that of the environment.
+
+    Attributes:
+        averaged: moving average of the policy's weights over the updates (Polyak & Juditsky, SIAM J. Control Optim. 30,
+            1992): the result.
+        agent: plays by it.
     """
 
-    def __init__(self, arguments: Arguments, folder: Path, agent: SB3PolicyAgent) -> None:
+    def __init__(self, arguments: Arguments, folder: Path, model: MaskablePPO, observer: Observer) -> None:
         super().__init__()
         self.arguments = arguments
         self.folder = folder
-        self.agent = agent
+        self.averaged = AveragedModel(
+            model.policy,
+            avg_fn=lambda average, latest, number: average + (latest - average) / (1 + arguments.averaging * number),
+        )
+        self.agent = agent_of(self.averaged.module, observer)
         self.history: list[EvaluationRecord] = []
         self.saved_at: int | None = None
         self.bar: Any = None
 
     def _on_rollout_start(self) -> None:
+        if self.num_timesteps != self.saved_at:  # a resumed run has averaged these weights
+            self.averaged.update_parameters(self.model.policy)
         due = self.history[-1][0] + self.arguments.eval_every if self.history else 0
         if self.num_timesteps >= due:
             self.log_evaluation()
@@ -209,6 +233,7 @@ class Recorder(BaseCallback):
         return True
 
     def _on_training_end(self) -> None:
+        self.averaged.update_parameters(self.model.policy)
         self.log_evaluation()
 
     def log_evaluation(self) -> None:
@@ -237,6 +262,7 @@ class Recorder(BaseCallback):
             "steps": model.num_timesteps,
             "updates": model._n_updates,
             "policy": model.policy.state_dict(),
+            "averaged": self.averaged.state_dict(),
             "optimizer": model.policy.optimizer.state_dict(),
             "environment": environment,
             "torch": torch.get_rng_state(),
@@ -252,6 +278,7 @@ def restore(
     """Restore the checkpoint that `Recorder.save` wrote."""
     with checkpoint.restoring(arguments, content, MAY_CHANGE):
         model.policy.load_state_dict(content["policy"])
+        recorder.averaged.load_state_dict(content["averaged"])
         model.policy.optimizer.load_state_dict(content["optimizer"])
         observation = env.set_state({name: np.asarray(value) for name, value in content["environment"].items()})
         name, keys, *rest = content["numpy"]

@@ -10,6 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
+from torch.optim.swa_utils import AveragedModel  # noqa: E402
+
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import evaluate  # noqa: E402
 from quincunx_env.hub import card_of  # noqa: E402
@@ -40,8 +42,8 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
-def weights(run: str) -> dict[str, Any]:
-    content: dict[str, Any] = checkpoint.load(Path("runs") / run / "checkpoint.pt")["policy"]
+def weights(run: str, kind: str = "policy") -> dict[str, Any]:
+    content: dict[str, Any] = checkpoint.load(Path("runs") / run / "checkpoint.pt")[kind]
     return content
 
 
@@ -82,7 +84,8 @@ def test_the_saved_model_opens_in_stable_baselines3() -> None:
 
     main(Arguments(name="tiny", **TINY))
     model = MaskablePPO.load("runs/tiny/model.zip", device="cpu")
-    assert_same(model.policy.state_dict(), weights("tiny"))
+    averaged = weights("tiny", "averaged")
+    assert_same(model.policy.state_dict(), {name: averaged[f"module.{name}"] for name in weights("tiny")})
 
 
 def test_the_saved_weights_play_the_same_without_it() -> None:
@@ -94,10 +97,31 @@ def test_the_saved_weights_play_the_same_without_it() -> None:
     assert evaluate(agent, TINY["test_deals"]).to_json() == result
 
 
+def test_the_result_is_a_moving_average_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, update = [], AveragedModel.update_parameters
+
+    def record(self: AveragedModel, model: Any) -> None:
+        seen.append({name: parameter.detach().clone() for name, parameter in model.named_parameters()})
+        update(self, model)
+
+    monkeypatch.setattr(AveragedModel, "update_parameters", record)
+    main(Arguments(name="tiny", averaging=0.5, **TINY))
+    assert len(seen) == 1 + 1024 / (16 * 16), "the initial weights, and those after each update"
+    averaged, expected = weights("tiny", "averaged"), dict(seen[0])
+    for number, latest in enumerate(seen[1:], 1):
+        expected = {name: past + (latest[name] - past) / (1 + number / 2) for name, past in expected.items()}
+    for name, wanted in expected.items():
+        torch.testing.assert_close(averaged[f"module.{name}"], wanted)
+    main(Arguments(name="latest", averaging=0.0, **TINY))
+    latest = weights("latest", "averaged")
+    for name, wanted in weights("latest").items():
+        torch.testing.assert_close(latest[f"module.{name}"], wanted)
+
+
 def test_the_same_seed_gives_the_same_run_and_the_earlier_one_is_kept() -> None:
     main(Arguments(name="tiny", **TINY))
     main(Arguments(name="tiny", **TINY))
-    assert_same(weights("tiny"), weights("tiny-1"))
+    assert_same(weights("tiny", "averaged"), weights("tiny-1", "averaged"))
     assert Path("runs/tiny/evaluation.json").read_text() == Path("runs/tiny-1/evaluation.json").read_text()
     main(Arguments(name="other", **TINY | {"seed": 1}))
     one, other = weights("tiny"), weights("other")
@@ -120,7 +144,8 @@ def test_a_resumed_run_equals_one_without_interruption(monkeypatch: pytest.Monke
     np.random.seed(99)  # noqa: NPY002  the generators of the new process are anywhere
     torch.manual_seed(99)
     main(Arguments(name="split", resume=True, **TINY))
-    assert_same(weights("straight"), weights("split"))
+    for kind in ("policy", "averaged"):
+        assert_same(weights("straight", kind), weights("split", kind))
     one, other = (json.loads(Path(f"runs/{name}/evaluation.json").read_text()) for name in ("straight", "split"))
     assert one == other
     histories = [checkpoint.load(Path("runs") / name / "checkpoint.pt")["history"] for name in ("straight", "split")]
