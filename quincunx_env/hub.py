@@ -118,11 +118,12 @@ def model_card(
     kind = "value network" if value_network else "policy network"
     variants = "; ".join(VARIANTS.get(variant, variant) for variant in benchmark)
     learned = " + a preference learned from a search" if arguments.get("search_share") else ""
+    averaged = "" if arguments.get("policy") == "mlp" else ", by logits averaged over the symmetries of the grid"
     how = (
         "It estimates the points still to come from an afterstate; the agent takes the action with the highest "
         f"immediate points + V(afterstate){learned}."
         if value_network
-        else "The agent takes the most probable legal action, without lookahead."
+        else f"The agent takes the most probable legal action{averaged}, without lookahead."
     )
     parts = [
         f"# {name}\n",

@@ -48,8 +48,8 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions [B], values [B, 1] and log-probabilities [B], as `MaskableActorCriticPolicy` does.
 
-        An action is sampled as the most probable one after Gumbel noise (Maddison, Tarlow & Minka, A* Sampling,
-        NIPS 2014), or it is the most probable one.
+        Actions are sampled as those of the highest sum of logit and Gumbel noise (Maddison, Tarlow & Minka, A*
+        Sampling, NIPS 2014).
 
         Args:
             obs: flat observations [B, size].
