@@ -178,7 +178,7 @@ class PolicyNetwork(nn.Module):
         """Return scaled points and draws of every legal play, [B, cards, cells] each."""
         preview = observation[:, self.slices["preview"]].view(-1, self.cards, self.cells, 2) / self.preview_scale
         points, draws = preview.unbind(3)
-        return points.contiguous(), draws.contiguous()  # which makes reading them five times as fast
+        return points.contiguous(), draws.contiguous()  # strided plays are slower to gather and to compare
 
     def logits(self, observation: Tensor, position: Position) -> Tensor:
         """Return the logits of all actions, [B, actions]."""
