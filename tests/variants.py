@@ -94,6 +94,10 @@ FEW = {name: rules for name, rules in COMBINATIONS.items() if name in BASES or n
 MIXED = FEW | {name: rules for name, rules in VARIANTS.items() if name.endswith("flush+simpleton+match")}
 """The same, and with everything there is."""
 
+SOME_SPIRAL = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-4")}
+ONE_OF_EACH = {name: EVERY_GAME[name] for name in ("solitaire", "corners-2", "spiral-play-1")}
+"""Single rounds, of either game."""
+
 
 def _covering(games: Mapping[str, BaseRules], strength: int = 2) -> frozenset[str]:
     """Few of these games in which any two options meet that meet in one of them, chosen greedily (pairwise testing)."""
@@ -174,6 +178,24 @@ def legal_actions(batch: BaseBatch[Any, Any], rng: np.random.Generator) -> Ints:
     mask = batch.mask()
     actions: Ints = np.where(mask, rng.random(mask.shape), -1).argmax(axis=1)
     return actions
+
+
+def in_the_middle(rules: BaseRules, num_games: int = 5, steps: int = 9, seed: int = 11) -> Any:
+    """A batch after some random steps."""
+    batch, rng = new_batch(rules, num_games), np.random.default_rng(seed)
+    batch.reset(seed=seed)
+    for _ in range(steps):
+        batch.step(legal_actions(batch, rng))
+    return batch
+
+
+def play_on(batch: BaseBatch[Any, Any], seed: int = 4) -> list[list[list[int]]]:
+    """Random steps to the end of all games; returns the gains."""
+    rng = np.random.default_rng(seed)
+    gains = []
+    while not batch.over.all():
+        gains.append(batch.step(legal_actions(batch, rng)).tolist())
+    return gains
 
 
 def announcement(rules: Rules, points: int) -> int:
