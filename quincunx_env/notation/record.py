@@ -139,7 +139,10 @@ class Record:
         return _start(self.rules, self.dealt).deals
 
     def game(self, actions: int | None = None) -> Game:
-        """The game after the first ``actions`` actions; after all of them by default."""
+        """The game after the first ``actions`` actions; after all of them by default.
+
+        Numbers are those of a slice: with -1 the last action is left out, and one beyond the last stands for all.
+        """
         game = _start(self.rules, self.dealt)
         for action in self.actions[:actions]:
             game.step(action)

@@ -212,6 +212,7 @@ def test_files(tmp_path: Path) -> None:
 def test_any_position_of_a_record_can_be_shown() -> None:
     record = Record.parse(RECORD)
     assert [to_json(record.game(actions))["totals"] for actions in range(3)] == [[0, 0], [3, 0], [3, 28]]
+    assert [record.game(actions).ply for actions in (-1, 2, 99)] == [1, 2, 2]
     assert [(turn.seat, turn.text, str(turn.score)) for turn in record.turns] == [
         (0, "AV (0, 1)", "+3 (basic -2, pair +5)"),
         (1, "AM (0, 2)", "+28 (basic -2, three +30)"),
