@@ -35,7 +35,7 @@ COLUMNS = ("method", "seed", "steps", "domain", "first", "deals", "mean", "low",
 
 UNRELATED = {
     *("name", "seed", "resume", "threads", "progress", "device", "checkpoint_every", "test_deals"),
-    *("address", "storage", "keep", "keep_weights"),
+    *("address", "storage", "keep", "keep_weights", "workers"),
 }
 """Arguments of a run that make no difference to a learning result, or must differ."""
 
