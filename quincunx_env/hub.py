@@ -194,8 +194,8 @@ def _results(facts: Facts) -> str:
     rows += [(f"agent `{name}`", f"{r['deals']:,}", *solitaire_columns(r)) for name, r in baselines(facts).items()]
     header = ("variant", "deals", *SOLITAIRE) if alone else ("variant", "opponent", "deals", *MULTIPLAYER)
     note = NOTE_ALONE.format(arguments.get("lost_value", 0)) if alone else NOTE_SEVERAL
-    first = max(result.get("first", 0) for result in benchmark.values())
-    text = _paragraph(f"Numbered deals of the domain `benchmark`, from {first:,} on. {note}")
+    first = " or ".join(f"{number:,}" for number in sorted({result.get("first", 0) for result in benchmark.values()}))
+    text = _paragraph(f"Numbered deals of the domain `benchmark`, from {first} on. {note}")
     text += "\n"
     text += markdown(header, rows)
     commands = [f"    {result['command']}\n" for result in benchmark.values() if "command" in result]
