@@ -105,13 +105,14 @@ def model_card(
     benchmark: Mapping[str, Mapping[str, Any]] = facts["benchmark"]
     arguments = facts.get("arguments", {})
     value_network = "td_lambda" in arguments
+    values_by = "distillation" if arguments.get("teacher") else "td-lambda"
     metadata: dict[str, Any] = {
         **({"license": license} if license else {}),
         "library_name": "quincunx_env",
         "pipeline_tag": "reinforcement-learning",
         "tags": [
             *("reinforcement-learning", "quincunx", "card-game", "quincunx_env"),
-            *(("self-play", "td-lambda") if value_network else ("ppo", "action-masking") if arguments else ()),
+            *(("self-play", values_by) if value_network else ("ppo", "action-masking") if arguments else ()),
         ],
         "model-index": [{"name": name, "results": [_result(*each) for each in benchmark.items()]}],
     }

@@ -61,6 +61,17 @@ def test_the_hub_reads_the_figures_of_the_results(network: str) -> None:
         assert f"{figures['deals']:,}" in card.text
 
 
+@pytest.mark.parametrize(("teacher", "method"), [(None, "td-lambda"), ("players-v1", "distillation")])
+def test_a_card_is_tagged_with_the_method_of_the_values(teacher: str | None, method: str, tmp_path: Path) -> None:
+    facts = json.loads((WEIGHTS / "players-v2.json").read_text(encoding="utf-8"))
+    facts["arguments"]["teacher"] = teacher
+    (tmp_path / "net.json").write_text(json.dumps(facts), encoding="utf-8")
+    (tmp_path / "net.safetensors").touch()
+    out = tmp_path / "README.md"
+    out.write_text(card_of(tmp_path / "net.safetensors"), encoding="utf-8")
+    assert [tag for tag in loaded(out).data.tags or () if tag in ("td-lambda", "distillation")] == [method]
+
+
 def test_metadata_are_yaml() -> None:
     yaml = pytest.importorskip("yaml")
     data = {

@@ -28,7 +28,7 @@ during training use ``validation`` deals, the card's final figures ``benchmark``
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Annotated, Any
@@ -137,8 +137,9 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
             raise ValueError(f"--variants must be of {', '.join(VARIANTS)}, got {unknown or 'none'}")
         if len({type(VARIANTS[variant]) for variant in self.variants}) != 1:
             raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
-        if self.init_from is not None and self.init_from not in value.SHIPPED:
-            raise ValueError(f"--init-from must be one of {', '.join(value.SHIPPED)}, got {self.init_from!r}")
+        for flag, name in (("--init-from", self.init_from), ("--teacher", self.teacher)):
+            if name is not None and name not in value.SHIPPED:
+                raise ValueError(f"{flag} must be one of {', '.join(value.SHIPPED)}, got {name!r}")
         for name in self.baselines:
             resolve(name)
         require_opponent(self.against, self.variants)
@@ -228,6 +229,8 @@ def begin(arguments: Arguments) -> Run:
     if arguments.init_from:
         initial = value.load(arguments.init_from).weights.tensors
         layout = _wider(layout, value.layout_of(module, initial))
+    if arguments.teacher and not _teaches(value.load(arguments.teacher).weights, arguments.variants, layout):
+        raise OptionError(f"--teacher {arguments.teacher} needs variants, --card-set and --replies as it has them")
     network = ValueNetwork(layout, arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
@@ -249,6 +252,12 @@ def begin(arguments: Arguments) -> Run:
         checkpoint.keep_earlier_run(run.arguments.folder)
         save_checkpoint(run)  # any interruption from now on can be resumed
     return run
+
+
+def _teaches(teacher: value.ValueWeights, variants: Sequence[str], layout: FeatureLayout) -> bool:
+    """Whether a network has learned these variants, and reads these features."""
+    learned = all(value.has_learned(teacher, VARIANTS[variant]) for variant in variants)
+    return learned and value.layout_of(feature_module_of(VARIANTS[variants[0]]), teacher.tensors) == layout
 
 
 def _wider(chosen: FeatureLayout, initial: FeatureLayout) -> FeatureLayout:
@@ -293,7 +302,8 @@ def next_job(run: Run) -> Job:
         Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
         for each in run.pool.members
     ]
-    return Job(options, run.acting, Pool(arguments.sampling, members), shares)
+    weights = dict(value.load(arguments.teacher).weights.tensors) if arguments.teacher else run.acting
+    return Job(options, weights, Pool(arguments.sampling, members), shares)
 
 
 def receive(run: Run, workers: Workers) -> None:

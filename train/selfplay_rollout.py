@@ -81,6 +81,9 @@ class RolloutOptions(SearchOptions):
     """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
     greedy_targets: bool = True
     """learn the values of playing greedily, not of exploring: Q(lambda) with off-policy corrections"""
+    teacher: str | None = None
+    """name of a shipped network that plays and searches in place of the one that learns, which learns its values, not
+    those of TD(lambda): distillation. None: the latter itself"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -157,7 +160,7 @@ def play_games(
         options: see `RolloutOptions`.
         rules: of all games.
         games: number of games, on the deals seeded ``seed`` on.
-        weights: of the learner's network, which also evaluates the plays of opponents.
+        weights: of the network that plays, the learner's or its teacher's. It also evaluates the plays of opponents.
         pool: opponents.
         seed: of the first deal.
         rng: explores, and is passed to fixed agents.
@@ -199,7 +202,7 @@ def play_games(
             wanted = np.flatnonzero((member < 0) & (rng.random(len(live)) < options.search_share))
             rows, plays = table.best(own.logits, options.search_plays, wanted)
             if len(rows):
-                searched.append(search_targets(now.fork(rows), afterstates, plays, layout, options.search_samples, rng))
+                searched.append(search_targets(options, weights, now.fork(rows), afterstates, plays, rng))
             timer.add("search")
         # Adding Gumbel noise and taking the maximum samples from the softmax.
         chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
@@ -226,7 +229,11 @@ def play_games(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
         )
         timer.add("acting")
-    return td_lambda_targets(history, games, players, options.td_lambda), searched, results(members, batch)
+    if options.teacher:
+        targets = concatenate([targets_of(transition, transition.value) for transition in history])
+    else:
+        targets = td_lambda_targets(history, games, players, options.td_lambda)
+    return targets, searched, results(members, batch)
 
 
 class CandidateTable:
@@ -343,13 +350,16 @@ def td_lambda_targets(history: Sequence[Transition], games: int, players: int, t
         live = transition.games
         returns = transition.further_reward + following[live]
         following[live] = transition.expected + td_lambda * (returns - transition.value)
-        targets = np.zeros((len(live), SEATS), np.float32)
-        targets[:, :players] = returns[np.arange(len(live))[:, None], transition.seats]
-        evaluated = transition.evaluated
-        found.append(
-            ValueTargets(transition.features[evaluated], targets[evaluated], np.full(evaluated.sum(), players))
-        )
+        found.append(targets_of(transition, returns))
     return concatenate(found)
+
+
+def targets_of(transition: Transition, values: Floats) -> ValueTargets:
+    """Targets of the afterstates that the network evaluated; the values are float32 [n, P], by seat."""
+    rows, players = np.flatnonzero(transition.evaluated), values.shape[1]
+    targets = np.zeros((len(rows), SEATS), np.float32)
+    targets[:, :players] = values[rows[:, None], transition.seats[rows]]
+    return ValueTargets(transition.features[rows], targets, np.full(len(rows), players))
 
 
 def concatenate(parts: Sequence[ValueTargets]) -> ValueTargets:

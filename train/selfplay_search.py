@@ -1,25 +1,28 @@
 """Search targets: the values of a position's most promising plays by rollouts in determinized games.
 
-After each play the same determinized games are played to the end of the round by the game's rollout policy: a policy
-improvement of that policy (Tesauro & Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS 1996). A
-network that learns these values plays as the search does, without its time: expert iteration (Anthony, Tian & Barber,
-Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017).
+After each play the same determinized games are played on, by the game's rollout policy to the end of the round or for
+some plays by the network itself, whose value then stands for the rest: a policy improvement of that policy (Tesauro &
+Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS 1996). A network that learns these values plays
+as the search does, without its time: expert iteration (Anthony, Tian & Barber, Thinking Fast and Slow with Deep
+Learning and Tree Search, NeurIPS 2017).
 
 Axes: n games, k plays of each, d determinizations, P players, K cards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import Afterstates, FeatureLayout, Floats, Ints
+from quincunx_agents.afterstates import Afterstates, Floats, Ints
+from quincunx_agents.networks.value import feature_module_of, layout_of
 from quincunx_agents.search.determinized import payoffs, rollout_policy_of
+from quincunx_agents.search.network import rollout_values
 from quincunx_env.core.arrays import as_bits, unpack
 from quincunx_env.core.cards import EMPTY
-from train.common.options import CheckedOptions, Count, Share, Valid
+from train.common.options import CheckedOptions, Count, CountOrZero, Share, Valid
 
 
 @dataclass
@@ -32,6 +35,11 @@ class SearchOptions(CheckedOptions):
     """plays of such a state that are rolled out, those of the highest values; states with fewer are left out"""
     search_samples: Count = 4
     """determinizations in which each of them is rolled out"""
+    search_depth: CountOrZero = 0
+    """length of the rollouts in plays, which the network chooses and at whose end it evaluates the position; 0: the
+    game's rollout policy plays to the end of the round"""
+    search_candidates: Count = 4
+    """plays that the network evaluates in each position of its rollouts, the best of the rollout policy"""
 
 
 class SearchTargets(NamedTuple):
@@ -42,49 +50,62 @@ class SearchTargets(NamedTuple):
     points: Floats
     """[n, k]: points that the play scores for the mover."""
     values: Floats
-    """[n, k]: mean payoffs of the rollouts to the mover, see `quincunx_agents.search.determinized.payoffs`."""
+    """[n, k]: to the mover, means over the determinizations; see `search_values`."""
     seats: Ints
     """[n]: number of players."""
 
 
 def search_targets(
-    games: Any, afterstates: Afterstates, plays: Ints, layout: FeatureLayout, samples: int, rng: np.random.Generator
+    options: SearchOptions,
+    tensors: Mapping[str, Floats],
+    games: Any,
+    afterstates: Afterstates,
+    plays: Ints,
+    rng: np.random.Generator,
 ) -> SearchTargets:
     """Search some plays of each game.
 
     Args:
-        games: at the same stage of a round, none over, n in all.
+        options: see `SearchOptions`.
+        tensors: of the network, by name.
+        games: with the same seat to move at the same stage of a round, none over, n in all.
         afterstates: of these games and perhaps of others.
         plays: int64 [n, k], indices into the afterstates.
-        layout: of the features.
-        samples: d.
-        rng: redeals the cards that the seats to move cannot see.
+        rng: redeals the cards that the seat to move cannot see.
     """
-    values = rollout_values(games, afterstates.actions[plays], samples, rng)
+    values = search_values(options, tensors, games, afterstates.actions[plays], rng)
+    layout = layout_of(feature_module_of(games.rules), tensors)
     features = afterstates.features(layout, plays.ravel()).reshape(*plays.shape, layout.size)
     players = np.full(games.num_games, games.rules.num_players)
     return SearchTargets(features, afterstates.points[plays], values, players)
 
 
-def rollout_values(games: Any, actions: Ints, samples: int, rng: np.random.Generator) -> Floats:
-    """Mean payoffs of plays to the seats to move, float32 [n, k].
+def search_values(
+    options: SearchOptions, tensors: Mapping[str, Floats], games: Any, actions: Ints, rng: np.random.Generator
+) -> Floats:
+    """Mean values of plays to the seat to move in d determinizations, float32 [n, k].
 
     Args:
-        games: at the same stage of a round, none over, n in all.
+        options: see `SearchOptions`.
+        tensors: of the network, by name.
+        games: with the same seat to move at the same stage of a round, none over, n in all.
         actions: int64 [n, k], legal ones.
-        samples: d.
-        rng: redeals the cards that the seats to move cannot see.
+        rng: redeals the cards that the seat to move cannot see.
     """
-    policy, (n, k) = rollout_policy_of(games.rules), actions.shape
-    left, mover = policy.plays_left(games) - 1, games.mover.copy()
+    policy, (n, k), samples = rollout_policy_of(games.rules), actions.shape, options.search_samples
+    left, seat = policy.plays_left(games) - 1, int(games.mover[0])
     dealt = games.fork(np.repeat(np.arange(n), samples))
     redeal(dealt, rng)
     games = dealt.fork(np.tile(np.arange(n * samples), k))
     policy.step(games, np.repeat(actions.T, samples, axis=1).ravel())
-    for _ in range(left):
-        policy.step(games, policy.rollout_actions(games))
-    found = payoffs(games).reshape(k, n, samples, -1).mean(axis=2)
-    values: Floats = found[:, np.arange(n), mover].T.astype(np.float32)
+    if options.search_depth:
+        depth = min(options.search_depth, left)
+        found = rollout_values(tensors, games, seat, left, depth, options.search_candidates)
+    else:
+        for _ in range(left):
+            policy.step(games, policy.rollout_actions(games))
+        found = payoffs(games)[:, seat]
+    values: Floats = found.reshape(k, n, samples).mean(axis=2).T.astype(np.float32)
     return values
 
 

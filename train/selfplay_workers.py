@@ -39,7 +39,7 @@ class Job(NamedTuple):
 
     options: RolloutOptions
     weights: Weights
-    """Of the learner's network."""
+    """Of the network that plays, the learner's or its teacher's."""
     pool: Pool[Weights | None]
     """None stands for a fixed agent, known by its name."""
     shares: Sequence[GameShare]

@@ -10,7 +10,14 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from quincunx_agents.networks.value import VARIANTS, ValueWeights, action_values, feature_module_of
+from quincunx_agents.networks.value import (
+    VARIANTS,
+    ValueWeights,
+    action_values,
+    evaluate_afterstates,
+    feature_module_of,
+    margin_weights,
+)
 from quincunx_agents.search.determinized import payoffs, rollout_policy_of
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import unpack
@@ -18,7 +25,7 @@ from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
 from train.selfplay_learning import LearningOptions, learn, search_loss
 from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, ValueTargets, play_games
-from train.selfplay_search import SearchTargets, redeal, rollout_values
+from train.selfplay_search import SearchOptions, SearchTargets, redeal, search_values
 
 
 def games_after(variant: str, plays: int, games: int) -> Any:
@@ -61,7 +68,7 @@ def test_values_are_mean_payoffs_in_the_same_redealt_games(variant: str, monkeyp
     # Which of equal actions the rollout policy takes may depend on the other games of the batch.
     monkeypatch.setattr(policy, "rollout_actions", lambda games: games.mask().argmax(axis=1))
     actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
-    values = rollout_values(batch, actions, 6, np.random.default_rng(3))
+    values = search_values(SearchOptions(search_samples=6), {}, batch, actions, np.random.default_rng(3))
     dealt = batch.fork(np.repeat(np.arange(2), 6))
     redeal(dealt, np.random.default_rng(3))
     for game in range(2):
@@ -71,6 +78,49 @@ def test_values_are_mean_payoffs_in_the_same_redealt_games(variant: str, monkeyp
             while not games.over.all():
                 policy.step(games, policy.rollout_actions(games))
             assert values[game, number] == pytest.approx(payoffs(games)[:, batch.mover[game]].mean())
+
+
+@pytest.mark.parametrize("variant", ["solitaire", "2-corners", "3-corners", "spiral"])
+def test_values_by_rollouts_of_the_network(variant: str) -> None:
+    """In each determinization the network chooses so many plays, and its values are added after the last of them."""
+    rules, batch = VARIANTS[variant], games_after(variant, 4, 2)
+    module, observer, policy = feature_module_of(rules), make_observer(rules, preview=True), rollout_policy_of(rules)
+    torch.manual_seed(0)
+    network = ValueNetwork(module.LAYOUTS[-1], 8, 16)
+    torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
+    tensors, players = network.weights(), rules.num_players
+    actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
+    options = SearchOptions(search_samples=3, search_depth=2, search_candidates=5)
+    values = search_values(options, tensors, batch, actions, np.random.default_rng(3))
+    dealt = batch.fork(np.repeat(np.arange(2), 3))
+    redeal(dealt, np.random.default_rng(3))
+    for number, column in enumerate(actions.T):
+        expected = []
+        for row, action in enumerate(np.repeat(column, 3)):
+            game, seat = dealt.fork([row]), int(dealt.mover[row])
+            policy.step(game, np.array([action]))
+            for last in (False, True):
+                tried = policy.candidate_actions(game, 5)
+                after = module.afterstates_of(rules, observer.observe_batch(game), tried, layout=network.layout)
+                to_come, preferences = evaluate_afterstates(tensors, after)
+                best = (after.points + to_come @ margin_weights(players) + preferences).argmax()
+                if not last:
+                    policy.step(game, after.actions[[best]])
+            final = game.totals[0].astype(float)
+            final[game.mover[0]] += after.points[best]
+            for after_mover in range(players):
+                final[(game.mover[0] + after_mover) % players] += to_come[best, after_mover]
+            others = np.delete(final, seat)
+            expected.append(final[seat] - (others.mean() if players > 1 else 0))
+        assert values[:, number] == pytest.approx(np.reshape(expected, (2, 3)).mean(axis=1), abs=1e-3)
+
+
+def test_rollouts_of_the_network_end_with_the_round() -> None:
+    batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 2)
+    network = ValueNetwork(feature_module_of(batch.rules).LAYOUTS[-1], 8, 16)
+    torch.nn.init.constant_([*network.parameters()][-1], 1e6)  # would show if the network evaluated the end
+    actions, options = batch.mask().argmax(axis=1)[:, None], SearchOptions(search_depth=6)
+    assert (abs(search_values(options, network.weights(), batch, actions, np.random.default_rng(0))) < 1000).all()
 
 
 def network_and_targets(**options: Any) -> tuple[ValueNetwork, ValueTargets, list[SearchTargets]]:

@@ -8,6 +8,7 @@ In the solitaire the rollouts underestimate a position, since the network plays 
 with a known pile overestimates it. ``beam_weight`` mixes the two.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,9 +61,8 @@ class NetworkSearch(SearchConfig):
             raise ValueError(f"beam_weight is for the solitaire, got rules for {rules.num_players} players")
         weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
         value.require_learned(weights, rules)
-        policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
-        layout = value.layout_of(features, weights.tensors)
-        margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
+        observer, players = observer_for(rules), rules.num_players
+        margin_weights = value.margin_weights(players)
 
         def prior(observation: Pieces, mask: Bools) -> Floats:
             # The network knows the points to come; the rollouts and the beam search return all points of the game.
@@ -72,36 +72,53 @@ class NetworkSearch(SearchConfig):
             return so_far[:, None] + value.action_values(weights, rules, observation, mask)
 
         def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
-            if not self.beam_weight:
-                return roll_out(games, seat, left)
-            best = beam_search(games, self.width, self.lost_value)
-            return self.beam_weight * best + (1 - self.beam_weight) * roll_out(games, seat, left)
-
-        def roll_out(games: Any, seat: int, left: int) -> Values:
+            # The rollouts play the games on: the beam search comes first.
+            best = beam_search(games, self.width, self.lost_value) if self.beam_weight else 0.0
             depth = left if self.depth is None else min(self.depth, left)
-            results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
-            for number in range(depth):
-                if games.over.any():  # a solitaire may be lost before its end
-                    rows, games = rows[~games.over], games.fork(~games.over)
-                if not len(rows):
-                    break
-                candidates = policy.candidate_actions(games, self.rollout_candidates)
-                afterstates = features.afterstates_of(rules, observer.observe_batch(games), candidates, layout=layout)
-                values, preferences = value.evaluate_afterstates(weights.tensors, afterstates)
-                totals = afterstates.points + values @ margin_weights + preferences
-                best = ties.best_of_rows(totals, afterstates.rows)
-                if number + 1 == depth < left:
-                    mover = int(games.mover[0])
-                    final = games.totals.astype(np.float64)
-                    final[:, mover] += afterstates.points[best]
-                    final += np.roll(values[best, :players], mover, axis=1)
-                    results[rows] = final @ np.roll(margin_weights[:players], seat)
-                else:
-                    policy.step(games, afterstates.actions[best])
-                    results[rows] = payoffs(games)[:, seat]
-            return results
+            values = rollout_values(weights.tensors, games, seat, left, depth, self.rollout_candidates)
+            return self.beam_weight * best + (1 - self.beam_weight) * values
 
         return DeterminizedSearch(rules, self, evaluate, prior)
+
+
+def rollout_values(
+    tensors: Mapping[str, Floats], games: Any, seat: int, left: int, depth: int, candidates: int
+) -> Values:
+    """Values of games to a seat by rollouts of a value network, float64 [B].
+
+    Args:
+        tensors: of the network, by name.
+        games: of one set-up, all at the same stage, some of them perhaps over; they are played on.
+        seat: whose value.
+        left: plays until the round ends.
+        depth: length of the rollouts in plays, at most ``left``; the network's value stands for the rest of the round.
+        candidates: actions of each position that the network evaluates, the best of the rollout policy.
+    """
+    rules = games.rules
+    policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
+    layout = value.layout_of(features, tensors)
+    margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
+    results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
+    for number in range(depth):
+        if games.over.any():  # a solitaire may be lost before its end
+            rows, games = rows[~games.over], games.fork(~games.over)
+        if not len(rows):
+            break
+        tried = policy.candidate_actions(games, candidates)
+        afterstates = features.afterstates_of(rules, observer.observe_batch(games), tried, layout=layout)
+        values, preferences = value.evaluate_afterstates(tensors, afterstates)
+        totals = afterstates.points + values @ margin_weights + preferences
+        best = ties.best_of_rows(totals, afterstates.rows)
+        if number + 1 == depth < left:
+            mover = int(games.mover[0])
+            final = games.totals.astype(np.float64)
+            final[:, mover] += afterstates.points[best]
+            final += np.roll(values[best, :players], mover, axis=1)
+            results[rows] = final @ np.roll(margin_weights[:players], seat)
+        else:
+            policy.step(games, afterstates.actions[best])
+            results[rows] = payoffs(games)[:, seat]
+    return results
 
 
 FAST = NetworkSearch()
