@@ -15,7 +15,8 @@ Each iteration plays whole rounds of every variant and then takes gradient steps
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
 learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
 others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values. With ``--search-share``
-the values of plays by search are learned, too (`train.selfplay_search`).
+the values of plays by search are learned, too (`train.selfplay_search`). With ``--teacher`` a shipped network plays and
+searches, and the learner learns its values.
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
 that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
@@ -169,7 +170,7 @@ class Run:
     averaged: Weights
     """Moving average of the weights over the iterations: the result."""
     acting: Weights
-    """Weights that play the next iteration: the average before the latest one was learned from."""
+    """Those that play the next iteration, unless a teacher does: the average before the latest one was learned from."""
     timer: PhaseTimer = field(default_factory=PhaseTimer)
     iteration: int = 0
     steps: int = 0
