@@ -129,18 +129,30 @@ def value_and_preference(tensors: Mapping[str, Floats], features: AfterstateFeat
         values: points still to come for each seat from the mover on, float32 [j, SEATS].
         preferences: added to the values of the actions where they are compared, in points too, float32 [j].
     """
-    encoded = []
+    weights = tensors["trunk.0.weight"]
+    hidden, start = features.context @ weights[:, weights.shape[1] - features.context.shape[1] :].T, 0
     for number, elements in enumerate(features.sets):
-        hidden = elements.reshape(-1, elements.shape[2])
+        encoded = elements.reshape(-1, elements.shape[2])
         for layer in (f"set_encoders.{number}.0", f"set_encoders.{number}.2"):
-            hidden = np.maximum(hidden @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
+            encoded = np.maximum(_product(encoded, tensors[f"{layer}.weight"]) + tensors[f"{layer}.bias"], 0)
         present = elements[:, None, :, 0]
-        encoded.append((present @ hidden.reshape(*elements.shape[:2], -1))[:, 0])
-    hidden = np.concatenate([*encoded, features.context], axis=1)
-    for layer in ("trunk.0", "trunk.2"):
-        hidden = np.maximum(hidden @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
+        summed = (present @ encoded.reshape(*elements.shape[:2], -1))[:, 0]
+        hidden += _product(summed, weights[:, start : start + summed.shape[1]])
+        start += summed.shape[1]
+    hidden = np.maximum(hidden + tensors["trunk.0.bias"], 0)
+    hidden = np.maximum(_product(hidden, tensors["trunk.2.weight"]) + tensors["trunk.2.bias"], 0)
     outputs = np.float32(VALUE_SCALE) * (hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"])
     return outputs[:, :SEATS], outputs[:, SEATS]
+
+
+def _product(inputs: Floats, weight: Floats) -> Floats:
+    """``inputs @ weight.T``, in halves where two halves of an ensemble do not mix: half of the multiplications."""
+    rows, columns = weight.shape[0] // 2, weight.shape[1] // 2
+    if not rows or not columns or weight[:rows, columns:].any() or weight[rows:, :columns].any():
+        product: Floats = inputs @ weight.T
+        return product
+    first = _product(inputs[:, :columns], weight[:rows, :columns])
+    return np.concatenate([first, _product(inputs[:, columns:], weight[rows:, columns:])], axis=1)
 
 
 def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:

@@ -67,7 +67,7 @@ no more."""
 MOST_CARDS = 39
 """The most elements of the set of cards: of 41 one lies face up, and one has been played."""
 
-CHUNK_SIZE = 1024
+CHUNK_SIZE = 512
 """Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
 
 
