@@ -104,15 +104,16 @@ def model_card(
     """
     benchmark: Mapping[str, Mapping[str, Any]] = facts["benchmark"]
     arguments = facts.get("arguments", {})
-    value_network = "td_lambda" in arguments
-    values_by = "distillation" if arguments.get("teacher") else "td-lambda"
+    teacher = arguments.get("teacher")
+    value_network = "td_lambda" in arguments or teacher is not None
+    values_by = ("expert-iteration", "distillation") if teacher else ("td-lambda",)
     metadata: dict[str, Any] = {
         **({"license": license} if license else {}),
         "library_name": "quincunx_env",
         "pipeline_tag": "reinforcement-learning",
         "tags": [
             *("reinforcement-learning", "quincunx", "card-game", "quincunx_env"),
-            *(("self-play", values_by) if value_network else ("ppo", "action-masking") if arguments else ()),
+            *(("self-play", *values_by) if value_network else ("ppo", "action-masking") if arguments else ()),
         ],
         "model-index": [{"name": name, "results": [_result(*each) for each in benchmark.items()]}],
     }
@@ -249,9 +250,11 @@ def _training(facts: Facts) -> str:
         return "The files of this run hold no record of its training.\n"
     commands = [*facts.get("members", []), facts["command"]]
     text = "From a checkout of the package's sources:\n\n" + "".join(f"    {each}\n" for each in commands) + "\n"
-    seconds = facts.get("seconds")
+    seconds, teacher = facts.get("seconds"), facts.get("arguments", {}).get("teacher")
     rows = [
+        *([("initial weights, and values", f"those of `{teacher}`")] if teacher else []),
         ("environment steps", f"{facts['steps']:,}"),
+        *([("positions searched", f"{facts['positions']:,}")] if "positions" in facts else []),
         *([("processor time", f"{sum(seconds.values()) / 60:.0f} min")] if seconds else []),
         ("machine", facts["machine"]),
         ("versions", ", ".join(f"{library} {version}" for library, version in facts["versions"].items())),

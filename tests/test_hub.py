@@ -61,15 +61,21 @@ def test_the_hub_reads_the_figures_of_the_results(network: str) -> None:
         assert f"{figures['deals']:,}" in card.text
 
 
-@pytest.mark.parametrize(("teacher", "method"), [(None, "td-lambda"), ("players-v1", "distillation")])
-def test_a_card_is_tagged_with_the_method_of_the_values(teacher: str | None, method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("teacher", "methods"), [(None, ["td-lambda"]), ("players-v1", ["expert-iteration", "distillation"])]
+)
+def test_a_card_says_from_what_values_were_learned(teacher: str | None, methods: list[str], tmp_path: Path) -> None:
     facts = json.loads((WEIGHTS / "players-v2.json").read_text(encoding="utf-8"))
+    facts |= {"positions": 12345} if teacher else {}
     facts["arguments"]["teacher"] = teacher
     (tmp_path / "net.json").write_text(json.dumps(facts), encoding="utf-8")
     (tmp_path / "net.safetensors").touch()
     out = tmp_path / "README.md"
     out.write_text(card_of(tmp_path / "net.safetensors"), encoding="utf-8")
-    assert [tag for tag in loaded(out).data.tags or () if tag in ("td-lambda", "distillation")] == [method]
+    card = loaded(out)
+    tags = "td-lambda", "expert-iteration", "distillation"
+    assert [tag for tag in card.data.tags or () if tag in tags] == methods
+    assert ("those of `players-v1`" in card.text) == ("12,345" in card.text) == (teacher is not None)
 
 
 def test_metadata_are_yaml() -> None:

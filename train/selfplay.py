@@ -15,8 +15,8 @@ Each iteration plays whole rounds of every variant and then takes gradient steps
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
 learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
 others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values. With ``--search-share``
-the values of plays by search are learned, too (`train.selfplay_search`). With ``--teacher`` a shipped network plays and
-searches, and the learner learns its values.
+the values of plays by search are learned, too (`train.selfplay_search`). `train.expert_iteration` searches with a
+network that is trained already.
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
 that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
@@ -29,7 +29,7 @@ during training use ``validation`` deals, the card's final figures ``benchmark``
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Annotated, Any
@@ -138,9 +138,8 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
             raise ValueError(f"--variants must be of {', '.join(VARIANTS)}, got {unknown or 'none'}")
         if len({type(VARIANTS[variant]) for variant in self.variants}) != 1:
             raise ValueError(f"--variants: all must be of one game, got {', '.join(self.variants)}")
-        for flag, name in (("--init-from", self.init_from), ("--teacher", self.teacher)):
-            if name is not None and name not in value.SHIPPED:
-                raise ValueError(f"{flag} must be one of {', '.join(value.SHIPPED)}, got {name!r}")
+        if self.init_from is not None and self.init_from not in value.SHIPPED:
+            raise ValueError(f"--init-from must be one of {', '.join(value.SHIPPED)}, got {self.init_from!r}")
         for name in self.baselines:
             resolve(name)
         require_opponent(self.against, self.variants)
@@ -170,7 +169,7 @@ class Run:
     averaged: Weights
     """Moving average of the weights over the iterations: the result."""
     acting: Weights
-    """Those that play the next iteration, unless a teacher does: the average before the latest one was learned from."""
+    """Those that play the next iteration: the average before the latest one was learned from."""
     timer: PhaseTimer = field(default_factory=PhaseTimer)
     iteration: int = 0
     steps: int = 0
@@ -230,8 +229,6 @@ def begin(arguments: Arguments) -> Run:
     if arguments.init_from:
         initial = value.load(arguments.init_from).weights.tensors
         layout = _wider(layout, value.layout_of(module, initial))
-    if arguments.teacher and not _teaches(value.load(arguments.teacher).weights, arguments.variants, layout):
-        raise OptionError(f"--teacher {arguments.teacher} needs variants, --card-set and --replies as it has them")
     network = ValueNetwork(layout, arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
@@ -253,12 +250,6 @@ def begin(arguments: Arguments) -> Run:
         checkpoint.keep_earlier_run(run.arguments.folder)
         save_checkpoint(run)  # any interruption from now on can be resumed
     return run
-
-
-def _teaches(teacher: value.ValueWeights, variants: Sequence[str], layout: FeatureLayout) -> bool:
-    """Whether a network has learned these variants, and reads these features."""
-    learned = all(value.has_learned(teacher, VARIANTS[variant]) for variant in variants)
-    return learned and value.layout_of(feature_module_of(VARIANTS[variants[0]]), teacher.tensors) == layout
 
 
 def _wider(chosen: FeatureLayout, initial: FeatureLayout) -> FeatureLayout:
@@ -303,8 +294,7 @@ def next_job(run: Run) -> Job:
         Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
         for each in run.pool.members
     ]
-    weights = dict(value.load(arguments.teacher).weights.tensors) if arguments.teacher else run.acting
-    return Job(options, weights, Pool(arguments.sampling, members), shares)
+    return Job(options, run.acting, Pool(arguments.sampling, members), shares)
 
 
 def receive(run: Run, workers: Workers) -> None:

@@ -68,9 +68,11 @@ def learn(
     targets, mean = concatenate(replay), 0.0
     plays = join_searched(searched) if searched else None
     for _ in range(options.updates):
-        loss = value_loss(network, *minibatch(targets, options.batch_size, options.device, rng))
+        features, *rest = minibatch(targets, options.batch_size, options.device, rng)
+        loss = value_loss(network.forward_present(features), *rest)
         if plays:
-            loss = loss + search_loss(network, *minibatch(plays, options.search_batch, options.device, rng))
+            features, *rest = minibatch(plays, options.search_batch, options.device, rng)
+            loss = loss + search_loss(outputs_of_plays(network, features), *rest)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -78,25 +80,30 @@ def learn(
     return mean
 
 
-def value_loss(network: ValueNetwork, features: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
-    """Huber loss of the values of each seat: features [B, size], targets [B, SEATS], seats [B]."""
+def outputs_of_plays(network: ValueNetwork, features: Tensor) -> Tensor:
+    """The network's outputs for the plays of positions, [B, k, SEATS + 1], from their features [B, k, size]."""
+    outputs: Tensor = network.forward_present(features.flatten(0, 1)).unflatten(0, features.shape[:2])
+    return outputs
+
+
+def value_loss(outputs: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
+    """Huber loss of the values of each seat: outputs [B, SEATS + 1], targets [B, SEATS], seats [B]."""
     present = torch.arange(SEATS, device=seats.device) < seats[:, None]
-    values = network.forward_present(features)[:, :SEATS]
-    errors = nn.functional.smooth_l1_loss(values / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
+    errors = nn.functional.smooth_l1_loss(outputs[:, :SEATS] / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
     return errors[present].mean()
 
 
-def search_loss(network: ValueNetwork, features: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
+def search_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
     """Huber loss of the differences between the plays of a position, of which alone the choice depends.
 
+    The value of a play to the mover is computed as in `quincunx_agents.networks.value.action_values`.
+
     Args:
-        network: gives the value of a play to the mover as in `quincunx_agents.networks.value.action_values`.
-        features: [B, k, size].
+        outputs: of the network, [B, k, SEATS + 1].
         points: [B, k].
         values: [B, k], by search.
         seats: [B].
     """
-    outputs = network.forward_present(features.flatten(0, 1)).unflatten(0, points.shape)
     weights = torch.from_numpy(
         np.stack([np.append(margin_weights(number), np.float32(1)) for number in range(SEATS + 1)])
     )

@@ -81,9 +81,6 @@ class RolloutOptions(SearchOptions):
     """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
     greedy_targets: bool = True
     """learn the values of playing greedily, not of exploring: Q(lambda) with off-policy corrections"""
-    teacher: str | None = None
-    """name of a shipped network that plays and searches in place of the one that learns, which learns its values, not
-    those of TD(lambda): distillation. None: the latter itself"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,7 +157,7 @@ def play_games(
         options: see `RolloutOptions`.
         rules: of all games.
         games: number of games, on the deals seeded ``seed`` on.
-        weights: of the network that plays, the learner's or its teacher's. It also evaluates the plays of opponents.
+        weights: of the network that plays. It also evaluates the plays of opponents.
         pool: opponents.
         seed: of the first deal.
         rng: explores, and is passed to fixed agents.
@@ -229,10 +226,7 @@ def play_games(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
         )
         timer.add("acting")
-    if options.teacher:
-        targets = concatenate([targets_of(transition, transition.value) for transition in history])
-    else:
-        targets = td_lambda_targets(history, games, players, options.td_lambda)
+    targets = td_lambda_targets(history, games, players, options.td_lambda)
     return targets, searched, results(members, batch)
 
 
@@ -350,16 +344,11 @@ def td_lambda_targets(history: Sequence[Transition], games: int, players: int, t
         live = transition.games
         returns = transition.further_reward + following[live]
         following[live] = transition.expected + td_lambda * (returns - transition.value)
-        found.append(targets_of(transition, returns))
+        rows = np.flatnonzero(transition.evaluated)
+        targets = np.zeros((len(rows), SEATS), np.float32)
+        targets[:, :players] = returns[rows[:, None], transition.seats[rows]]
+        found.append(ValueTargets(transition.features[rows], targets, np.full(len(rows), players)))
     return concatenate(found)
-
-
-def targets_of(transition: Transition, values: Floats) -> ValueTargets:
-    """Targets of the afterstates that the network evaluated; the values are float32 [n, P], by seat."""
-    rows, players = np.flatnonzero(transition.evaluated), values.shape[1]
-    targets = np.zeros((len(rows), SEATS), np.float32)
-    targets[:, :players] = values[rows[:, None], transition.seats[rows]]
-    return ValueTargets(transition.features[rows], targets, np.full(len(rows), players))
 
 
 def concatenate(parts: Sequence[ValueTargets]) -> ValueTargets:

@@ -39,7 +39,7 @@ class Job(NamedTuple):
 
     options: RolloutOptions
     weights: Weights
-    """Of the network that plays, the learner's or its teacher's."""
+    """Of the network that plays."""
     pool: Pool[Weights | None]
     """None stands for a fixed agent, known by its name."""
     shares: Sequence[GameShare]

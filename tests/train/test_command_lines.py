@@ -15,7 +15,7 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from train import ensemble, export, ppo, selfplay, tune_heuristic
+from train import ensemble, expert_iteration, export, ppo, selfplay, tune_heuristic
 from train.common import checkpoint
 from train.common.options import run_script
 
@@ -23,6 +23,7 @@ SCRIPTS: dict[str, Any] = {
     "ppo": ppo,
     "selfplay": selfplay,
     "ensemble": ensemble,
+    "expert_iteration": expert_iteration,
     "export": export,
     "tune_heuristic": tune_heuristic,
 }
@@ -79,9 +80,12 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --baselines no-such", "unknown policy 'no-such'"),
         ("selfplay --init-from nope", "--init-from must be one of solitaire-v2, "),
         ("selfplay --init-from players-v0 --width 8", "--init-from players-v0 needs variants of its game"),
-        ("selfplay --teacher nope", "--teacher must be one of solitaire-v2, "),
-        ("selfplay --teacher spiral-v2", "--teacher spiral-v2 needs variants, --card-set and --replies as it has them"),
-        ("selfplay --teacher players-v2", "--teacher players-v2 needs variants, --card-set and --replies"),
+        ("expert_iteration --teacher nope", "--teacher must be one of solitaire-v2, "),
+        ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 3-corners, "),
+        ("expert_iteration --variants", "--variants must be of 2-corners, 3-corners, "),
+        ("expert_iteration --opponent no-such", "unknown policy 'no-such'"),
+        ("expert_iteration --opponent spiral-heuristic-v0", "--opponent spiral-heuristic-v0 does not play 2-corners"),
+        ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
         ("selfplay --device nope", "--device must be a device of PyTorch, got 'nope'"),
         ("export nosuch", "there is no network 'nosuch': name a weights file or one of solitaire-v2, "),
         ("export players-v0", "--players: the network has learned games of [2, 3, 4] players"),

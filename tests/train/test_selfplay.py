@@ -18,7 +18,6 @@ import torch
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
     FORMS,
-    SHIPPED,
     VARIANTS,
     WEIGHTS,
     evaluate_afterstates,
@@ -295,39 +294,6 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
     assert {*card["pool"]} == {"value"}
     rates = [figures["win_rate"] / figures["even"] for figures in card["validation"][-1]["variants"].values()]
     assert rates == [1.0, 1.0], "against itself it is even"
-
-
-def test_a_teacher_plays_in_place_of_the_network_that_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It plays and searches in every iteration."""
-    monkeypatch.chdir(tmp_path)
-    taught = replace(TINY, teacher="players-v2", card_set=True, replies=True, search_depth=2)
-    jobs, real = list[Job](), selfplay.next_job
-
-    def next_job(run: selfplay.Run) -> Job:
-        jobs.append(real(run))
-        return jobs[-1]
-
-    monkeypatch.setattr(selfplay, "next_job", next_job)
-    card = main(taught)
-    teacher = load_weights(WEIGHTS / "players-v2.safetensors").tensors
-    assert len(jobs) == taught.iterations
-    assert all((job.weights[name] == tensor).all() for job in jobs for name, tensor in teacher.items())
-    learned = load_weights(tmp_path / "runs/tiny/tiny.safetensors").tensors
-    assert learned["trunk.0.bias"].size == taught.width
-    assert card["pool"]["iteration 1"] is not None, "the pool has snapshots of the network that learns"
-
-
-@pytest.mark.parametrize("variant", ["2-corners", "4-open", "spiral"])
-def test_the_values_of_a_teacher_are_learned(variant: str) -> None:
-    network = network_for(variant)
-    targets = played(variant, teacher=SHIPPED[0], search_share=0.0)[0]
-    players = VARIANTS[variant].num_players
-    with torch.no_grad():
-        values = network(torch.from_numpy(targets.features).float()).numpy()
-    assert targets.targets[:, :players] == pytest.approx(values[:, :players], abs=0.1)  # features have half precision
-    assert values[:, :players].std() > 1
-    assert (targets.targets[:, players:] == 0).all()
-    assert (targets.seats == players).all()
 
 
 def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import unpack
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
-from train.selfplay_learning import LearningOptions, learn, search_loss
+from train.selfplay_learning import LearningOptions, learn, outputs_of_plays, search_loss
 from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, ValueTargets, play_games
 from train.selfplay_search import SearchOptions, SearchTargets, redeal, search_values
 
@@ -165,7 +165,7 @@ def test_the_loss_compares_plays_as_the_policy_does() -> None:
     points, seats = torch.from_numpy(afterstates.points[plays]), torch.tensor([3, 3])
 
     def loss(values: Any) -> float:
-        return search_loss(network, features, points, torch.as_tensor(values), seats).item()
+        return search_loss(outputs_of_plays(network, features), points, torch.as_tensor(values), seats).item()
 
     assert loss(values) == pytest.approx(0, abs=1e-5)
     assert loss(values + np.array([[7], [-30]], np.float32)) == pytest.approx(0, abs=1e-5)
@@ -182,5 +182,5 @@ def test_search_targets_are_learned() -> None:
         learn(options, network, optimizer, [targets], [part] * weight, np.random.default_rng(0))
         with torch.no_grad():
             features, points, values, seats = map(torch.from_numpy, part)
-            after[weight] = search_loss(network, features.float(), points, values, seats).item()
+            after[weight] = search_loss(outputs_of_plays(network, features.float()), points, values, seats).item()
     assert after[1] < 0.6 * after[0]

@@ -64,8 +64,8 @@ def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, 
     }
 
 
-def require_opponent(name: str, variants: Iterable[str]) -> None:
-    """Check that the policy of ``--against`` plays variants of several players.
+def require_opponent(name: str, variants: Iterable[str], flag: str = "--against") -> None:
+    """Check that the policy of a flag plays variants of several players.
 
     Raises:
         OptionError: naming the first that it does not play.
@@ -75,7 +75,7 @@ def require_opponent(name: str, variants: Iterable[str]) -> None:
             if VARIANTS[variant].num_players > 1:
                 policy_for(resolve(name), VARIANTS[variant])
         except ValueError as error:
-            raise OptionError(f"--against {name} does not play {variant}: {error}") from None
+            raise OptionError(f"{flag} {name} does not play {variant}: {error}") from None
 
 
 def strengths(

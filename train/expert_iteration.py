@@ -1,0 +1,315 @@
+r"""One step of expert iteration: search the positions of a shipped network's games, and learn what the search finds.
+
+    python -m train.expert_iteration --name expert --teacher players-v2 --variants 2-corners     # two players
+    python -m train.expert_iteration --resume --name expert --workers 2                          # after an interruption
+    python -m train.expert_iteration --help                                                      # every flag
+
+The expert is a search with rollouts by the network (`train.selfplay_search`), the apprentice the network itself
+(Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017). First the network
+plays games, in some of which a fixed opponent has all seats but one, and its best plays are searched in a share of the
+positions; that takes nearly all of the time. Then a copy of it learns the differences between the values of these
+plays, while its values of every afterstate are held by distillation (Hinton, Vinyals & Dean, Distilling the Knowledge
+in a Neural Network, 2015). `train.selfplay` learns such targets, too, but from the latest iterations alone: here
+minibatches are drawn from all positions, which brings more (docs/experiments.md).
+
+The games of a file follow from the seed, the variant and the number of the file, whatever process plays them. A run
+that is resumed plays the files that are missing, and then learns from the beginning.
+
+A run writes to ``runs/<name>``: ``positions/``, the weights as ``<name>.safetensors``, and ``<name>.json``, a model
+card with command, versions and results. On ``validation`` deals apprentice and network are compared, the figures of the
+card are of ``benchmark`` deals.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import torch
+from tqdm.auto import tqdm
+
+from quincunx_agents.afterstates import SEATS, FeatureLayout
+from quincunx_agents.networks import value
+from quincunx_agents.networks.value import VARIANTS, ValueAgent, ValueWeights, feature_module_of, save_weights
+from quincunx_agents.torch import ValueNetwork
+from quincunx_env.core.atomic_write import write_atomically
+from train.common import checkpoint
+from train.common.evaluation import provenance, require_opponent, strengths, write_json
+from train.common.opponents import Member, Pool
+from train.common.options import Count, CountOrZero, NumDeals, PolicyName, Positive, RunOptions, Share, run_script
+from train.selfplay_learning import outputs_of_plays, search_loss, value_loss
+from train.selfplay_rollout import RolloutOptions, Weights
+from train.selfplay_search import SearchOptions, SearchTargets, join_searched
+from train.selfplay_workers import GameShare, Job, Workers
+
+
+@dataclass
+class Arguments(RunOptions, SearchOptions):
+    """Every option of a run."""
+
+    name: str = "expert"
+    """the run's folder below ``runs``, and the name of the weights"""
+    teacher: str = "players-v2"
+    """name of the shipped network that plays and searches, and whose weights are the initial ones"""
+    variants: tuple[str, ...] = ("2-corners",)
+    """variants to play, of those that the network has learned"""
+
+    files: Count = 100
+    """files of positions, for each variant"""
+    games: Count = 96
+    """games of a file"""
+    options_share: Share = 0.1
+    """share of the files whose games are played with options drawn at random"""
+    opponent: PolicyName = "heuristic-v0"
+    """policy that has all seats but one in a share of the games with several players, a name of the arena"""
+    opponent_share: Share = 0.5
+    """this share"""
+    search_share: Share = 0.5
+    """share of the network's positions that are searched"""
+    search_samples: Count = 1
+    """determinizations in which each play is rolled out; with few of them there is time for more positions"""
+    search_depth: CountOrZero = 6
+    """length of the rollouts in plays; 0: the game's rollout policy plays to the end of the round"""
+    shortlist: CountOrZero = 16
+    """actions of a state that are evaluated, the best by the rollout policy; 0: all"""
+    temperature: Positive = 0.5
+    """of the softmax over action values while playing, in points"""
+    workers: CountOrZero = 2
+    """processes that play; 0: this one does. The result is the same"""
+
+    epochs: Count = 3
+    """passes over the positions"""
+    batch_size: Count = 128
+    """positions in a minibatch"""
+    learning_rate: Positive = 1e-3
+    """of Adam at the start; it falls linearly to 0"""
+    averaging: Share = 0.1
+    """share of the gradient steps, the last ones, whose weights are averaged: the result"""
+
+    against: PolicyName = "heuristic-v0"
+    """opponent in evaluations, a name of the arena"""
+    eval_deals: NumDeals = 500
+    """validation deals on which apprentice and network are compared, for each variant"""
+    test_deals: NumDeals = 500
+    """benchmark deals of the card, for each variant"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.teacher not in value.SHIPPED:
+            raise ValueError(f"--teacher must be one of {', '.join(value.SHIPPED)}, got {self.teacher!r}")
+        learned = value.load(self.teacher).weights.variants
+        unknown = [variant for variant in self.variants if variant not in learned]
+        if unknown or not self.variants:
+            raise ValueError(f"--variants must be of {', '.join(learned)}, got {', '.join(unknown) or 'none'}")
+        require_opponent(self.opponent, self.variants, "--opponent")
+        require_opponent(self.against, self.variants)
+
+
+MAY_CHANGE = ("resume", "progress", "threads", "workers", "files", "epochs", "eval_deals", "test_deals")
+"""Arguments that may differ when a run is resumed."""
+
+DEALS_APART = 10**12
+"""Seeds between the first deals of runs with successive seeds, and between those of variants: more than a run uses."""
+
+
+def main(arguments: Arguments) -> dict[str, Any]:
+    """Play, search, learn, evaluate, and write everything to ``runs/<name>``; returns the model card."""
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(arguments.seed)
+    begin(arguments)
+    teacher = value.load(arguments.teacher).weights
+    play(arguments, teacher)
+    paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
+    positions, layout, searching = read(paths, layout_read(arguments, teacher))
+    start, tensors = time.process_time(), teacher.tensors
+    network = ValueNetwork(layout, tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size)
+    network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
+    learn(arguments, network, positions)
+    apprentice = ValueWeights(network.weights(), arguments.variants, teacher.candidates)
+    seconds = {"search": searching, "learning": time.process_time() - start}
+    save_weights(arguments.folder / f"{arguments.name}.safetensors", apprentice)
+
+    compared = {
+        name: strengths(
+            ValueAgent(weights), arguments.against, arguments.variants, arguments.eval_deals, "validation",
+            arguments.progress,
+        )
+        for name, weights in {arguments.teacher: teacher, arguments.name: apprentice}.items()
+    }  # fmt: skip
+    print(json.dumps(compared, indent=1))
+    steps = arguments.files * arguments.games * sum(VARIANTS[variant].num_plays for variant in arguments.variants)
+    card = provenance("train.expert_iteration", arguments) | {
+        "steps": steps,
+        "positions": len(positions.seats),
+        "seconds": {phase: round(spent) for phase, spent in seconds.items()},
+        "validation": [{"steps": steps, "variants": compared[arguments.name]}],
+        "benchmark": strengths(
+            ValueAgent(apprentice), arguments.against, arguments.variants, arguments.test_deals, "benchmark",
+            arguments.progress,
+        ),
+    }  # fmt: skip
+    write_json(arguments.folder / f"{arguments.name}.json", card)
+    print(f"Written to {arguments.folder}: {arguments.name}.safetensors, {arguments.name}.json, positions/")
+    return card
+
+
+def begin(arguments: Arguments) -> None:
+    """Make the folder of a new run, or check that the run to be resumed has the same arguments."""
+    path = arguments.folder / "checkpoint.pt"
+    if arguments.resume:
+        with checkpoint.restoring(arguments, checkpoint.load(path), MAY_CHANGE):
+            return
+    checkpoint.keep_earlier_run(arguments.folder)
+    checkpoint.save(path, arguments, {})
+
+
+# --- Playing and searching -------------------------------------------------------------------------------------------
+
+
+def file_of(arguments: Arguments, variant: str, number: int) -> Path:
+    """The file of some games' positions."""
+    return arguments.folder / "positions" / f"{variant}-{number:05d}.npz"
+
+
+def variant_of(arguments: Arguments, variant: str, place: int, number: int) -> str:
+    """The variant of a file's games: with options of the rules in a share of the files."""
+    rng = np.random.default_rng([arguments.seed, place, number, 0])
+    plain = rng.random() >= arguments.options_share
+    return variant if plain else str(rng.choice(value.with_options(variant) or [variant]))
+
+
+def play(arguments: Arguments, teacher: ValueWeights) -> None:
+    """Play the games whose files are missing, and write the searched positions."""
+    shared = {each.name for each in fields(RolloutOptions)} & {each.name for each in fields(Arguments)}
+    options = RolloutOptions(**{name: getattr(arguments, name) for name in shared}, pool_share=arguments.opponent_share)
+    opponents = Pool("uniform", [Member[Weights | None](arguments.opponent, None)])
+    missing = [
+        (number, place, variant)
+        for number in range(arguments.files)
+        for place, variant in enumerate(arguments.variants)
+        if not file_of(arguments, variant, number).exists()
+    ]
+    total, at_once = arguments.files * len(arguments.variants), 4 * max(arguments.workers, 1)
+    bar = tqdm(desc="files", total=total, initial=total - len(missing), disable=not arguments.progress)
+    with bar, Workers(arguments.workers if missing else 0) as workers:
+        for first in range(0, len(missing), at_once):
+            part = missing[first : first + at_once]
+            shares = [
+                GameShare(
+                    variant_of(arguments, variant, place, number),
+                    arguments.games,
+                    DEALS_APART * (1000 * (arguments.seed + 1) + place) + number * arguments.games,
+                    (arguments.seed, place, number),
+                )
+                for number, place, variant in part
+            ]
+            workers.start(Job(options, dict(teacher.tensors), opponents, shares))
+            for (number, _, variant), played in zip(part, workers.results(), strict=True):
+                found, seconds = join_searched(played.searched), sum(played.seconds.values())
+                write(file_of(arguments, variant, number), found, layout_read(arguments, teacher), seconds)
+                bar.update()
+
+
+# --- Files of positions ----------------------------------------------------------------------------------------------
+
+
+def layout_read(arguments: Arguments, teacher: ValueWeights) -> FeatureLayout:
+    """The layout of the features that the network reads."""
+    return value.layout_of(feature_module_of(VARIANTS[arguments.variants[0]]), teacher.tensors)
+
+
+def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
+    """Write positions, the most elements that each set has there, and the processor time that they took."""
+    sets = split_sets(positions.features, layout)
+    most = [int((elements[..., 0] > 0).sum(axis=-1).max()) for elements in sets]
+
+    def save(unfinished: Path) -> None:
+        with unfinished.open("wb") as file:
+            np.savez(file, most=most, seconds=seconds, **positions._asdict())
+
+    write_atomically(path, save)
+
+
+def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, FeatureLayout, float]:
+    """Read positions.
+
+    Args:
+        paths: of the files.
+        layout: of the features in them.
+
+    Returns:
+        positions: of all files, without the elements that are padding in all of them.
+        layout: of their features.
+        seconds: processor time that they took.
+    """
+    files = [np.load(path) for path in paths]  # reads an array where it is asked for, and refuses pickled objects
+    most = np.max([file["most"] for file in files], axis=0).tolist()
+    parts = []
+    for file in files:
+        *others, context = *split_sets(file["features"], layout), file["features"][..., -layout.context :]
+        kept = [
+            elements[:, :, :number].reshape(*context.shape[:2], -1)
+            for elements, number in zip(others, most, strict=True)
+        ]
+        arrays = {name: file[name] for name in SearchTargets._fields if name != "features"}
+        parts.append(SearchTargets(np.concatenate([*kept, context], axis=2), **arrays))
+    shapes = tuple((number, size) for number, (_, size) in zip(most, layout.sets, strict=True))
+    seconds = sum(float(file["seconds"]) for file in files)
+    return join_searched(parts), FeatureLayout(shapes, layout.context), seconds
+
+
+def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list[npt.NDArray[np.float16]]:
+    """The sets in the features of plays: [n, k, E, F] each, from [n, k, layout.size]."""
+    ends = np.cumsum([most * size for most, size in layout.sets])
+    parts = np.split(features, ends, axis=2)[:-1]
+    return [part.reshape(*part.shape[:2], *shape) for part, shape in zip(parts, layout.sets, strict=True)]
+
+
+# --- Learning --------------------------------------------------------------------------------------------------------
+
+
+def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets) -> None:
+    """Take the gradient steps, after which the network has the mean of its last weights.
+
+    Args:
+        arguments: of the run.
+        network: as it was when it searched.
+        positions: that it searched, n in all.
+    """
+    count, size = len(positions.seats), arguments.batch_size
+    held = np.empty((*positions.points.shape, SEATS), np.float32)
+    with torch.no_grad():
+        for start in range(0, count, size):
+            some = torch.from_numpy(positions.features[start : start + size]).float()
+            held[start : start + size] = outputs_of_plays(network, some)[..., :SEATS].numpy()
+    rng, steps = np.random.default_rng(arguments.seed), arguments.epochs * (count // size)
+    optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
+    averaged = torch.optim.swa_utils.AveragedModel(network)
+    order = np.concatenate([rng.permutation(count)[: count // size * size] for _ in range(arguments.epochs)])
+    for step in tqdm(range(steps), desc="learning", disable=not arguments.progress):
+        rows = order[step * size : (step + 1) * size]
+        features, points, values, seats = (torch.from_numpy(part[rows]) for part in positions)
+        for group in optimizer.param_groups:
+            group["lr"] = arguments.learning_rate * (1 - step / steps)
+        outputs, plays = outputs_of_plays(network, features.float()), points.shape[1]
+        loss = search_loss(outputs, points, values, seats) + value_loss(
+            outputs.flatten(0, 1), torch.from_numpy(held[rows]).flatten(0, 1), seats.repeat_interleave(plays)
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step >= steps * (1 - arguments.averaging) - 1:
+            averaged.update_parameters(network)
+    network.load_state_dict(averaged.module.state_dict())
+
+
+if __name__ == "__main__":
+    run_script(main, Arguments, "train.expert_iteration", __doc__)
