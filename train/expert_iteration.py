@@ -150,6 +150,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
         "steps": steps,
         "positions": len(positions.seats),
         "seconds": {phase: round(spent) for phase, spent in seconds.items()},
+        "steps_per_second": round(steps / sum(seconds.values())),
         "validation": [{"steps": steps, "variants": compared[arguments.name]}],
         "benchmark": strengths(
             ValueAgent(apprentice), arguments.against, arguments.variants, arguments.test_deals, "benchmark",

@@ -334,6 +334,7 @@ def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
+        ("players-v3", "2-corners"),
         ("players-v2", "3-open"),
         ("players-v0", "3-open"),
         ("solitaire-v2", "solitaire"),
