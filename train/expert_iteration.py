@@ -44,7 +44,18 @@ from quincunx_env.core.atomic_write import write_atomically
 from train.common import checkpoint
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
 from train.common.opponents import Member, Pool
-from train.common.options import Count, CountOrZero, NumDeals, PolicyName, Positive, RunOptions, Share, run_script
+from train.common.options import (
+    Count,
+    CountOrZero,
+    NumDeals,
+    OptionError,
+    PolicyName,
+    Positive,
+    RunName,
+    RunOptions,
+    Share,
+    run_script,
+)
 from train.selfplay_learning import outputs_of_plays, search_loss, value_loss
 from train.selfplay_rollout import RolloutOptions, Weights
 from train.selfplay_search import SearchOptions, SearchTargets, join_searched
@@ -55,7 +66,7 @@ from train.selfplay_workers import GameShare, Job, Workers
 class Arguments(RunOptions, SearchOptions):
     """Every option of a run."""
 
-    name: str = "expert"
+    name: RunName = "expert"
     """the run's folder below ``runs``, and the name of the weights"""
     teacher: str = "players-v2"
     """name of the shipped network that plays and searches, and whose weights are the initial ones"""
@@ -129,6 +140,9 @@ def main(arguments: Arguments) -> dict[str, Any]:
     play(arguments, teacher)
     paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
     positions, layout, searching = read(paths, layout_read(arguments, teacher))
+    found, wanted = len(positions.seats), arguments.batch_size
+    if found < wanted:
+        raise OptionError(f"--batch-size must be at most the number of positions, {found}, got {wanted}; see --files")
     start, tensors = time.process_time(), teacher.tensors
     network = ValueNetwork(layout, tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size)
     network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
@@ -214,6 +228,8 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
             ]
             workers.start(Job(options, dict(teacher.tensors), opponents, shares))
             for (number, _, variant), played in zip(part, workers.results(), strict=True):
+                if not played.searched:
+                    raise OptionError("no position of a file is searched: --search-share or --games must be larger")
                 found, seconds = join_searched(played.searched), sum(played.seconds.values())
                 write(file_of(arguments, variant, number), found, layout_read(arguments, teacher), seconds)
                 bar.update()
@@ -251,19 +267,21 @@ def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, F
         layout: of their features.
         seconds: processor time that they took.
     """
-    files = [np.load(path) for path in paths]  # reads an array where it is asked for, and refuses pickled objects
-    most = np.max([file["most"] for file in files], axis=0).tolist()
+    most, seconds = np.zeros(len(layout.sets), np.int64), 0.0
+    for path in paths:
+        with np.load(path) as file:  # reads an array where it is asked for, and refuses pickled objects
+            most, seconds = np.maximum(most, file["most"]), seconds + float(file["seconds"])
     parts = []
-    for file in files:
-        *others, context = *split_sets(file["features"], layout), file["features"][..., -layout.context :]
+    for path in paths:
+        with np.load(path) as file:
+            found = SearchTargets(*(file[name] for name in SearchTargets._fields))
         kept = [
-            elements[:, :, :number].reshape(*context.shape[:2], -1)
-            for elements, number in zip(others, most, strict=True)
+            elements[:, :, :number].reshape(*found.points.shape, -1)
+            for elements, number in zip(split_sets(found.features, layout), most, strict=True)
         ]
-        arrays = {name: file[name] for name in SearchTargets._fields if name != "features"}
-        parts.append(SearchTargets(np.concatenate([*kept, context], axis=2), **arrays))
-    shapes = tuple((number, size) for number, (_, size) in zip(most, layout.sets, strict=True))
-    seconds = sum(float(file["seconds"]) for file in files)
+        features = np.concatenate([*kept, found.features[..., -layout.context :]], axis=2)
+        parts.append(found._replace(features=features))
+    shapes = tuple((number, size) for number, (_, size) in zip(most.tolist(), layout.sets, strict=True))
     return join_searched(parts), FeatureLayout(shapes, layout.context), seconds
 
 

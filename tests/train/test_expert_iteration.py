@@ -17,6 +17,7 @@ from quincunx_agents.networks import value
 from quincunx_agents.networks.value import VARIANTS, feature_module_of, load_weights
 from quincunx_agents.torch import ValueNetwork
 from train.common.checkpoint import CheckpointError
+from train.common.options import OptionError
 from train.expert_iteration import Arguments, file_of, learn, main, read, variant_of, write
 from train.selfplay_learning import outputs_of_plays, search_loss
 from train.selfplay_search import SearchTargets
@@ -113,6 +114,16 @@ def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monk
     assert main(replace(TINY, resume=True, files=2))["steps"] == 2 * 4 * 24, "with fewer files"
     main(TINY)
     assert Path("runs/tiny-1").is_dir(), "the earlier run is kept"
+
+
+def test_too_few_positions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match="--batch-size must be at most the number of positions"):
+        main(replace(TINY, batch_size=10_000))
+    with pytest.raises(OptionError, match="--search-share or --games must be larger"):
+        main(replace(TINY, search_share=0.0))
+    with pytest.raises(OptionError, match="--name must be the name of a folder"):
+        replace(TINY, name="../tiny")
 
 
 def test_a_share_of_the_files_has_options() -> None:
