@@ -269,7 +269,7 @@ def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, F
     """
     most, seconds = np.zeros(len(layout.sets), np.int64), 0.0
     for path in paths:
-        with np.load(path) as file:  # reads an array where it is asked for, and refuses pickled objects
+        with np.load(path) as file:  # reads only these arrays, and refuses pickled objects
             most, seconds = np.maximum(most, file["most"]), seconds + float(file["seconds"])
     parts = []
     for path in paths:

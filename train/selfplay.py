@@ -5,7 +5,7 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
         --temperature 2 --td-lambda 0.7 --updates 24 --iterations 300    # the solitaire
     python -m train.selfplay --variants spiral --name my-spiral --candidates 0 --shortlist 0 --td-lambda 0.95 \
         --games 256 --iterations 300 --against spiral-heuristic-v0       # the spiral game
-    python -m train.selfplay --name response --variants 2-corners --init-from players-v2 --set-width 128 --width 384 \
+    python -m train.selfplay --name response --variants 2-corners --init-from players-v3 --set-width 128 --width 384 \
         --baselines value --pool-share 1 --snapshot-every 1000 --against value \
         --iterations 100                                              # a best response to a shipped network
     python -m train.selfplay --resume                                 # continue after an interruption
