@@ -146,7 +146,10 @@ def value_and_preference(tensors: Mapping[str, Floats], features: AfterstateFeat
 
 
 def _product(inputs: Floats, weight: Floats) -> Floats:
-    """``inputs @ weight.T``, in halves where two halves of an ensemble do not mix: half of the multiplications."""
+    """Multiply inputs [n, in] by a weight [out, in]: ``inputs @ weight.T``, float32 [n, out].
+
+    Where the two halves of an ensemble do not mix, the products of both halves take half of the multiplications.
+    """
     rows, columns = weight.shape[0] // 2, weight.shape[1] // 2
     if not rows or not columns or weight[:rows, columns:].any() or weight[rows:, :columns].any():
         product: Floats = inputs @ weight.T
