@@ -18,7 +18,8 @@ from quincunx_agents.networks.value import (
     feature_module_of,
     margin_weights,
 )
-from quincunx_agents.search.determinized import payoffs, rollout_policy_of
+from quincunx_agents.search.determinized import margins, payoffs, rollout_policy_of
+from quincunx_agents.search.network import SPREAD
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import unpack
 from quincunx_env.registry import make_observer, spec_of
@@ -110,8 +111,8 @@ def test_values_by_rollouts_of_the_network(variant: str) -> None:
             final[game.mover[0]] += after.points[best]
             for after_mover in range(players):
                 final[(game.mover[0] + after_mover) % players] += to_come[best, after_mover]
-            others = np.delete(final, seat)
-            expected.append(final[seat] - (others.mean() if players > 1 else 0))
+            left = rules.num_plays - 4 - 1 - 2
+            expected.append(margins(final[None], SPREAD * left**0.5)[0, seat])
         assert values[:, number] == pytest.approx(np.reshape(expected, (2, 3)).mean(axis=1), abs=1e-3)
 
 

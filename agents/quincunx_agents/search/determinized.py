@@ -170,8 +170,21 @@ def payoffs(games: Any, lost_value: float = 0.0) -> Values:
         lost_value: payoff of a lost solitaire.
     """
     totals = games.totals.astype(np.float64)
-    if games.rules.num_players == 1:
-        return np.where(games.lost[:, None], lost_value, totals)
-    others = [np.delete(totals, seat, axis=1).max(axis=1) for seat in range(totals.shape[1])]
-    margins: Values = totals - np.stack(others, axis=1)
-    return margins
+    return np.where(games.lost[:, None], lost_value, totals) if games.rules.num_players == 1 else margins(totals)
+
+
+def margins(points: Values, temperature: float = 0.0) -> Values:
+    """Margins of each seat over the best other one, float64 [B, P]; without others the points.
+
+    Args:
+        points: [B, P].
+        temperature: of the soft maximum of the others, t log(mean(exp(points / t))), where points are expected and any
+            of the others may turn out the best. It is the maximum at 0, the mean at infinity.
+    """
+    if points.shape[1] == 1:
+        return points
+    others = np.stack([np.delete(points, seat, axis=1) for seat in range(points.shape[1])], axis=1)
+    best: Values = others.max(axis=2)
+    if temperature:
+        best += temperature * np.log(np.exp((others - best[:, :, None]) / temperature).mean(axis=2))
+    return points - best

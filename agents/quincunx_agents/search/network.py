@@ -18,10 +18,20 @@ from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, observer_for
 from quincunx_agents.networks import value
 from quincunx_agents.search.beam import beam_search
-from quincunx_agents.search.determinized import DeterminizedSearch, SearchConfig, Values, payoffs, rollout_policy_of
+from quincunx_agents.search.determinized import (
+    DeterminizedSearch,
+    SearchConfig,
+    Values,
+    margins,
+    payoffs,
+    rollout_policy_of,
+)
 from quincunx_agents.search.endgame import Endgame
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
+
+SPREAD = 4.0
+"""Temperature of the `margins` in points, times the root of the plays left, where a rollout is truncated."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,7 @@ def rollout_values(
             final = games.totals.astype(np.float64)
             final[:, mover] += afterstates.points[best]
             final += np.roll(values[best, :players], mover, axis=1)
-            results[rows] = final @ np.roll(margin_weights[:players], seat)
+            results[rows] = margins(final, SPREAD * (left - depth) ** 0.5)[:, seat]
         else:
             policy.step(games, afterstates.actions[best])
             results[rows] = payoffs(games)[:, seat]

@@ -11,7 +11,7 @@ import pytest
 from quincunx_agents.greedy import greedy
 from quincunx_agents.search.beam import beam_search
 from quincunx_agents.search.best_response import BestResponse
-from quincunx_agents.search.determinized import DeterminizedSearch
+from quincunx_agents.search.determinized import DeterminizedSearch, margins
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.search.pimc_beam import PimcBeam
 from quincunx_env.core.game import BaseGame
@@ -200,6 +200,18 @@ def test_the_last_play_of_several_players_is_the_best_one() -> None:
         assert after.totals[legal == found, game.mover] == after.totals[:, game.mover].max()
         checked += 1
     assert checked >= 3
+
+
+def test_margins_over_the_best_other_seat() -> None:
+    """The more uncertain the points are, the more do those of the other seats count that are behind."""
+    points = np.array([[3.0, 1.0, 8.0], [10.0, 10.0, 4.0]])
+    assert margins(points).tolist() == [[-5, -7, 5], [0, 0, -6]]
+    assert margins(points, 1e6) == pytest.approx(points * 1.5 - points.sum(axis=1, keepdims=True) / 2, abs=1e-3)
+    soft = 2 * np.log((np.exp(1 / 2) + np.exp(8 / 2)) / 2)
+    assert margins(points, 2.0)[0, 0] == pytest.approx(3 - soft)
+    assert margins(points[:, :2], 2.0).tolist() == [[2, -2], [0, 0]]
+    assert margins(points[:, :1], 2.0).tolist() == [[3], [10]]
+    assert np.isfinite(margins(1e4 * points, 1e-2)).all()
 
 
 def test_the_pimc_beam_is_for_one() -> None:
