@@ -25,7 +25,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,7 @@ from train.common.options import (
     RunName,
     RunOptions,
     Share,
+    Valid,
     run_script,
 )
 from train.selfplay_learning import outputs_of_plays, search_loss, value_loss
@@ -104,6 +105,9 @@ class Arguments(RunOptions, SearchOptions):
     """of Adam at the start; it falls linearly to 0"""
     averaging: Share = 0.1
     """share of the gradient steps, the last ones, whose weights are averaged: the result"""
+    candidates: Annotated[int | None, Valid("at least 0", lambda value: value is None or value >= 0)] = None
+    """actions of a position that the resulting agent evaluates, the best by the rollout policy; 0: all. The teacher's
+    number if None"""
 
     against: PolicyName = "heuristic-v0"
     """opponent in evaluations, a name of the arena"""
@@ -124,7 +128,7 @@ class Arguments(RunOptions, SearchOptions):
         require_opponent(self.against, self.variants)
 
 
-MAY_CHANGE = ("resume", "progress", "threads", "workers", "files", "epochs", "eval_deals", "test_deals")
+MAY_CHANGE = ("resume", "progress", "threads", "workers", "files", "epochs", "candidates", "eval_deals", "test_deals")
 """Arguments that may differ when a run is resumed."""
 
 DEALS_APART = 10**12
@@ -147,7 +151,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
     network = ValueNetwork(layout, tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size)
     network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
     learn(arguments, network, positions)
-    apprentice = ValueWeights(network.weights(), arguments.variants, teacher.candidates)
+    candidates = teacher.candidates if arguments.candidates is None else arguments.candidates
+    apprentice = ValueWeights(network.weights(), arguments.variants, candidates)
     seconds = {"search": searching, "learning": time.process_time() - start}
     save_weights(arguments.folder / f"{arguments.name}.safetensors", apprentice)
 

@@ -101,8 +101,9 @@ def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monk
 
     files[1].unlink()
     Path("runs/tiny/tiny.safetensors").unlink()
-    main(replace(TINY, resume=True, workers=2))
+    main(replace(TINY, resume=True, workers=2, candidates=3))
     again = load_weights(Path("runs/tiny/tiny.safetensors"))
+    assert again.candidates == 3
     assert all((again.tensors[name] == array).all() for name, array in weights.tensors.items())
     parts = [dict(np.load(path)) for path in files]
     for path, earlier, part in zip(files, before, parts, strict=True):
