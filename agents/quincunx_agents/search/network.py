@@ -94,7 +94,7 @@ class NetworkSearch(SearchConfig):
 def rollout_values(
     tensors: Mapping[str, Floats], games: Any, seat: int, left: int, depth: int, candidates: int
 ) -> Values:
-    """Values of games to a seat by rollouts of a value network, float64 [B].
+    """Values of games to a seat by rollouts of a value network: its points or `margins`, float64 [B].
 
     Args:
         tensors: of the network, by name.
