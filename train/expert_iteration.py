@@ -7,10 +7,10 @@ r"""One step of expert iteration: search the positions of a shipped network's ga
 The expert is a search with rollouts by the network (`train.selfplay_search`), the apprentice the network itself
 (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017). First the network
 plays games, in some of which a fixed opponent has all seats but one, and its best plays are searched in a share of the
-positions; that takes nearly all of the time. Then a copy of it learns the differences between the values of these
-plays, while its values of every afterstate are held by distillation (Hinton, Vinyals & Dean, Distilling the Knowledge
-in a Neural Network, 2015). `train.selfplay` learns such targets, too, but from the latest iterations alone: here
-minibatches are drawn from all positions, which brings more (docs/experiments.md).
+positions; that takes nearly all of the time. Then a copy of it, or another network (``--apprentice``), learns the
+differences between the values of these plays, while its values of every afterstate are held by distillation (Hinton,
+Vinyals & Dean, Distilling the Knowledge in a Neural Network, 2015). `train.selfplay` learns such targets, too, but from
+the latest iterations alone: here minibatches are drawn from all positions, which brings more (docs/experiments.md).
 
 The games of a file follow from the seed, the variant and the number of the file, whatever process plays them. A run
 that is resumed plays the files that are missing, and then learns from the beginning.
@@ -22,7 +22,7 @@ card are of ``benchmark`` deals.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,9 +36,10 @@ with requires_extra("train"):
     import torch
 from tqdm.auto import tqdm
 
-from quincunx_agents.afterstates import SEATS, FeatureLayout
+from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import VARIANTS, ValueAgent, ValueWeights, feature_module_of, save_weights
+from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.atomic_write import write_atomically
 from train.common import checkpoint
@@ -70,7 +71,9 @@ class Arguments(RunOptions, SearchOptions):
     name: RunName = "expert"
     """the run's folder below ``runs``, and the name of the weights"""
     teacher: str = "players-v2"
-    """name of the shipped network that plays and searches, and whose weights are the initial ones"""
+    """name of the shipped network that plays and searches"""
+    apprentice: str | None = None
+    """weights file of the network that learns, which must read the same features; a copy of the teacher if None"""
     variants: tuple[str, ...] = ("2-corners",)
     """variants to play, of those that the network has learned"""
 
@@ -128,7 +131,10 @@ class Arguments(RunOptions, SearchOptions):
         require_opponent(self.against, self.variants)
 
 
-MAY_CHANGE = ("resume", "progress", "threads", "workers", "files", "epochs", "candidates", "eval_deals", "test_deals")
+MAY_CHANGE = (
+    *("resume", "progress", "threads", "workers", "files", "apprentice", "epochs", "candidates"),
+    *("eval_deals", "test_deals"),
+)
 """Arguments that may differ when a run is resumed."""
 
 DEALS_APART = 10**12
@@ -141,13 +147,14 @@ def main(arguments: Arguments) -> dict[str, Any]:
     torch.manual_seed(arguments.seed)
     begin(arguments)
     teacher = value.load(arguments.teacher).weights
+    tensors = initial_tensors(arguments, teacher)
     play(arguments, teacher)
     paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
-    positions, layout, searching = read(paths, layout_read(arguments, teacher))
+    positions, layout, searching = read(paths, layout_read(arguments, teacher.tensors))
     found, wanted = len(positions.seats), arguments.batch_size
     if found < wanted:
         raise OptionError(f"--batch-size must be at most the number of positions, {found}, got {wanted}; see --files")
-    start, tensors = time.process_time(), teacher.tensors
+    start = time.process_time()
     network = ValueNetwork(layout, tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size)
     network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
     learn(arguments, network, positions)
@@ -189,6 +196,21 @@ def begin(arguments: Arguments) -> None:
             return
     checkpoint.keep_earlier_run(arguments.folder)
     checkpoint.save(path, arguments, {})
+
+
+def initial_tensors(arguments: Arguments, teacher: ValueWeights) -> Mapping[str, Floats]:
+    """The tensors with which the apprentice begins.
+
+    Raises:
+        OptionError: if they are of a network that reads other features than the teacher.
+        WeightsError: if the file is missing or damaged.
+    """
+    if arguments.apprentice is None:
+        return teacher.tensors
+    tensors = value.load_weights(Path(arguments.apprentice)).tensors
+    if layout_read(arguments, tensors) != layout_read(arguments, teacher.tensors):
+        raise OptionError("the network of --apprentice must read the same features as --teacher")
+    return tensors
 
 
 # --- Playing and searching -------------------------------------------------------------------------------------------
@@ -236,16 +258,16 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
                 if not played.searched:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")
                 found, seconds = join_searched(played.searched), sum(played.seconds.values())
-                write(file_of(arguments, variant, number), found, layout_read(arguments, teacher), seconds)
+                write(file_of(arguments, variant, number), found, layout_read(arguments, teacher.tensors), seconds)
                 bar.update()
 
 
 # --- Files of positions ----------------------------------------------------------------------------------------------
 
 
-def layout_read(arguments: Arguments, teacher: ValueWeights) -> FeatureLayout:
-    """The layout of the features that the network reads."""
-    return value.layout_of(feature_module_of(VARIANTS[arguments.variants[0]]), teacher.tensors)
+def layout_read(arguments: Arguments, tensors: Mapping[str, Floats]) -> FeatureLayout:
+    """The layout of the features that a network reads."""
+    return value.layout_of(feature_module_of(VARIANTS[arguments.variants[0]]), tensors)
 
 
 def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
@@ -336,4 +358,4 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.expert_iteration", __doc__)
+    run_script(main, Arguments, "train.expert_iteration", __doc__, WeightsError)

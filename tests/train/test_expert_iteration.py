@@ -14,7 +14,7 @@ import torch
 
 from quincunx_agents.afterstates import FeatureLayout
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VARIANTS, feature_module_of, load_weights
+from quincunx_agents.networks.value import VARIANTS, WeightsError, feature_module_of, load_weights, save_weights
 from quincunx_agents.torch import ValueNetwork
 from train.common.checkpoint import CheckpointError
 from train.common.options import OptionError
@@ -148,3 +148,22 @@ def test_files_follow_from_their_numbers_alone(tmp_path: Path, monkeypatch: pyte
     main(replace(TINY, search_share=1.0, search_plays=2))
     assert len({*seeds}) == len(seeds) == 12
     assert file_of(TINY, "spiral", 2).name == "spiral-00002.npz"
+
+
+def test_another_network_may_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    teacher, path = value.load("spiral-v0").weights, tmp_path / "other.safetensors"
+    other = {name: 0.5 * tensor for name, tensor in teacher.tensors.items()}
+    save_weights(path, teacher._replace(tensors=other))
+    main(replace(TINY, files=1, apprentice=str(path), learning_rate=1e-9))
+    learned = load_weights(Path("runs/tiny/tiny.safetensors")).tensors
+    assert all(learned[name] == pytest.approx(tensor, abs=1e-6) for name, tensor in other.items())
+
+
+def test_an_apprentice_of_other_features_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = value.WEIGHTS / "players-v0.safetensors"
+    with pytest.raises(OptionError, match="must read the same features as --teacher"):
+        main(replace(TINY, teacher="players-v1", variants=("2-corners",), apprentice=str(path)))
+    with pytest.raises(WeightsError, match="missing"):
+        main(replace(TINY, apprentice=str(tmp_path / "missing.safetensors")))

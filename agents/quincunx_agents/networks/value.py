@@ -148,14 +148,16 @@ def value_and_preference(tensors: Mapping[str, Floats], features: AfterstateFeat
 def _product(inputs: Floats, weight: Floats) -> Floats:
     """Multiply inputs [n, in] by a weight [out, in]: ``inputs @ weight.T``, float32 [n, out].
 
-    Where the two halves of an ensemble do not mix, the products of both halves take half of the multiplications.
+    The members of an ensemble that do not mix are multiplied apart from each other: n equal ones take one n-th of the
+    multiplications.
     """
-    rows, columns = weight.shape[0] // 2, weight.shape[1] // 2
-    if not rows or not columns or weight[:rows, columns:].any() or weight[rows:, :columns].any():
-        product: Floats = inputs @ weight.T
-        return product
-    first = _product(inputs[:, :columns], weight[:rows, :columns])
-    return np.concatenate([first, _product(inputs[:, columns:], weight[rows:, columns:])], axis=1)
+    for share in (1 / 2, 1 / 3, 2 / 3):  # where the first members may end
+        rows, columns = int(share * weight.shape[0]), int(share * weight.shape[1])
+        if rows and columns and not weight[:rows, columns:].any() and not weight[rows:, :columns].any():
+            parts = (inputs[:, :columns], weight[:rows, :columns]), (inputs[:, columns:], weight[rows:, columns:])
+            return np.concatenate([_product(*part) for part in parts], axis=1)
+    product: Floats = inputs @ weight.T
+    return product
 
 
 def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:
