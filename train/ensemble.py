@@ -8,8 +8,8 @@ are those of its members side by side, with weights of 0 from one member to anot
 other one.
 
 The members are networks that `train.selfplay` has written with their model cards beside them. They must read the same
-features and have learned the same variants; the merged network evaluates as many candidates as the member with the
-most. The script writes ``<name>.safetensors`` and the model card ``<name>.json`` to ``runs/<name>``.
+features and have learned the same variants. The script writes ``<name>.safetensors`` and the model card
+``<name>.json`` to ``runs/<name>``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,17 @@ from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_env.hub import CardError, read_facts
 from train.common import checkpoint
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
-from train.common.options import CheckedOptions, Count, NumDeals, OptionError, PolicyName, RunName, Valid, run_script
+from train.common.options import (
+    CheckedOptions,
+    Count,
+    CountOrNone,
+    NumDeals,
+    OptionError,
+    PolicyName,
+    RunName,
+    Valid,
+    run_script,
+)
 
 
 @dataclass
@@ -50,6 +60,9 @@ class Arguments(CheckedOptions):
     """weights files of the networks to merge"""
     name: RunName
     """the folder below ``runs``, and the name of the weights; an earlier run of that name is renamed"""
+    candidates: CountOrNone = None
+    """actions of a position that the merged network evaluates, the best by the heuristic; 0: all. As many as the member
+    with the most if None"""
     against: PolicyName = "heuristic-v0"
     """opponent in the evaluation, a name of the arena"""
     test_deals: NumDeals = 500
@@ -66,6 +79,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
     members = [load_weights(path) for path in arguments.members]
     cards = [read_facts(path)[1] for path in arguments.members]
     merged = merge(members)
+    if arguments.candidates is not None:
+        merged = merged._replace(candidates=arguments.candidates)
     require_opponent(arguments.against, merged.variants)
     agent, deals, progress = ValueAgent(merged), arguments.test_deals, arguments.progress
     found = strengths(agent, arguments.against, merged.variants, deals, "benchmark", progress)
@@ -106,6 +121,8 @@ def summary(cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def merge(members: Sequence[ValueWeights]) -> ValueWeights:
     """The network that computes the mean of the outputs of several, up to rounding.
+
+    It evaluates as many candidates as the member with the most.
 
     Raises:
         OptionError: if their features or variants differ.

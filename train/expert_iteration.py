@@ -25,7 +25,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ from train.common.evaluation import provenance, require_opponent, strengths, wri
 from train.common.opponents import Member, Pool
 from train.common.options import (
     Count,
+    CountOrNone,
     CountOrZero,
     NumDeals,
     OptionError,
@@ -55,7 +56,6 @@ from train.common.options import (
     RunName,
     RunOptions,
     Share,
-    Valid,
     run_script,
 )
 from train.selfplay_learning import outputs_of_plays, search_loss, value_loss
@@ -108,9 +108,9 @@ class Arguments(RunOptions, SearchOptions):
     """of Adam at the start; it falls linearly to 0"""
     averaging: Share = 0.1
     """share of the gradient steps, the last ones, whose weights are averaged: the result"""
-    candidates: Annotated[int | None, Valid("at least 0", lambda value: value is None or value >= 0)] = None
-    """actions of a position that the resulting agent evaluates, the best by the rollout policy; 0: all. The teacher's
-    number if None"""
+    candidates: CountOrNone = None
+    """actions of a position that the resulting agent evaluates, the best by the heuristic; 0: all. The teacher's number if
+    None"""
 
     against: PolicyName = "heuristic-v0"
     """opponent in evaluations, a name of the arena"""

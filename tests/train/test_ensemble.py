@@ -129,7 +129,8 @@ def test_the_script_writes_weights_and_a_card(tmp_path: Path, monkeypatch: pytes
     }
     assert "The mean of 2 networks, one training run each" in card_of(Path("runs/merged"))
 
-    main(Arguments(tuple(paths), "merged", test_deals=2))
+    main(Arguments(tuple(paths), "merged", candidates=0, test_deals=2))
+    assert load_weights(Path("runs/merged/merged.safetensors")).candidates == 0
     assert Path("runs/merged-1/merged.safetensors").exists(), "the earlier one is kept"
 
 

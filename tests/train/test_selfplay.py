@@ -338,6 +338,7 @@ def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pyte
         ("players-v3", "2-corners"),
         ("players-v2", "3-open"),
         ("players-v0", "3-open"),
+        ("solitaire-v3", "solitaire"),
         ("solitaire-v2", "solitaire"),
         ("solitaire-v1", "solitaire"),
         ("spiral-v2", "spiral"),
