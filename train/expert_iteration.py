@@ -109,8 +109,8 @@ class Arguments(RunOptions, SearchOptions):
     averaging: Share = 0.1
     """share of the gradient steps, the last ones, whose weights are averaged: the result"""
     candidates: CountOrNone = None
-    """actions of a position that the resulting agent evaluates, the best by the heuristic; 0: all. The teacher's number if
-    None"""
+    """actions of a position that the resulting agent evaluates, the best by the heuristic; 0: all. The teacher's number
+    if None"""
 
     against: PolicyName = "heuristic-v0"
     """opponent in evaluations, a name of the arena"""
