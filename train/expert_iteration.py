@@ -145,9 +145,9 @@ def main(arguments: Arguments) -> dict[str, Any]:
     """Play, search, learn, evaluate, and write everything to ``runs/<name>``; returns the model card."""
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
-    begin(arguments)
     teacher = value.load(arguments.teacher).weights
     tensors = initial_tensors(arguments, teacher)
+    begin(arguments)
     play(arguments, teacher)
     paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
     positions, layout, searching = read(paths, layout_read(arguments, teacher.tensors))
@@ -208,7 +208,11 @@ def initial_tensors(arguments: Arguments, teacher: ValueWeights) -> Mapping[str,
     if arguments.apprentice is None:
         return teacher.tensors
     tensors = value.load_weights(Path(arguments.apprentice)).tensors
-    if layout_read(arguments, tensors) != layout_read(arguments, teacher.tensors):
+    try:
+        fits = layout_read(arguments, tensors) == layout_read(arguments, teacher.tensors)
+    except ValueError:  # a network of the other game
+        fits = False
+    if not fits:
         raise OptionError("the network of --apprentice must read the same features as --teacher")
     return tensors
 

@@ -162,8 +162,10 @@ def test_another_network_may_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_an_apprentice_of_other_features_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path = value.WEIGHTS / "players-v0.safetensors"
-    with pytest.raises(OptionError, match="must read the same features as --teacher"):
-        main(replace(TINY, teacher="players-v1", variants=("2-corners",), apprentice=str(path)))
+    for other in ("players-v0", "spiral-v0"):
+        path = str(value.WEIGHTS / f"{other}.safetensors")
+        with pytest.raises(OptionError, match="must read the same features as --teacher"):
+            main(replace(TINY, teacher="players-v1", variants=("2-corners",), apprentice=path))
     with pytest.raises(WeightsError, match="missing"):
         main(replace(TINY, apprentice=str(tmp_path / "missing.safetensors")))
+    assert not Path("runs").exists(), "an earlier run keeps its name"

@@ -151,11 +151,11 @@ def _product(inputs: Floats, weight: Floats) -> Floats:
     The members of an ensemble that do not mix are multiplied apart from each other: n equal ones take one n-th of the
     multiplications.
     """
-    for share in (1 / 2, 1 / 3, 2 / 3):  # where the first members may end
-        rows, columns = int(share * weight.shape[0]), int(share * weight.shape[1])
+    for part, of in ((1, 2), (1, 3), (2, 3)):  # where the first members may end
+        rows, columns = (size * part // of for size in weight.shape)
         if rows and columns and not weight[:rows, columns:].any() and not weight[rows:, :columns].any():
-            parts = (inputs[:, :columns], weight[:rows, :columns]), (inputs[:, columns:], weight[rows:, columns:])
-            return np.concatenate([_product(*part) for part in parts], axis=1)
+            first = _product(inputs[:, :columns], weight[:rows, :columns])
+            return np.concatenate([first, _product(inputs[:, columns:], weight[rows:, columns:])], axis=1)
     product: Floats = inputs @ weight.T
     return product
 
