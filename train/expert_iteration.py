@@ -89,10 +89,12 @@ class Arguments(RunOptions, SearchOptions):
     """this share"""
     search_share: Share = 0.5
     """share of the network's positions that are searched"""
-    search_samples: Count = 1
-    """determinizations in which each play is rolled out; with few of them there is time for more positions"""
+    search_samples: CountOrZero = 1
+    """determinizations in which each play is rolled out; with few of them there is time for more positions. 0: one
+    rollout with the game's own hidden cards"""
     search_depth: CountOrZero = 6
-    """length of the rollouts in plays; 0: the game's rollout policy plays to the end of the round"""
+    """length of the rollouts in plays, with --search-opponent in own plays; 0: the game's rollout policy plays to the
+    end of the round"""
     shortlist: CountOrZero = 16
     """actions of a state that are evaluated, the best by the rollout policy; 0: all"""
     temperature: Positive = 0.5

@@ -2,9 +2,13 @@
 
 After each play the same determinized games are played on, by the game's rollout policy to the end of the round or for
 some plays by the network itself, whose value then stands for the rest: a policy improvement of that policy (Tesauro &
-Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS 1996). A network that learns these values plays
-as the search does, without its time: expert iteration (Anthony, Tian & Barber, Thinking Fast and Slow with Deep
-Learning and Tree Search, NeurIPS 2017).
+Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS 1996). The other seats may follow a policy of
+their own, to which the network then learns a better response. A network that learns these values plays as the search
+does, without its time: expert iteration (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree
+Search, NeurIPS 2017).
+
+While training, the cards that a seat cannot see are known. With ``search_samples=0`` rollouts use them: they are
+distributed as what the seat knows says, the choices of the other seats included, where a determinization is uniform.
 
 Axes: n games, k plays of each, d determinizations, P players, K cards.
 """
@@ -22,7 +26,9 @@ from quincunx_agents.search.determinized import payoffs, rollout_policy_of
 from quincunx_agents.search.network import rollout_values
 from quincunx_env.core.arrays import as_bits, unpack
 from quincunx_env.core.cards import EMPTY
-from train.common.options import CheckedOptions, Count, CountOrZero, Share, Valid
+from quincunx_env.core.policy import policy_for
+from quincunx_env.policies import resolve
+from train.common.options import CheckedOptions, Count, CountOrZero, OptionalPolicyName, OptionError, Share, Valid
 
 
 @dataclass
@@ -33,13 +39,21 @@ class SearchOptions(CheckedOptions):
     """share of the states whose best plays are rolled out, too, for the network to learn their differences"""
     search_plays: Annotated[int, Valid("at least 2", lambda value: value >= 2)] = 8
     """plays of such a state that are rolled out, those of the highest values; states with fewer are left out"""
-    search_samples: Count = 4
-    """determinizations in which each of them is rolled out"""
+    search_samples: CountOrZero = 4
+    """determinizations in which each of them is rolled out; 0: one rollout with the game's own hidden cards"""
     search_depth: CountOrZero = 0
     """length of the rollouts in plays, which the network chooses and at whose end it evaluates the position; 0: the
     game's rollout policy plays to the end of the round"""
+    search_opponent: OptionalPolicyName = None
+    """policy of the other seats in the rollouts, a name of the arena; --search-depth then counts the own plays. The
+    network, or with --search-depth 0 the rollout policy, if None"""
     search_candidates: Count = 4
     """plays that the network evaluates in each position of its rollouts, the best of the rollout policy"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.search_opponent is not None and not self.search_depth:
+            raise OptionError("--search-opponent needs a --search-depth: with 0 the rollout policy has all seats")
 
 
 class SearchTargets(NamedTuple):
@@ -92,15 +106,19 @@ def search_values(
         actions: int64 [n, k], legal ones.
         rng: redeals the cards that the seat to move cannot see.
     """
-    policy, (n, k), samples = rollout_policy_of(games.rules), actions.shape, options.search_samples
+    rules, (n, k), samples = games.rules, actions.shape, max(options.search_samples, 1)
+    policy, others = rollout_policy_of(rules), None
     left, seat = policy.plays_left(games) - 1, int(games.mover[0])
     dealt = games.fork(np.repeat(np.arange(n), samples))
-    redeal(dealt, rng)
+    if options.search_samples:
+        redeal(dealt, rng)
     games = dealt.fork(np.tile(np.arange(n * samples), k))
     policy.step(games, np.repeat(actions.T, samples, axis=1).ravel())
     if options.search_depth:
-        depth = min(options.search_depth, left)
-        found = rollout_values(tensors, games, seat, left, depth, options.search_candidates)
+        depth = options.search_depth
+        if options.search_opponent is not None:
+            others, depth = policy_for(resolve(options.search_opponent), rules), depth * rules.num_players
+        found = rollout_values(tensors, games, seat, left, min(depth, left), options.search_candidates, others)
     else:
         for _ in range(left):
             policy.step(games, policy.rollout_actions(games))

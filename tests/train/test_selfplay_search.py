@@ -10,6 +10,7 @@ pytest.importorskip("safetensors")
 
 import torch
 
+from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
     VARIANTS,
     ValueWeights,
@@ -24,6 +25,7 @@ from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import unpack
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
+from train.common.options import OptionError
 from train.selfplay_learning import LearningOptions, learn, outputs_of_plays, search_loss
 from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, ValueTargets, play_games
 from train.selfplay_search import SearchOptions, SearchTargets, redeal, search_values
@@ -81,9 +83,14 @@ def test_values_are_mean_payoffs_in_the_same_redealt_games(variant: str, monkeyp
             assert values[game, number] == pytest.approx(payoffs(games)[:, batch.mover[game]].mean())
 
 
-@pytest.mark.parametrize("variant", ["solitaire", "2-corners", "3-corners", "spiral"])
-def test_values_by_rollouts_of_the_network(variant: str) -> None:
-    """In each determinization the network chooses so many plays, and its values are added after the last of them."""
+@pytest.mark.parametrize(
+    ("variant", "opponent"),
+    [("solitaire", None), ("2-corners", None), ("3-corners", None), ("spiral", None), ("3-corners", "greedy")],
+)
+def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -> None:
+    """In each determinization the network chooses so many plays, and its values are added after the last of them. A
+    fixed opponent chooses those of the other seats.
+    """
     rules, batch = VARIANTS[variant], games_after(variant, 4, 2)
     module, observer, policy = feature_module_of(rules), make_observer(rules, preview=True), rollout_policy_of(rules)
     torch.manual_seed(0)
@@ -91,7 +98,10 @@ def test_values_by_rollouts_of_the_network(variant: str) -> None:
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
     tensors, players = network.weights(), rules.num_players
     actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
-    options = SearchOptions(search_samples=3, search_depth=2, search_candidates=5)
+    options = SearchOptions(
+        search_samples=3, search_depth=1 if opponent else 2, search_candidates=5, search_opponent=opponent
+    )
+    depth = players if opponent else 2
     values = search_values(options, tensors, batch, actions, np.random.default_rng(3))
     dealt = batch.fork(np.repeat(np.arange(2), 3))
     redeal(dealt, np.random.default_rng(3))
@@ -100,20 +110,57 @@ def test_values_by_rollouts_of_the_network(variant: str) -> None:
         for row, action in enumerate(np.repeat(column, 3)):
             game, seat = dealt.fork([row]), int(dealt.mover[row])
             policy.step(game, np.array([action]))
-            for last in (False, True):
+            for number_of_play in range(1, depth + 1):
+                if opponent and game.mover[0] != seat:
+                    policy.step(game, greedy(observer.observe_batch(game), game.mask(), np.random.default_rng(0)))
+                    continue
                 tried = policy.candidate_actions(game, 5)
                 after = module.afterstates_of(rules, observer.observe_batch(game), tried, layout=network.layout)
                 to_come, preferences = evaluate_afterstates(tensors, after)
                 best = (after.points + to_come @ margin_weights(players) + preferences).argmax()
-                if not last:
+                if number_of_play < depth:
                     policy.step(game, after.actions[[best]])
             final = game.totals[0].astype(float)
             final[game.mover[0]] += after.points[best]
             for after_mover in range(players):
                 final[(game.mover[0] + after_mover) % players] += to_come[best, after_mover]
-            left = rules.num_plays - 4 - 1 - 2
+            assert not opponent or game.mover[0] == seat
+            left = rules.num_plays - 4 - 1 - depth
             expected.append(margins(final[None], SPREAD * left**0.5)[0, seat])
         assert values[:, number] == pytest.approx(np.reshape(expected, (2, 3)).mean(axis=1), abs=1e-3)
+
+
+def test_rollouts_with_the_hidden_cards_of_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = games_after("3-corners", 4, 2)
+    policy = rollout_policy_of(batch.rules)
+    monkeypatch.setattr(policy, "rollout_actions", lambda games: games.mask().argmax(axis=1))
+    actions = np.stack([np.flatnonzero(mask)[[5, 0]] for mask in batch.mask()])
+    values = search_values(SearchOptions(search_samples=0), {}, batch, actions, np.random.default_rng(3))
+    for number, column in enumerate(actions.T):
+        games = batch.fork(np.arange(2))
+        policy.step(games, column)
+        while not games.over.all():
+            policy.step(games, policy.rollout_actions(games))
+        assert values[:, number].tolist() == payoffs(games)[:, batch.mover[0]].tolist()
+
+
+def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> None:
+    """A rollout that reaches the end has no play by the network in the place of another seat."""
+    batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 6)
+    network = ValueNetwork(feature_module_of(batch.rules).LAYOUTS[-1], 8, 16)
+    observer, policy = make_observer(batch.rules, preview=True), rollout_policy_of(batch.rules)
+    games, seat = batch.fork(np.arange(6)), batch.mover[0]
+    action = batch.mask().argmax(axis=1)
+    policy.step(games, action)
+    policy.step(games, greedy(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
+    options = SearchOptions(search_samples=0, search_depth=3, search_opponent="greedy")
+    values = search_values(options, network.weights(), batch, action[:, None], np.random.default_rng(0))
+    assert values[:, 0].tolist() == payoffs(games)[:, seat].tolist()
+
+
+def test_an_opponent_needs_rollouts_of_the_network() -> None:
+    with pytest.raises(OptionError, match="--search-opponent needs"):
+        SearchOptions(search_opponent="greedy")
 
 
 def test_rollouts_of_the_network_end_with_the_round() -> None:

@@ -46,6 +46,7 @@ Finite = Annotated[float, Valid("a number", math.isfinite)]
 Share = Annotated[float, Valid("from 0 to 1", lambda value: 0 <= value <= 1)]
 PolicyName = Annotated[str, Valid("a policy", lambda value: resolve(value) is not None)]
 """Name of a registered policy, or ``module:attribute``."""
+OptionalPolicyName = Annotated[str | None, Valid("a policy", lambda value: value is None or resolve(value) is not None)]
 
 
 def _is_folder_name(name: str) -> bool:

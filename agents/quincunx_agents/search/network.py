@@ -28,6 +28,7 @@ from quincunx_agents.search.determinized import (
 )
 from quincunx_agents.search.endgame import Endgame
 from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 
 SPREAD = 4.0
@@ -92,7 +93,13 @@ class NetworkSearch(SearchConfig):
 
 
 def rollout_values(
-    tensors: Mapping[str, Floats], games: Any, seat: int, left: int, depth: int, candidates: int
+    tensors: Mapping[str, Floats],
+    games: Any,
+    seat: int,
+    left: int,
+    depth: int,
+    candidates: int,
+    others: Policy | None = None,
 ) -> Values:
     """Values of games to a seat by rollouts of a value network: its points or `margins`, float64 [B].
 
@@ -103,6 +110,7 @@ def rollout_values(
         left: plays until the round ends.
         depth: length of the rollouts in plays, at most ``left``; the network's value stands for the rest of the round.
         candidates: actions of each position that the network evaluates, the best of the rollout policy.
+        others: policy of the other seats, but for the play before the network evaluates; the network if None.
     """
     rules = games.rules
     policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
@@ -114,8 +122,13 @@ def rollout_values(
             rows, games = rows[~games.over], games.fork(~games.over)
         if not len(rows):
             break
+        observation = observer.observe_batch(games)
+        if others and games.mover[0] != seat and not (number + 1 == depth < left):
+            policy.step(games, others(observation, games.mask(), np.random.default_rng(number)))
+            results[rows] = payoffs(games)[:, seat]
+            continue
         tried = policy.candidate_actions(games, candidates)
-        afterstates = features.afterstates_of(rules, observer.observe_batch(games), tried, layout=layout)
+        afterstates = features.afterstates_of(rules, observation, tried, layout=layout)
         values, preferences = value.evaluate_afterstates(tensors, afterstates)
         totals = afterstates.points + values @ margin_weights + preferences
         best = ties.best_of_rows(totals, afterstates.rows)
