@@ -4,13 +4,14 @@ r"""One step of expert iteration: search the positions of a shipped network's ga
     python -m train.expert_iteration --resume --name expert --workers 2                          # after an interruption
     python -m train.expert_iteration --help                                                      # every flag
 
-The expert is a search with rollouts by the network (`train.selfplay_search`), the apprentice the network itself
-(Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017). First the network
-plays games, in some of which a fixed opponent has all seats but one, and its best plays are searched in a share of the
-positions; that takes nearly all of the time. Then a copy of it, or another network (``--apprentice``), learns the
-differences between the values of these plays, while its values of every afterstate are held by distillation (Hinton,
-Vinyals & Dean, Distilling the Knowledge in a Neural Network, 2015). `train.selfplay` learns such targets, too, but from
-the latest iterations alone: here minibatches are drawn from all positions, which brings more (docs/experiments.md).
+The expert is a search with rollouts by the network (`train.selfplay_search`), in which the other seats may follow a
+fixed opponent, the apprentice the network itself (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning
+and Tree Search, NeurIPS 2017). First the network plays games, in some of which a fixed opponent has all seats but one,
+and its best plays are searched in a share of the positions; that takes nearly all of the time. Then a copy of it, or
+another network (``--apprentice``), learns the differences between the values of these plays, while its values of every
+afterstate are held by distillation (Hinton, Vinyals & Dean, Distilling the Knowledge in a Neural Network, 2015).
+`train.selfplay` learns such targets, too, but from the latest iterations alone: here minibatches are drawn from all
+positions, which brings more (docs/experiments.md).
 
 The games of a file follow from the seed, the variant and the number of the file, whatever process plays them. A run
 that is resumed plays the files that are missing, and then learns from the beginning.

@@ -335,12 +335,14 @@ def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        ("players-v3", "2-corners"),
+        ("players-v4", "2-corners"),
+        ("players-v3", "2-open"),
         ("players-v2", "3-open"),
         ("players-v0", "3-open"),
         ("solitaire-v3", "solitaire"),
         ("solitaire-v2", "solitaire"),
         ("solitaire-v1", "solitaire"),
+        ("spiral-v3", "spiral"),
         ("spiral-v2", "spiral"),
         ("spiral-end-v0", "spiral-end"),
     ],
