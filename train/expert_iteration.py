@@ -131,6 +131,8 @@ class Arguments(RunOptions, SearchOptions):
         if unknown or not self.variants:
             raise ValueError(f"--variants must be of {', '.join(learned)}, got {', '.join(unknown) or 'none'}")
         require_opponent(self.opponent, self.variants, "--opponent")
+        if self.search_opponent is not None:
+            require_opponent(self.search_opponent, self.variants, "--search-opponent")
         require_opponent(self.against, self.variants)
 
 

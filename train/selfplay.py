@@ -143,6 +143,8 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
         for name in self.baselines:
             resolve(name)
         require_opponent(self.against, self.variants)
+        if self.search_opponent is not None:
+            require_opponent(self.search_opponent, self.variants, "--search-opponent")
 
 
 MAY_CHANGE = (
