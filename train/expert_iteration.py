@@ -54,12 +54,13 @@ from train.common.options import (
     OptionError,
     PolicyName,
     Positive,
+    PositiveOrZero,
     RunName,
     RunOptions,
     Share,
     run_script,
 )
-from train.selfplay_learning import outputs_of_plays, search_loss, value_loss
+from train.selfplay_learning import outputs_of_plays, policy_loss, search_loss, value_loss
 from train.selfplay_rollout import RolloutOptions, Weights
 from train.selfplay_search import SearchOptions, SearchTargets, join_searched
 from train.selfplay_workers import GameShare, Job, Workers
@@ -97,7 +98,7 @@ class Arguments(RunOptions, SearchOptions):
     """length of the rollouts in plays, with --search-opponent in own plays; 0: the game's rollout policy plays to the
     end of the round"""
     shortlist: CountOrZero = 16
-    """actions of a state that are evaluated, the best by the rollout policy; 0: all"""
+    """actions of a state that are evaluated, the best by the heuristic; 0: all"""
     temperature: Positive = 0.5
     """of the softmax over action values while playing, in points"""
     workers: CountOrZero = 2
@@ -107,6 +108,8 @@ class Arguments(RunOptions, SearchOptions):
     """passes over the positions"""
     batch_size: Count = 128
     """positions in a minibatch"""
+    policy_weight: PositiveOrZero = 1.0
+    """weight of the policy loss beside that of the differences (`train.selfplay_learning.policy_loss`)"""
     learning_rate: Positive = 1e-3
     """of Adam at the start; it falls linearly to 0"""
     averaging: Share = 0.1
@@ -137,7 +140,7 @@ class Arguments(RunOptions, SearchOptions):
 
 
 MAY_CHANGE = (
-    *("resume", "progress", "threads", "workers", "files", "apprentice", "epochs", "candidates"),
+    *("resume", "progress", "threads", "workers", "files", "apprentice", "epochs", "candidates", "policy_weight"),
     *("eval_deals", "test_deals"),
 )
 """Arguments that may differ when a run is resumed."""
@@ -240,7 +243,11 @@ def variant_of(arguments: Arguments, variant: str, place: int, number: int) -> s
 def play(arguments: Arguments, teacher: ValueWeights) -> None:
     """Play the games whose files are missing, and write the searched positions."""
     shared = {each.name for each in fields(RolloutOptions)} & {each.name for each in fields(Arguments)}
-    options = RolloutOptions(**{name: getattr(arguments, name) for name in shared}, pool_share=arguments.opponent_share)
+    options = RolloutOptions(
+        **{name: getattr(arguments, name) for name in shared},
+        pool_share=arguments.opponent_share,
+        shortlist_by="heuristic",
+    )
     opponents = Pool("uniform", [Member[Weights | None](arguments.opponent, None)])
     missing = [
         (number, place, variant)
@@ -303,22 +310,28 @@ def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, F
         layout: of their features.
         seconds: processor time that they took.
     """
-    most, seconds = np.zeros(len(layout.sets), np.int64), 0.0
+    most, counts, plays, seconds = np.zeros(len(layout.sets), np.int64), list[int](), 0, 0.0
     for path in paths:
         with np.load(path) as file:  # reads only these arrays, and refuses pickled objects
             most, seconds = np.maximum(most, file["most"]), seconds + float(file["seconds"])
-    parts = []
-    for path in paths:
+            count, plays = file["points"].shape
+            counts.append(count)
+    shapes = tuple((number, size) for number, (_, size) in zip(most.tolist(), layout.sets, strict=True))
+    kept = FeatureLayout(shapes, layout.context)
+    # Joining the files' arrays would hold all features twice.
+    features = np.empty((sum(counts), plays, kept.size), np.float16)
+    others = []
+    for path, end in zip(paths, np.cumsum(counts).tolist(), strict=True):
         with np.load(path) as file:
             found = SearchTargets(*(file[name] for name in SearchTargets._fields))
-        kept = [
+        sets = [
             elements[:, :, :number].reshape(*found.points.shape, -1)
             for elements, number in zip(split_sets(found.features, layout), most, strict=True)
         ]
-        features = np.concatenate([*kept, found.features[..., -layout.context :]], axis=2)
-        parts.append(found._replace(features=features))
-    shapes = tuple((number, size) for number, (_, size) in zip(most.tolist(), layout.sets, strict=True))
-    return join_searched(parts), FeatureLayout(shapes, layout.context), seconds
+        rows = slice(end - len(found.seats), end)
+        np.concatenate([*sets, found.features[..., -layout.context :]], axis=2, out=features[rows])
+        others.append(found[1:])
+    return SearchTargets(features, *map(np.concatenate, zip(*others, strict=True))), kept, seconds
 
 
 def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list[npt.NDArray[np.float16]]:
@@ -346,6 +359,9 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
             some = torch.from_numpy(positions.features[start : start + size]).float()
             held[start : start + size] = outputs_of_plays(network, some)[..., :SEATS].numpy()
     rng, steps = np.random.default_rng(arguments.seed), arguments.epochs * (count // size)
+    # The weights between the members of an ensemble are 0, which `quincunx_agents.networks.value` leaves out. In the
+    # output layer there are none; there a network that has not learned a preference has zeros.
+    learned = [(parameter.detach() != 0) | name.startswith("trunk.4") for name, parameter in network.named_parameters()]
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     averaged = torch.optim.swa_utils.AveragedModel(network)
     order = np.concatenate([rng.permutation(count)[: count // size * size] for _ in range(arguments.epochs)])
@@ -355,11 +371,15 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
         for group in optimizer.param_groups:
             group["lr"] = arguments.learning_rate * (1 - step / steps)
         outputs, plays = outputs_of_plays(network, features.float()), points.shape[1]
-        loss = search_loss(outputs, points, values, seats) + value_loss(
-            outputs.flatten(0, 1), torch.from_numpy(held[rows]).flatten(0, 1), seats.repeat_interleave(plays)
-        )
+        loss = search_loss(outputs, points, values, seats)
+        loss = loss + arguments.policy_weight * policy_loss(outputs, points, values, seats)
+        held_values = torch.from_numpy(held[rows]).flatten(0, 1)
+        loss = loss + value_loss(outputs.flatten(0, 1), held_values, seats.repeat_interleave(plays))
         optimizer.zero_grad()
         loss.backward()
+        for parameter, mask in zip(network.parameters(), learned, strict=True):
+            assert parameter.grad is not None
+            parameter.grad.mul_(mask)
         optimizer.step()
         if step >= steps * (1 - arguments.averaging) - 1:
             averaged.update_parameters(network)

@@ -20,6 +20,9 @@ from train.selfplay_search import SearchTargets, join_searched
 SEARCH_SCALE = 10.0
 """Points from which on the loss of a search target is linear; not tuned."""
 
+POLICY_TEMPERATURE = 2.0
+"""Points, of the policy in `policy_loss`; see docs/experiments.md."""
+
 
 @dataclass
 class LearningOptions(CheckedOptions):
@@ -96,21 +99,36 @@ def value_loss(outputs: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
 def search_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
     """Huber loss of the differences between the plays of a position, of which alone the choice depends.
 
-    The value of a play to the mover is computed as in `quincunx_agents.networks.value.action_values`.
-
     Args:
         outputs: of the network, [B, k, SEATS + 1].
         points: [B, k].
         values: [B, k], by search.
         seats: [B].
     """
+    errors = (predicted_values(outputs, points, seats) - values) / SEARCH_SCALE
+    errors = errors - errors.mean(dim=1, keepdim=True)
+    return nn.functional.smooth_l1_loss(errors, torch.zeros_like(errors))
+
+
+def policy_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
+    """Minus the expected value of a softmax policy over the plays of a position, relative to the mean of the plays.
+
+    Its gradient is the policy gradient, summed over all plays instead of sampled (Allen, Asadi, Roderick, Mohamed,
+    Konidaris & Littman, Mean Actor-Critic, 2017). Plays of nearly equal values, between which `search_loss` hardly
+    distinguishes, count most. Arguments as there.
+    """
+    policy = (predicted_values(outputs, points, seats) / POLICY_TEMPERATURE).softmax(dim=1)
+    relative = (values - values.mean(dim=1, keepdim=True)) / SEARCH_SCALE
+    return -(policy * relative).sum(dim=1).mean()
+
+
+def predicted_values(outputs: Tensor, points: Tensor, seats: Tensor) -> Tensor:
+    """Values of plays to the mover, [B, k], as `quincunx_agents.networks.value.action_values` computes them."""
     weights = torch.from_numpy(
         np.stack([np.append(margin_weights(number), np.float32(1)) for number in range(SEATS + 1)])
     )
-    predicted = points + (outputs * weights.to(seats.device)[seats][:, None]).sum(dim=-1)
-    errors = (predicted - values) / SEARCH_SCALE
-    errors = errors - errors.mean(dim=1, keepdim=True)
-    return nn.functional.smooth_l1_loss(errors, torch.zeros_like(errors))
+    predicted: Tensor = points + (outputs * weights.to(seats.device)[seats][:, None]).sum(dim=-1)
+    return predicted
 
 
 def minibatch(targets: ValueTargets | SearchTargets, count: int, device: str, rng: np.random.Generator) -> list[Tensor]:

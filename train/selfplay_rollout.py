@@ -37,6 +37,8 @@ from train.selfplay_search import SearchOptions, SearchTargets, search_targets
 Reward = Literal["margin", "outcome"]
 """As in `quincunx_env.envs.rewards.REWARDS`; the solitaire's ``margin`` is its points."""
 
+ShortlistBy = Literal["rollout-policy", "heuristic"]
+
 Weights = dict[str, Floats]
 """Weights of a value network by name, as `quincunx_agents.networks.value` takes them."""
 
@@ -72,7 +74,9 @@ class RolloutOptions(SearchOptions):
     reward: Reward = "margin"
     """see `Reward`"""
     shortlist: CountOrZero = 6
-    """actions of a state that are evaluated while training, the best by the rollout policy; 0: all"""
+    """actions of a state that are evaluated while training; 0: all"""
+    shortlist_by: ShortlistBy = "rollout-policy"
+    """chooses them: the rollout policy, which is faster, or the heuristic, as a trained network plays"""
     temperature: Positive = 1.0
     """of the softmax over action values while exploring, in points"""
     pool_share: Share = 0.25
@@ -181,7 +185,10 @@ def play_games(
         member = members[live, mover]
         fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)
         has_fixed = np.flatnonzero(fixed >= 0)
-        shortlist = rollout_policy.candidate_actions(now, options.shortlist) if options.shortlist else mask
+        if options.shortlist and options.shortlist_by == "rollout-policy":
+            shortlist = rollout_policy.candidate_actions(now, options.shortlist)
+        else:
+            shortlist = module.shortlist(rules, observation, mask, options.shortlist)
         shortlist[has_fixed, fixed[has_fixed]] = True
         afterstates = module.afterstates_of(rules, observation, shortlist, by_margin, layout)
         if not by_margin:

@@ -48,7 +48,7 @@ class SearchOptions(CheckedOptions):
     """policy of the other seats in the rollouts, a name of the arena; --search-depth then counts the own plays. The
     network, or with --search-depth 0 the rollout policy, if None"""
     search_candidates: Count = 4
-    """plays that the network evaluates in each position of its rollouts, the best of the rollout policy"""
+    """plays that the network evaluates in each position of its rollouts, the best of the heuristic"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,7 +19,7 @@ from quincunx_agents.torch import ValueNetwork
 from train.common.checkpoint import CheckpointError
 from train.common.options import OptionError
 from train.expert_iteration import Arguments, file_of, learn, main, read, variant_of, write
-from train.selfplay_learning import outputs_of_plays, search_loss
+from train.selfplay_learning import outputs_of_plays, predicted_values, search_loss
 from train.selfplay_search import SearchTargets
 from train.selfplay_workers import GameShare
 
@@ -78,11 +78,36 @@ def test_differences_are_learned_and_values_held() -> None:
         return search_loss(torch.from_numpy(outputs), *rest).item()
 
     before = outputs(network, FEATURES, found)
-    learn(replace(TINY, epochs=60, batch_size=16, learning_rate=3e-3), network, found)
+    learn(replace(TINY, epochs=60, batch_size=16, learning_rate=3e-3, policy_weight=0.0), network, found)
     after = outputs(network, FEATURES, found)
     assert loss(after) < 0.5 * loss(before)
     moved = np.abs(after - before).mean(axis=(0, 1))
     assert moved[:2].max() < 0.5 * moved[4], "the preference learns"
+
+
+def test_the_policy_loss_has_its_weight() -> None:
+    """Alone it would raise the preferred play without end: the more it weighs, the larger the differences."""
+    found, spread = positions(64, 3, 3), {}
+    for weight in (0.0, 20.0):
+        torch.manual_seed(0)
+        network = ValueNetwork(FEATURES, 32, 64)
+        learn(replace(TINY, epochs=60, batch_size=16, learning_rate=3e-3, policy_weight=weight), network, found)
+        after = torch.from_numpy(outputs(network, FEATURES, found))
+        points, _, seats = (torch.from_numpy(part) for part in found[1:])
+        spread[weight] = predicted_values(after, points, seats).std(dim=1).mean()
+    assert spread[20.0] > 1.1 * spread[0.0]
+
+
+def test_the_members_of_an_ensemble_stay_apart() -> None:
+    network = ValueNetwork(FEATURES, 8, 16)
+    weight = network.get_parameter("trunk.2.weight")
+    with torch.no_grad():
+        weight[:4, 8:] = 0
+        before = weight.clone()
+    learn(TINY, network, positions(64, 3, 3))
+    after = network.get_parameter("trunk.2.weight")
+    assert (after == 0).equal(before == 0)
+    assert not after.equal(before)
 
 
 def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

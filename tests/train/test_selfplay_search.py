@@ -1,5 +1,6 @@
 """Search targets: redealing what a seat cannot see, values of plays by rollouts, the loss."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ pytest.importorskip("safetensors")
 
 import torch
 
+from quincunx_agents.afterstates import SEATS
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
     VARIANTS,
@@ -26,7 +28,15 @@ from quincunx_env.core.arrays import unpack
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
 from train.common.options import OptionError
-from train.selfplay_learning import LearningOptions, learn, outputs_of_plays, search_loss
+from train.selfplay_learning import (
+    POLICY_TEMPERATURE,
+    SEARCH_SCALE,
+    LearningOptions,
+    learn,
+    outputs_of_plays,
+    policy_loss,
+    search_loss,
+)
 from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, ValueTargets, play_games
 from train.selfplay_search import SearchOptions, SearchTargets, redeal, search_values
 
@@ -114,7 +124,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
                 if opponent and game.mover[0] != seat:
                     policy.step(game, greedy(observer.observe_batch(game), game.mask(), np.random.default_rng(0)))
                     continue
-                tried = policy.candidate_actions(game, 5)
+                tried = module.shortlist(rules, observer.observe_batch(game), game.mask(), 5)
                 after = module.afterstates_of(rules, observer.observe_batch(game), tried, layout=network.layout)
                 to_come, preferences = evaluate_afterstates(tensors, after)
                 best = (after.points + to_come @ margin_weights(players) + preferences).argmax()
@@ -219,6 +229,21 @@ def test_the_loss_compares_plays_as_the_policy_does() -> None:
     assert loss(values + np.array([[7], [-30]], np.float32)) == pytest.approx(0, abs=1e-5)
     values[0, 0] += 40
     assert loss(values) > 0.1
+
+
+def test_the_policy_loss_is_the_expected_value_of_a_softmax_policy() -> None:
+    """For two plays, of 7 points and of -1 by search, of which the network prefers the first by 3 points."""
+    outputs = torch.zeros(1, 2, SEATS + 1)
+    outputs[0, 0, SEATS] = 1.0
+    points, values, seats = torch.tensor([[4.0, 2.0]]), torch.tensor([[7.0, -1.0]]), torch.tensor([2])
+    share = 1 / (1 + math.exp(-3 / POLICY_TEMPERATURE))
+    expected = share * 7 + (1 - share) * -1 - 3
+    loss = policy_loss(outputs.requires_grad_(), points, values, seats)
+    assert loss.item() == pytest.approx(-expected / SEARCH_SCALE)
+    loss.backward()
+    assert outputs.grad is not None
+    assert outputs.grad[0, 0, SEATS] < 0 < outputs.grad[0, 1, SEATS], "the better play shall be preferred more"
+    assert policy_loss(outputs, points + 9, values - 50, seats).item() == pytest.approx(-expected / SEARCH_SCALE)
 
 
 def test_search_targets_are_learned() -> None:

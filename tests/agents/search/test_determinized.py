@@ -38,9 +38,6 @@ if importlib.util.find_spec("safetensors"):
     from quincunx_agents.search.network import NetworkSearch
 
     TINY["network_search"] = NetworkSearch(shortlist=4, samples=2, rounds=2, depth=3)
-    BEAM_WEIGHT = [pytest.param(NetworkSearch(beam_weight=0.5, lost_value=-400), id="network_search")]
-else:
-    BEAM_WEIGHT = []
 
 SPIRALS: dict[str, BaseRules] = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-1")}
 
@@ -217,9 +214,6 @@ def test_margins_over_the_best_other_seat() -> None:
 def test_the_pimc_beam_is_for_one() -> None:
     with pytest.raises(ValueError, match="got rules for 2 players"):
         PimcBeam().for_rules(Rules(2))
-    if "network_search" in TINY:
-        with pytest.raises(ValueError, match="beam_weight is for the solitaire, got rules for 2 players"):
-            NetworkSearch(beam_weight=0.5).for_rules(Rules(2))
 
 
 def test_every_agent_plays_what_it_should() -> None:
@@ -238,7 +232,6 @@ def test_every_agent_plays_what_it_should() -> None:
     [
         pytest.param(MonteCarlo(lost_value=-200), id="monte_carlo"),
         pytest.param(PimcBeam(samples=4, lost_value=-200), id="pimc_beam"),
-        *BEAM_WEIGHT,
     ],
 )
 def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
