@@ -336,9 +336,11 @@ def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pyte
     ("name", "variant"),
     [
         ("players-v4", "2-corners"),
+        ("players-v5", "4-open"),
         ("players-v3", "2-open"),
         ("players-v2", "3-open"),
         ("players-v0", "3-open"),
+        ("solitaire-v4", "solitaire"),
         ("solitaire-v3", "solitaire"),
         ("solitaire-v2", "solitaire"),
         ("solitaire-v1", "solitaire"),

@@ -322,8 +322,9 @@ def _signature(weights: ValueWeights) -> str:
 # --- Shipped networks ------------------------------------------------------------------------------------------------
 
 SHIPPED = (
-    *("solitaire-v3", "players-v4", "players-v2", "spiral-v2", "spiral-end-v0"),
-    *("players-v3", "spiral-v3", "solitaire-v2", "solitaire-v1", "players-v1", "spiral-v1"),
+    *("solitaire-v4", "players-v4", "players-v5", "spiral-v2", "spiral-end-v0"),
+    *("solitaire-v3", "players-v3", "players-v2", "spiral-v3"),
+    *("solitaire-v2", "solitaire-v1", "players-v1", "spiral-v1"),
     *("players-v0", "spiral-v0", "solitaire-v0"),
 )
 """Names of the weights in ``networks/weights``. The first that has learned a game plays it as `value`."""

@@ -98,7 +98,7 @@ def test_refuses_other_games() -> None:
         for agent in (value, load("players-v2")):
             with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
                 agent.for_rules(rules)
-    with pytest.raises(ValueError, match="solitaire-v3"):
+    with pytest.raises(ValueError, match="solitaire-v4"):
         load("unknown")
 
 
