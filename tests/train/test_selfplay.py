@@ -287,7 +287,7 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
     """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
     monkeypatch.chdir(tmp_path)
     response = replace(
-        TINY, init_from="players-v2", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
+        TINY, init_from="players-v5", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
         iterations=1, learning_rate=0.0, set_width=128, width=384, candidates=16, eval_deals=4,
         variants=("3-corners", "3-open"),
     )  # fmt: skip
