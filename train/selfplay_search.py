@@ -47,6 +47,8 @@ class SearchOptions(CheckedOptions):
     search_opponent: OptionalPolicyName = None
     """policy of the other seats in the rollouts, a name of the arena; --search-depth then counts the own plays. The
     network, or with --search-depth 0 the rollout policy, if None"""
+    search_lambda: Share = 1.0
+    """lambda of the lambda-return over the network's values in a rollout; 1: the value at its end alone"""
     search_candidates: Count = 4
     """plays that the network evaluates in each position of its rollouts, the best of the heuristic"""
 
@@ -118,7 +120,9 @@ def search_values(
         depth = options.search_depth
         if options.search_opponent is not None:
             others, depth = policy_for(resolve(options.search_opponent), rules), depth * rules.num_players
-        found = rollout_values(tensors, games, seat, left, min(depth, left), options.search_candidates, others)
+        found = rollout_values(
+            tensors, games, seat, left, min(depth, left), options.search_candidates, others, options.search_lambda
+        )
     else:
         for _ in range(left):
             policy.step(games, policy.rollout_actions(games))

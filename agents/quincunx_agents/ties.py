@@ -50,3 +50,22 @@ def highest(values: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.bool
     least = np.partition(values, -count, axis=1)[:, -count, None]
     found: npt.NDArray[np.bool_] = values >= least - TOLERANCE
     return found
+
+
+def highest_of_rows(values: npt.NDArray[np.floating], rows: Ints, count: int) -> npt.NDArray[np.bool_]:
+    """The ``count`` highest values of each row and those equal to the last of them.
+
+    Args:
+        values: float [m].
+        rows: of the values, ascending int64 [m]; n different ones.
+        count: of values of a row.
+
+    Returns:
+        bool [m].
+    """
+    _, starts, row, counts = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
+    dense = np.full((len(starts), max(count, int(counts.max(initial=0)))), -np.inf, values.dtype)
+    dense[row, np.arange(len(rows)) - starts[row]] = values
+    least = np.partition(dense, -count, axis=1)[:, -count]
+    found: npt.NDArray[np.bool_] = values >= least[row] - TOLERANCE
+    return found

@@ -31,6 +31,13 @@ def test_equal_values_are_ranked_in_order() -> None:
 @pytest.mark.parametrize(("count", "expected"), [(1, [2, 3, 7]), (3, [2, 3, 7]), (4, [2, 3, 5, 7]), (99, [*range(8)])])
 def test_the_highest_with_those_equal_to_the_last(count: int, expected: list[int]) -> None:
     assert np.flatnonzero(ties.highest(VALUES[None], count)[0]).tolist() == expected
+    # The same between two shorter rows, one of them without the number of others.
+    rows = np.repeat([0, 3, 5], [2, len(VALUES), 1])
+    values = np.concatenate([VALUES[:2], VALUES, VALUES[:1]])
+    found = ties.highest_of_rows(values, rows, count)
+    assert np.flatnonzero(found[2:-1]).tolist() == expected
+    assert found[:2].tolist() == [count > 1, True]
+    assert found[-1]
 
 
 def assert_chunks_make_no_difference(name: str, rules: BaseRules, deals: int) -> None:

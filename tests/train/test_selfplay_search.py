@@ -140,6 +140,28 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
         assert values[:, number] == pytest.approx(np.reshape(expected, (2, 3)).mean(axis=1), abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("variant", "opponent"), [("solitaire", None), ("3-corners", None), ("spiral", None), ("3-corners", "greedy")]
+)
+def test_a_lambda_return_is_the_mean_of_rollouts_of_every_length(variant: str, opponent: str | None) -> None:
+    """(1 - λ) (G1 + λ G2) + λ² G3, where Gn is the value of n plays by the network; some solitaires are lost."""
+    batch = games_after(variant, 0 if variant == "solitaire" else 4, 2)
+    while variant == "solitaire" and (unpack(batch.hands[:, 0, None], batch.rules.num_cards).sum(axis=1) > 2).all():
+        preview = make_observer(batch.rules, preview=True).observe_batch(batch)["preview"]
+        batch.step(np.where(batch.mask(), preview[..., 1].reshape(2, -1), 99).argmin(axis=1))  # the fewest draws
+    network = ValueNetwork(feature_module_of(batch.rules).LAYOUTS[-1], 8, 16)
+    torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
+    actions = np.stack([np.flatnonzero(mask)[[1, 0, -1]] for mask in batch.mask()])
+
+    def values(depth: int, td_lambda: float) -> Any:
+        options = SearchOptions(search_samples=8, search_depth=depth, search_opponent=opponent, search_lambda=td_lambda)
+        return search_values(options, network.weights(), batch, actions, np.random.default_rng(3))
+
+    one, two, three = (values(depth, 1.0) for depth in (1, 2, 3))
+    assert values(3, 0.6) == pytest.approx(0.4 * (one + 0.6 * two) + 0.36 * three, abs=1e-3)
+    assert values(3, 0.0) == pytest.approx(one, abs=1e-3)
+
+
 def test_rollouts_with_the_hidden_cards_of_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = games_after("3-corners", 4, 2)
     policy = rollout_policy_of(batch.rules)

@@ -461,8 +461,11 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
     """The ``count`` actions that the heuristic prefers; implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
-    preferred = ties.highest(heuristic.action_values(rules, observation, mask), count)
-    return preferred & mask[:, : rules.num_plays_encoded]
+    found = heuristic.action_features(rules, observation, mask)
+    preferred = ties.highest_of_rows(heuristic.values_of(rules, found), found.rows, count)
+    shortest = np.zeros((len(mask), rules.num_plays_encoded), np.bool_)
+    shortest[found.rows[preferred], found.actions[preferred]] = True
+    return shortest
 
 
 class _Plays(NamedTuple):

@@ -393,8 +393,15 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
     """
     found = action_features(rules, observation, mask)
     table = np.full((len(mask), rules.num_plays_encoded), -np.inf, np.float32)
-    table[found.rows, found.actions] = found.features @ weights_for(rules) + LOSS_VALUE * found.loses
+    table[found.rows, found.actions] = values_of(rules, found)
     return table
+
+
+def values_of(rules: Rules, found: ActionFeatures) -> Floats:
+    """Values of actions in points, float32 [m]."""
+    values: Floats = found.features @ weights_for(rules)
+    values[found.loses] += LOSS_VALUE
+    return values
 
 
 @dataclass(frozen=True)
