@@ -330,10 +330,12 @@ def _opened_value(
     gain = tables.points[cards[:, None], other] + OPENED_DRAW_VALUE * tables.draws[cards[:, None], other]
     suit = tables.power[:, board].sum(axis=2)  # [K, n]: points of a power play with each card
     gain += np.where(other == tables.partner[cards][:, None], suit[cards, rows][:, None], 0)
-    before = values[rows[:, None], :, around]
-    np.put_along_axis(before, own_slot[:, None, None], UNPLAYABLE, axis=2)
-    after = (before + gain[:, None, :]).max(axis=2)
-    opened = np.where(free & (after > UNPLAYABLE / 2), after - before.max(axis=2), 0)
+    play, side = np.nonzero(free)
+    before = values.transpose(0, 2, 1)[rows[play], around[play, side]]
+    before[np.arange(len(play)), own_slot[play]] = UNPLAYABLE
+    after = (before + gain[play]).max(axis=1)
+    opened = np.zeros(free.shape, np.float32)
+    opened[play, side] = np.where(after > UNPLAYABLE / 2, after - before.max(axis=1), 0)
     total: Floats = opened.sum(axis=1)
     return total
 
@@ -350,19 +352,27 @@ def _set_up(
     cells: Ints,
 ) -> tuple[Floats, Floats]:
     """Features ``setups`` and ``setups_unseen``: bonuses that a third card can then complete, float32 [m] each."""
-    num_cards = hand.shape[1]
+    num_cards, num_cells = hand.shape[1], len(geometry.second)
     is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
-    in_hand, not_seen = hand @ is_rank, unseen @ is_rank
-    at_row = rows[:, None]
-    lines = geometry.second.shape[1] // len(PATTERNS)
-    pattern = np.tile(np.arange(len(PATTERNS)), lines)
-    second = board[at_row, geometry.second[cells]]
-    wanted = tables.complete[cards[:, None], second, pattern]
-    bonus = tables.bonus[cards[:, None], second, pattern] * empty[at_row, geometry.gap[cells]]
+    in_hand, not_seen = hand @ is_rank, unseen @ is_rank / np.maximum(unseen.sum(axis=1), 1)[:, None]
+    # The cells that are played into, and the few patterns there that have a second card and an empty cell.
+    at = rows * num_cells + cells
+    played = np.zeros(len(board) * num_cells, np.bool_)
+    played[at] = True
+    row, cell = np.divmod(np.flatnonzero(played), num_cells)
+    seconds = board[row[:, None], geometry.second[cell]].astype(np.int64)
+    found, number = np.nonzero((seconds != EMPTY) & empty[row[:, None], geometry.gap[cell]])
+    counts = np.bincount(found, minlength=len(row))
+    slot = np.arange(len(found)) - (counts.cumsum() - counts)[found]
+    patterns = np.full((len(row), int(counts.max(initial=0))), EMPTY * len(PATTERNS))  # a second card and a pattern
+    patterns[found, slot] = seconds[found, number] * len(PATTERNS) + number % len(PATTERNS)
+    pattern = patterns[(played.cumsum() - 1)[at]]
+    # Of the second card `EMPTY`, the last of the table, nothing is completed.
+    wanted = tables.complete.reshape(len(CARDS), -1)[cards[:, None], pattern]
+    bonus = tables.bonus.reshape(len(CARDS), -1)[cards[:, None], pattern]
     # The card itself leaves the hand.
-    held = in_hand[at_row, wanted] - (wanted == tables.rank[cards][:, None])
-    share = not_seen[at_row, wanted] / np.maximum(unseen.sum(axis=1), 1)[at_row]
-    return (bonus * (held > 0)).sum(axis=1), (bonus * share).sum(axis=1)
+    held = in_hand[rows[:, None], wanted] - (wanted == tables.rank[cards][:, None])
+    return (bonus * (held > 0)).sum(axis=1), (bonus * not_seen[rows[:, None], wanted]).sum(axis=1)
 
 
 def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
