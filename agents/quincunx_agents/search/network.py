@@ -2,7 +2,8 @@
 
 As in `quincunx_agents.search.monte_carlo` determinized games are played on. In the rollouts every seat takes the action
 that the network prefers among the best ones of the heuristic, and after ``depth`` plays the network's value stands for
-the rest of the round. The network sees no more than the seat that made the last play does.
+the rest of the round. The network sees no more than the seat that made the last play does. The other seats may follow a
+policy of their own instead, an opponent model: a step of policy improvement against that policy.
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ import numpy as np
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, observer_for
 from quincunx_agents.networks import value
+from quincunx_agents.quincunx.heuristic import heuristic
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,
@@ -23,9 +25,11 @@ from quincunx_agents.search.determinized import (
     rollout_policy_of,
 )
 from quincunx_agents.search.endgame import Endgame
+from quincunx_agents.spiral.heuristic import spiral_heuristic
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Policy
+from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.quincunx.rules import Rules as QuincunxRules
 
 SPREAD = 4.0
 """Temperature of the `margins` in points, times the root of the plays left, where a rollout is truncated; not tuned."""
@@ -49,6 +53,8 @@ class NetworkSearch(SearchConfig):
     """Length of the rollouts in plays; None is to the end of the round."""
     rollout_candidates: int = 6
     """Actions of each position that the network evaluates in the rollouts, the best of the heuristic."""
+    others: Agent | None = None
+    """Policy of the other seats in the rollouts; the network if None."""
     weights: value.ValueWeights | None = None
     """Those shipped for the game if None."""
 
@@ -56,12 +62,13 @@ class NetworkSearch(SearchConfig):
         """The policy for a game.
 
         Raises:
-            ValueError: if the network has not learned the game.
+            ValueError: if the network has not learned the game, or the policy of the other seats does not play it.
         """
         weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
         value.require_learned(weights, rules)
         observer, players = observer_for(rules), rules.num_players
         margin_weights = value.margin_weights(players)
+        others = None if self.others is None or players == 1 else policy_for(self.others, rules)
 
         def prior(observation: Pieces, mask: Bools) -> Floats:
             # The network knows the points to come; the rollouts return all points of the game.
@@ -72,7 +79,7 @@ class NetworkSearch(SearchConfig):
 
         def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
             depth = left if self.depth is None else min(self.depth, left)
-            return rollout_values(weights.tensors, games, seat, left, depth, self.rollout_candidates)
+            return rollout_values(weights.tensors, games, seat, left, depth, self.rollout_candidates, others)
 
         return DeterminizedSearch(rules, self, evaluate, prior)
 
@@ -139,11 +146,20 @@ def rollout_values(
     return returns
 
 
-FAST = NetworkSearch()
-"""The agent ``network-search-fast``: about 0.15 s per action of Quincunx for two on one core of an AMD EPYC server."""
+class GameHeuristic:
+    """The heuristic of the game that is played; a `quincunx_env.core.policy.PolicyFactory`."""
 
-STRONG = NetworkSearch(samples=16, rounds=4)
-"""The agent ``network-search``: about 0.4 s per action, likewise."""
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """The policy for a game."""
+        return (heuristic if isinstance(rules, QuincunxRules) else spiral_heuristic).for_rules(rules)
+
+
+FAST = NetworkSearch(depth=None, others=GameHeuristic())
+"""The agent ``network-search-fast``. In its rollouts the heuristic has the other seats, and the round is played to its
+end: about 0.15 s per action of Quincunx for two on one core of an AMD EPYC server."""
+
+STRONG = NetworkSearch(samples=16, rounds=4, depth=None, others=GameHeuristic())
+"""The agent ``network-search``, likewise: about 0.4 s per action."""
 
 SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), plays=3)
 """The agent ``solitaire-search``, which plays the last three plays optimally: 2.4 times the time of ``pimc-beam``."""
