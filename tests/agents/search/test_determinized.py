@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.greedy import greedy
 from quincunx_agents.search.beam import beam_search
 from quincunx_agents.search.best_response import BestResponse
@@ -15,8 +16,10 @@ from quincunx_agents.search.determinized import DeterminizedSearch, margins
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.search.pimc_beam import PimcBeam
 from quincunx_env.core.game import BaseGame
+from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import resolve
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.deal import Deal
@@ -275,6 +278,27 @@ def test_the_prior_of_a_network_search_includes_the_points_so_far(rules: BaseRul
     assert so_far
     values = search.action_values(observation, mask, rng)
     assert values == pytest.approx(to_come + so_far, abs=0.1)
+
+
+def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
+    pytest.importorskip("safetensors")
+    rules, played = Rules(3), list[int]()
+
+    def others(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        played.append(len(mask))
+        return greedy(observation, mask, rng)
+
+    batch = Batch(rules, 1)
+    batch.reset(seed=0)
+    config = NetworkSearch(shortlist=4, samples=2, rounds=1, depth=None, others=others)
+    ask(config.for_rules(rules), rules, batch)
+    of_others = [ply for ply in range(1, rules.num_plays) if ply % 3]
+    assert played == [8] * len(of_others)
+    # With the heuristics of both games in the other seats the agents play both games.
+    for game in (Rules(), Rules(2), SpiralRules()):
+        assert can_play(resolve("network-search-fast"), game)
+    with pytest.raises(ValueError, match="this heuristic plays Quincunx"):
+        NetworkSearch(others=resolve("heuristic-v0")).for_rules(SpiralRules())
 
 
 @both({"solitaire": Rules(), "corners-2": Rules(2), "spiral": SpiralRules()}, **TINY)
