@@ -5,10 +5,9 @@ the share's number, so that the games do not depend on the number of processes, 
 """
 
 import multiprocessing
-import os
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -18,6 +17,7 @@ import numpy as np
 from quincunx_agents.networks.value import VARIANTS
 from quincunx_env.arena import resolve
 from quincunx_env.core.policy import Agent
+from quincunx_env.core.processes import single_threaded
 from train.common.opponents import Member, Pool
 from train.selfplay_rollout import Phase, PhaseTimer, Result, RolloutOptions, ValueTargets, Weights, play_games
 from train.selfplay_search import SearchTargets
@@ -81,7 +81,7 @@ class Workers:
         self._job: Job | None = None
         self._connections = list[Connection]()
         context = multiprocessing.get_context("spawn")
-        with _single_threaded_children():
+        with single_threaded():
             for _ in range(number):
                 ours, theirs = context.Pipe()
                 context.Process(target=_work, args=(theirs,), daemon=True).start()
@@ -123,20 +123,6 @@ class Workers:
         """End the processes after what they are playing."""
         for connection in self._connections:
             connection.close()
-
-
-@contextmanager
-def _single_threaded_children() -> Iterator[None]:
-    """Let NumPy compute with one thread in processes that are started meanwhile: each has a core of its own at best."""
-    name = "OMP_NUM_THREADS"  # read when NumPy is imported
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[name]
-        if before is not None:
-            os.environ[name] = before
 
 
 def _work(connection: Connection) -> None:

@@ -17,14 +17,14 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
 
     Args:
         count: number of processes, which are spawned: they share nothing with this one, so that all operating systems
-            behave alike.
+            behave alike. Each computes with one thread.
 
     Raises:
         ChildProcessError: if a process is killed.
     """
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
-    with reader, writer, ProcessPoolExecutor(count, context, _end_with_parent, (reader,)) as pool:
+    with reader, writer, single_threaded(), ProcessPoolExecutor(count, context, _end_with_parent, (reader,)) as pool:
         try:
             yield pool
         except BaseException as error:
@@ -35,6 +35,20 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
                     "a worker process was killed, as happens when memory runs out: fewer workers need less"
                 ) from error
             raise
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Let NumPy compute with one thread in processes that are started meanwhile: each has a core of its own at best."""
+    name = "OMP_NUM_THREADS"  # read when NumPy is imported
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 def _end_with_parent(reader: Connection) -> None:

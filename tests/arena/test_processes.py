@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from quincunx_env.arena import tournament
+from quincunx_env.core.processes import worker_processes
 
 pytest.importorskip("choix")
 pytest.importorskip("tyro")
@@ -25,6 +26,17 @@ WORKERS = ["--workers", "2"]
 ENDLESS, SLOW = ["--deals", "5000", "--chunk", "10", *WORKERS], ["--deals", "40", "--chunk", "2", *WORKERS]
 
 pytestmark = pytest.mark.skipif(not (PROCESSES / "self" / "stat").exists(), reason="lists processes by /proc")
+
+
+@pytest.mark.parametrize("before", [None, "3"])
+def test_worker_processes_compute_with_one_thread_each(before: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many threads as cores in each of as many processes hold each other up."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if before:
+        monkeypatch.setenv("OMP_NUM_THREADS", before)
+    with worker_processes(1) as pool:
+        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
+    assert os.environ.get("OMP_NUM_THREADS") == before
 
 
 def start(folder: Path, program: list[str]) -> subprocess.Popen[str]:

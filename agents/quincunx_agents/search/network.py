@@ -154,11 +154,11 @@ class GameHeuristic:
         return (heuristic if isinstance(rules, QuincunxRules) else spiral_heuristic).for_rules(rules)
 
 
-FAST = NetworkSearch(depth=None, others=GameHeuristic())
-"""The agent ``network-search-fast``. In its rollouts the heuristic has the other seats, and the round is played to its
-end: about 0.15 s per action of Quincunx for two on one core of an AMD EPYC server."""
+FAST = NetworkSearch(others=GameHeuristic())
+"""The agent ``network-search-fast``, in whose rollouts the heuristic has the other seats: about 0.15 s per action of
+Quincunx for two on one core of an AMD EPYC server."""
 
-STRONG = NetworkSearch(samples=16, rounds=4, depth=None, others=GameHeuristic())
+STRONG = NetworkSearch(samples=16, rounds=4, others=GameHeuristic())
 """The agent ``network-search``, likewise: about 0.4 s per action."""
 
 SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), plays=3)
