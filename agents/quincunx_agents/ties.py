@@ -64,7 +64,9 @@ def highest_of_rows(values: npt.NDArray[np.floating], rows: Ints, count: int) ->
         bool [m].
     """
     _, starts, row, counts = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
-    dense = np.full((len(starts), max(count, int(counts.max(initial=0)))), -np.inf, values.dtype)
+    most = int(counts.max(initial=1))
+    count = min(count, most)
+    dense = np.full((len(starts), most), -np.inf, values.dtype)
     dense[row, np.arange(len(rows)) - starts[row]] = values
     least = np.partition(dense, -count, axis=1)[:, -count]
     found: npt.NDArray[np.bool_] = values >= least[row] - TOLERANCE
