@@ -162,7 +162,7 @@ STRONG = NetworkSearch(samples=16, rounds=4, others=GameHeuristic())
 """The agent ``network-search``, likewise: about 0.4 s per action."""
 
 SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), plays=3)
-"""The agent ``solitaire-search``, which plays the last three plays optimally: 2.4 times the time of ``pimc-beam``."""
+"""The agent ``solitaire-search``, which plays the last three plays optimally: twice the time of ``pimc-beam``."""
 
 SPIRAL = NetworkSearch(
     shortlist=5, samples=16, rounds=2, prior_weight=0.5, candidates=0, depth=4, rollout_candidates=13
