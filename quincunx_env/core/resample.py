@@ -3,7 +3,7 @@
 Search agents simulate on these games; they have no access to the hidden cards of the true game.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ def resample(
     observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any],
     rng: np.random.Generator,
     n: int = 1,
+    hands: Sequence[npt.NDArray[np.integer[Any]]] | None = None,
 ) -> AnyBatch:
     """Sample determinizations: complete games that are consistent with an observation.
 
@@ -30,6 +31,8 @@ def resample(
         observation: of one game in progress, as pieces or flat.
         rng: the only source of randomness.
         n: number of games, at least 1.
+        hands: for each other seat, from the next one on, the cards of its hand in each game, integers [n, cards held];
+            at random by default.
 
     Returns:
         A batch of n games, seats numbered as in the observed game. A game that was forfeited is in progress here, since
@@ -37,7 +40,8 @@ def resample(
 
     Raises:
         ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is no
-            ``numpy.random.Generator``, or ``n`` is no positive integer.
+            ``numpy.random.Generator``, ``n`` is no positive integer, or ``hands`` are other than the hidden cards that
+            the seats may hold.
     """
     n = check_integer("n", n, 1, MAX_SEED - 1)
     if not isinstance(rng, np.random.Generator):
@@ -51,9 +55,11 @@ def resample(
     if len(cards) != sum(hidden.hands) + hidden.stock:
         raise ValueError(f"this observation does not fit {rules}: {len(cards)} cards are hidden")
     cards = rng.permuted(np.broadcast_to(cards, (n, len(cards))), axis=1)
+    if hands is not None:
+        cards = _with_hands(cards, hands, hidden.hands)
     held = np.flatnonzero(pieces["hand"]).astype(np.int8)
     *others, stock = np.split(cards, np.cumsum(hidden.hands), axis=1) if hidden.hands else [cards]
-    hands = [np.broadcast_to(held, (n, len(held))), *others]
+    all_hands = [np.broadcast_to(held, (n, len(held))), *others]
 
     # Counts number the seats from the observing one; the round determines the seat that began it (R15), and with it
     # the observing seat.
@@ -62,8 +68,8 @@ def resample(
     offsets = [(other - seat) % len(players) for other in players]
     decks = rng.permuted(np.broadcast_to(np.array(rules.deck, np.int8), (n, rules.num_rounds, len(rules.deck))), axis=2)
     decks = decks[:, :, : rules.num_dealt].copy()
-    hands = [hands[offset] for offset in offsets]
-    decks[:, round] = unpadded.possible_decks(pieces, hands, stock)
+    all_hands = [all_hands[offset] for offset in offsets]
+    decks[:, round] = unpadded.possible_decks(pieces, all_hands, stock)
     scores, totals = (
         [counts[f"{kind}_{offset}"] for offset in offsets]
         for kind in ("score", "total" if rules.num_rounds > 1 else "score")
@@ -73,7 +79,7 @@ def resample(
     batch.set_position(
         check=False,
         decks=decks,
-        hands=np.stack([as_bits(hand) for hand in hands], axis=1),
+        hands=np.stack([as_bits(hand) for hand in all_hands], axis=1),
         scores=scores,
         totals=totals,
         mover=(seat + counts.get("mover", 0)) % len(players),
@@ -83,3 +89,22 @@ def resample(
     # The games differ only in which card is where unseen: one of them shows whether the observation is possible.
     batch.fork([0])._check()
     return batch  # type: ignore[no-any-return]
+
+
+def _with_hands(
+    cards: npt.NDArray[np.int8], hands: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]
+) -> npt.NDArray[np.int8]:
+    """Hidden cards, int8 [n, cards], the given hands first, the others in their order.
+
+    Raises:
+        ValueError: if the hands hold other cards, one of them twice, or not as many as ``sizes``.
+    """
+    shapes = [(len(cards), size) for size in sizes]
+    if [np.shape(hand) for hand in hands] != shapes:
+        raise ValueError(f"hands must have the shapes {shapes}, got {[np.shape(hand) for hand in hands]}")
+    given = np.concatenate([np.empty((len(cards), 0), np.int8), *hands], axis=1)
+    inside = (cards[:, :, None] == given[:, None, :]).sum(axis=2)
+    if (inside.sum(axis=1) != given.shape[1]).any() or (inside > 1).any():
+        raise ValueError("hands must hold hidden cards, each once")
+    rest = np.take_along_axis(cards, np.argsort(inside, axis=1, kind="stable"), axis=1)
+    return np.concatenate([given, rest[:, : cards.shape[1] - given.shape[1]]], axis=1).astype(np.int8)

@@ -21,6 +21,7 @@ from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints, observer_for
 from quincunx_agents.greedy import greedy
 from quincunx_agents.quincunx import rollout_policy as quincunx_rollout_policy
+from quincunx_agents.search.beliefs import Beliefs, Hands
 from quincunx_agents.spiral import rollout_policy as spiral_rollout_policy
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.resample import resample
@@ -101,12 +102,21 @@ class DeterminizedSearch:
         config: settings.
         evaluate: estimates the values of determinized games.
         prior: replaces that of the game's rollout policy.
+        beliefs: samples the hands of the other seats; at random if None.
     """
 
-    def __init__(self, rules: BaseRules, config: SearchConfig, evaluate: Evaluator, prior: Prior | None = None) -> None:
+    def __init__(
+        self,
+        rules: BaseRules,
+        config: SearchConfig,
+        evaluate: Evaluator,
+        prior: Prior | None = None,
+        beliefs: Beliefs | None = None,
+    ) -> None:
         self.observer = observer_for(rules)
         self.config = config
         self.evaluate = evaluate
+        self.beliefs = beliefs
         self.rollout_policy = rollout_policy_of(rules)
         self.prior = prior or (lambda observation, mask: self.rollout_policy.prior(rules, observation, mask))
 
@@ -137,19 +147,29 @@ class DeterminizedSearch:
         means, weight = np.full(mask.shape[1], -np.inf), 0.0
         means[actions] = prior[actions]
         position = {name: piece[0] for name, piece in observation.items()}
+        hands = self.beliefs.sample(position, rng) if self.beliefs else None
         for _ in range(config.rounds):
             if len(actions) == 1:
                 break
-            values += self._sample(position, actions, samples, rng) + samples * config.prior_weight * prior[actions]
+            values += self._sample(position, hands, actions, samples, rng)
+            values += samples * config.prior_weight * prior[actions]
             weight += samples * (1 + config.prior_weight)
             means[actions] = values / weight
             best = ties.ranking(values)[: (len(actions) + 1) // 2]
             actions, values, samples = actions[best], values[best], 2 * samples
         return int(actions[0]), means
 
-    def _sample(self, position: Pieces, actions: Ints, samples: int, rng: np.random.Generator) -> Values:
-        """Sum of the values after each action over the same determinized games, float64 [actions]."""
-        dealt = resample(self.observer, position, rng, samples)
+    def _sample(
+        self, position: Pieces, hands: Hands | None, actions: Ints, samples: int, rng: np.random.Generator
+    ) -> Values:
+        """Sum of the values after each action over the same determinized games, float64 [actions].
+
+        Other hands are drawn from ``hands``, if given.
+        """
+        if hands is not None:
+            drawn = rng.permutation(max(samples, len(hands[0])))[:samples] % len(hands[0])
+            hands = [hand[drawn] for hand in hands]
+        dealt = resample(self.observer, position, rng, samples, hands)
         seat, left = int(dealt.mover[0]), self.rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))
         self.rollout_policy.step(games, np.repeat(actions, samples))

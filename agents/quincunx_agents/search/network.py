@@ -16,6 +16,7 @@ from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, observer_for
 from quincunx_agents.networks import value
 from quincunx_agents.quincunx.heuristic import heuristic
+from quincunx_agents.search.beliefs import Beliefs, round_rules
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,
@@ -55,6 +56,9 @@ class NetworkSearch(SearchConfig):
     """Actions of each position that the network evaluates in the rollouts, the best of the heuristic."""
     others: Agent | None = None
     """Policy of the other seats in the rollouts; the network if None."""
+    belief_samples: int = 0
+    """Hands of the other seats that are sampled given their plays, with ``others`` as the model of their policy
+    (`quincunx_agents.search.beliefs`), which needs values of all legal actions; 0: the hands are at random."""
     weights: value.ValueWeights | None = None
     """Those shipped for the game if None."""
 
@@ -69,6 +73,10 @@ class NetworkSearch(SearchConfig):
         observer, players = observer_for(rules), rules.num_players
         margin_weights = value.margin_weights(players)
         others = None if self.others is None or players == 1 else policy_for(self.others, rules)
+        beliefs = None
+        if others is not None and self.belief_samples:
+            model: Any = policy_for(self.others, round_rules(rules))  # type: ignore[arg-type]  # it is not None
+            beliefs = Beliefs(rules, model, self.belief_samples)
 
         def prior(observation: Pieces, mask: Bools) -> Floats:
             # The network knows the points to come; the rollouts return all points of the game.
@@ -81,7 +89,7 @@ class NetworkSearch(SearchConfig):
             depth = left if self.depth is None else min(self.depth, left)
             return rollout_values(weights.tensors, games, seat, left, depth, self.rollout_candidates, others)
 
-        return DeterminizedSearch(rules, self, evaluate, prior)
+        return DeterminizedSearch(rules, self, evaluate, prior, beliefs)
 
 
 def rollout_values(
@@ -154,11 +162,11 @@ class GameHeuristic:
         return (heuristic if isinstance(rules, QuincunxRules) else spiral_heuristic).for_rules(rules)
 
 
-FAST = NetworkSearch(others=GameHeuristic())
+FAST = NetworkSearch(others=GameHeuristic(), belief_samples=64)
 """The agent ``network-search-fast``, in whose rollouts the heuristic has the other seats: about 0.15 s per action of
 Quincunx for two on one core of an AMD EPYC server."""
 
-STRONG = NetworkSearch(samples=16, rounds=4, others=GameHeuristic())
+STRONG = NetworkSearch(samples=16, rounds=4, others=GameHeuristic(), belief_samples=64)
 """The agent ``network-search``, likewise: about 0.4 s per action."""
 
 SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), plays=3)
