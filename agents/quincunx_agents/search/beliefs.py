@@ -70,8 +70,8 @@ class Beliefs:
 
     Args:
         rules: of the game, with several players.
-        model: the policy that the other seats are believed to follow, with values of all legal actions, for games with
-            `round_rules`.
+        model: the policy that the other seats are believed to follow, for games with `round_rules`. Actions without a
+            value count as the worst of the others.
         chains: number of hands that are sampled at once.
     """
 
@@ -138,7 +138,7 @@ class Beliefs:
             hand=np.flatnonzero(position["hand"]),
             others=[(observer + offset) % rules.num_players for offset in range(1, rules.num_players)],
             sizes=hidden.hands,
-            hidden=np.array(sorted({*rules.deck} - {*hidden.seen})),
+            hidden=np.array(sorted({*rules.deck} - {*hidden.seen}), np.int64),
         )
 
     def _replay(self, so_far: _Round, count: int) -> Any:
@@ -185,6 +185,8 @@ class Beliefs:
             games.step(np.full(chains, action))
         observation = {name: np.concatenate([each[name] for each in observations]) for name in observations[0]}
         values = self.model.action_values(observation, np.concatenate(masks), rng)
+        worst = np.where(np.isfinite(values), values, np.inf).min(axis=1, keepdims=True)
+        values = np.maximum(values, worst)
         taken = np.repeat(so_far.actions[so_far.movers != so_far.observer], chains)
         best = values.reshape(len(values), num_cards, -1).max(axis=2)
         excess = np.maximum(best - values[np.arange(len(values)), taken][:, None], 0).astype(np.float64)

@@ -57,8 +57,8 @@ class NetworkSearch(SearchConfig):
     others: Agent | None = None
     """Policy of the other seats in the rollouts; the network if None."""
     belief_samples: int = 0
-    """Hands of the other seats that are sampled given their plays, with ``others`` as the model of their policy
-    (`quincunx_agents.search.beliefs`), which needs values of all legal actions; 0: the hands are at random."""
+    """Hands of the other seats that are sampled given their plays, with ``others`` as the model of their policy, which
+    needs ``action_values`` (`quincunx_agents.search.beliefs`); 0: the hands are at random."""
     weights: value.ValueWeights | None = None
     """Those shipped for the game if None."""
 
@@ -66,7 +66,8 @@ class NetworkSearch(SearchConfig):
         """The policy for a game.
 
         Raises:
-            ValueError: if the network has not learned the game, or the policy of the other seats does not play it.
+            ValueError: if the network has not learned the game, the policy of the other seats does not play it, or
+                ``belief_samples`` are given without one that has ``action_values``.
         """
         weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
         value.require_learned(weights, rules)
@@ -74,8 +75,10 @@ class NetworkSearch(SearchConfig):
         margin_weights = value.margin_weights(players)
         others = None if self.others is None or players == 1 else policy_for(self.others, rules)
         beliefs = None
-        if others is not None and self.belief_samples:
-            model: Any = policy_for(self.others, round_rules(rules))  # type: ignore[arg-type]  # it is not None
+        if self.belief_samples and players > 1:
+            model: Any = None if self.others is None else policy_for(self.others, round_rules(rules))
+            if not hasattr(model, "action_values"):
+                raise ValueError("belief_samples needs others, a policy with action_values: give it, or choose 0")
             beliefs = Beliefs(rules, model, self.belief_samples)
 
         def prior(observation: Pieces, mask: Bools) -> Floats:
