@@ -1,7 +1,7 @@
 """Sequential halving over determinized games.
 
-A determinization deals the cards that a seat cannot see at random (`quincunx_env.core.resample`): perfect-information
-Monte Carlo search (PIMC; Long et al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game
+A determinization deals the cards that a seat cannot see at random (`quincunx_env.core.resample`), or the hands of the
+other seats given their plays (`quincunx_agents.search.beliefs`): perfect-information Monte Carlo search (PIMC; Long et al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game
 Tree Search, AAAI 2010). The most promising actions are tried in the same few determinized games; the better half of
 them in twice as many others, and so on until one is left: sequential halving (Karnin, Koren & Somekh, Almost Optimal
 Exploration in Multi-Armed Bandits, ICML 2013). Policies differ in the `Evaluator` of the games after an action.

@@ -3,7 +3,8 @@
 As in `quincunx_agents.search.monte_carlo` determinized games are played on. In the rollouts every seat takes the action
 that the network prefers among the best ones of the heuristic, and after ``depth`` plays the network's value stands for
 the rest of the round. The network sees no more than the seat that made the last play does. The other seats may follow a
-policy of their own instead, an opponent model: a step of policy improvement against that policy.
+policy of their own instead, an opponent model: a step of policy improvement against that policy, whose plays so far
+also say which hands they are likely to hold.
 """
 
 from collections.abc import Mapping
