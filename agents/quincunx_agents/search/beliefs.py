@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import Ints, observer_for
+from quincunx_agents.afterstates import Bools, Ints, observer_for
 from quincunx_env.core.arrays import ONE, as_bits
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import ValuedPolicy
@@ -96,15 +96,15 @@ class Beliefs:
         # Indices of hidden cards: the hands of the other seats one after the other, then the cards in no hand.
         orders = rng.permuted(np.broadcast_to(np.arange(len(so_far.hidden)), (self.chains, len(so_far.hidden))), axis=1)
         if (so_far.movers != so_far.observer).any():
-            arrivals = self._slots(so_far)
-            regrets, likelihoods = self._evaluate(so_far, arrivals, orders, rng)
+            slots = self._slots(so_far)
+            regrets, likelihoods = self._evaluate(so_far, slots, orders, rng)
             total, count = np.nansum(likelihoods, axis=0), np.isfinite(likelihoods).sum(axis=0)
             for _ in range(STEPS):
                 # A card that has been in no hand has the weight of the mean.
                 mean = total.sum(axis=1, keepdims=True) / np.maximum(count.sum(axis=1, keepdims=True), 1)
                 log_weights = np.log(np.maximum(total + mean, LEAST) / (count + 1))
                 proposed = _propose(log_weights, so_far.sizes, self.chains, rng)
-                new, likelihoods = self._evaluate(so_far, arrivals, proposed, rng)
+                new, likelihoods = self._evaluate(so_far, slots, proposed, rng)
                 log_ratio = (regrets - new) / TEMPERATURE
                 log_ratio += _log_probability(orders, log_weights, so_far.sizes)
                 log_ratio -= _log_probability(proposed, log_weights, so_far.sizes)
@@ -163,43 +163,53 @@ class Beliefs:
         """Regrets of hands, float64 [chains], and the likelihood of each card in them by itself, float64 [chains, other
         seats, L], nan where a seat does not hold it.
         """
-        chains, num_cards = self.chains, self.rules.num_cards
         held = dict(zip(so_far.others, _split(so_far.hidden[orders], so_far.sizes), strict=True))
-        held[so_far.observer] = np.broadcast_to(so_far.hand, (chains, len(so_far.hand)))
+        held[so_far.observer] = np.broadcast_to(so_far.hand, (self.chains, len(so_far.hand)))
+        observation, mask = self._plays_of_others(so_far, slots, held, rng)
+        values = self.model.action_values(observation, mask, rng)
+        values = np.maximum(values, np.where(np.isfinite(values), values, np.inf).min(axis=1, keepdims=True))
+
+        of_others = so_far.movers != so_far.observer
+        taken = values[np.arange(len(values)), np.repeat(so_far.actions[of_others], self.chains)]
+        best = values.reshape(len(values), self.rules.num_cards, -1).max(axis=2)  # with each card of the hand
+        excess = np.maximum(best - taken[:, None], 0).astype(np.float64)
+        excess = excess.reshape(of_others.sum(), self.chains, self.rules.num_cards)
+        likelihoods = np.full((self.chains, len(so_far.others), len(so_far.hidden)), np.nan)
+        for number, seat in enumerate(so_far.others):
+            by_card = excess[so_far.movers[of_others] == seat][:, :, so_far.hidden].sum(axis=0)
+            in_hand = (held[seat][:, :, None] == so_far.hidden).any(axis=1)
+            likelihoods[:, number] = np.where(in_hand, np.exp(-by_card / TEMPERATURE), np.nan)
+        return excess.max(axis=2).sum(axis=0), likelihoods
+
+    def _plays_of_others(
+        self, so_far: _Round, slots: list[Ints], held: dict[int, Ints], rng: np.random.Generator
+    ) -> tuple[Pieces, Bools]:
+        """Observations and masks of the other seats before each of their plays, those of a ply together.
+
+        Args:
+            so_far: the round.
+            slots: see `_slots`.
+            held: the hand that each seat has now, int64 [chains, cards held].
+            rng: which cards came at which draw is random.
+        """
         plies = np.arange(1, len(so_far.cards) + 1)
         cards, came, left = [], [], []
         for seat in range(self.rules.num_players):
             own = so_far.movers == seat
-            played = np.broadcast_to(so_far.cards[own], (chains, own.sum()))
+            played = np.broadcast_to(so_far.cards[own], (self.chains, own.sum()))
             cards.append(np.concatenate([played, held[seat]], axis=1))
-            came.append(_arrivals(slots[seat], plies[own], chains, rng))
+            came.append(_arrivals(slots[seat], plies[own], self.chains, rng))
             left.append(np.concatenate([plies[own], np.full(held[seat].shape[1], _NEVER)]))
-
-        games, observations, masks = self._replay(so_far, chains), [], []
+        games, observations, masks = self._replay(so_far, self.chains), [], []
         for ply, action, mover in zip(plies, so_far.actions, so_far.movers, strict=True):
             for seat in range(self.rules.num_players):
                 games.hands[:, seat] = as_bits(cards[seat], (came[seat] < ply) & (left[seat] >= ply))
             if mover != so_far.observer:
                 observations.append(self._observer.observe_batch(games))
                 masks.append(games.mask())
-            games.step(np.full(chains, action))
-        observation = {name: np.concatenate([each[name] for each in observations]) for name in observations[0]}
-        values = self.model.action_values(observation, np.concatenate(masks), rng)
-        worst = np.where(np.isfinite(values), values, np.inf).min(axis=1, keepdims=True)
-        values = np.maximum(values, worst)
-        taken = np.repeat(so_far.actions[so_far.movers != so_far.observer], chains)
-        best = values.reshape(len(values), num_cards, -1).max(axis=2)
-        excess = np.maximum(best - values[np.arange(len(values)), taken][:, None], 0).astype(np.float64)
-        excess = excess.reshape(-1, chains, num_cards)
-
-        regrets = excess.max(axis=2).sum(axis=0)
-        likelihoods = np.full((chains, len(so_far.others), len(so_far.hidden)), np.nan)
-        movers = so_far.movers[so_far.movers != so_far.observer]
-        for number, seat in enumerate(so_far.others):
-            alone = np.exp(-excess[movers == seat][:, :, so_far.hidden].sum(axis=0) / TEMPERATURE)
-            in_hand = (held[seat][:, :, None] == so_far.hidden).any(axis=1)
-            likelihoods[:, number] = np.where(in_hand, alone, np.nan)
-        return regrets, likelihoods
+            games.step(np.full(self.chains, action))
+        pieces = {name: np.concatenate([each[name] for each in observations]) for name in observations[0]}
+        return pieces, np.concatenate(masks)
 
 
 def round_rules(rules: BaseRules) -> BaseRules:

@@ -1,10 +1,11 @@
 """Sequential halving over determinized games.
 
 A determinization deals the cards that a seat cannot see at random (`quincunx_env.core.resample`), or the hands of the
-other seats given their plays (`quincunx_agents.search.beliefs`): perfect-information Monte Carlo search (PIMC; Long et al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game
-Tree Search, AAAI 2010). The most promising actions are tried in the same few determinized games; the better half of
-them in twice as many others, and so on until one is left: sequential halving (Karnin, Koren & Somekh, Almost Optimal
-Exploration in Multi-Armed Bandits, ICML 2013). Policies differ in the `Evaluator` of the games after an action.
+other seats given their plays (`quincunx_agents.search.beliefs`): perfect-information Monte Carlo search (PIMC; Long et
+al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game Tree Search, AAAI 2010). The most
+promising actions are tried in the same few determinized games; the better half of them in twice as many others, and so
+on until one is left: sequential halving (Karnin, Koren & Somekh, Almost Optimal Exploration in Multi-Armed Bandits,
+ICML 2013). Policies differ in the `Evaluator` of the games after an action.
 
 PIMC chooses in each determinization with knowledge that the seat does not have (strategy fusion; Frank & Basin, Search
 in Games with Incomplete Information, Artificial Intelligence 100, 1998). The search reads the observation alone.
