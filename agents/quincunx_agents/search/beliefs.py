@@ -30,10 +30,10 @@ Floats = npt.NDArray[np.float64]
 Hands = list[npt.NDArray[Any]]
 
 STEPS = 3
-"""Proposals for each hand after the first, uniform ones."""
+"""Proposals for each hand after the first, uniform ones. Not tuned."""
 
 TEMPERATURE = 1.0
-"""In points of the model's values."""
+"""In points of the model's values; 0.5, 2 and 3 were not seen to be better (docs/experiments.md)."""
 
 LEAST = 1e-6
 """Lower bound of likelihoods in sums of which the logarithm is taken."""
