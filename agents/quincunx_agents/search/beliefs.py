@@ -30,12 +30,12 @@ Floats = npt.NDArray[np.float64]
 Hands = list[npt.NDArray[Any]]
 
 STEPS = 3
-"""Proposals for each hand after the first, uniform ones. Not tuned."""
+"""Proposals for each hand after the first, uniform ones; six were not seen to be better (docs/experiments.md)."""
 
 TEMPERATURE = 1.0
 """In points of the model's values; 0.5, 2 and 3 were not seen to be better (docs/experiments.md)."""
 
-LEAST = 1e-6
+_LEAST = 1e-6
 """Lower bound of likelihoods in sums of which the logarithm is taken."""
 
 _NEVER = 127
@@ -102,7 +102,7 @@ class Beliefs:
             for _ in range(STEPS):
                 # A card that has been in no hand has the weight of the mean.
                 mean = total.sum(axis=1, keepdims=True) / np.maximum(count.sum(axis=1, keepdims=True), 1)
-                log_weights = np.log(np.maximum(total + mean, LEAST) / (count + 1))
+                log_weights = np.log(np.maximum(total + mean, _LEAST) / (count + 1))
                 proposed = _propose(log_weights, so_far.sizes, self.chains, rng)
                 new, likelihoods = self._evaluate(so_far, slots, proposed, rng)
                 log_ratio = (regrets - new) / TEMPERATURE
