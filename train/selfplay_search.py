@@ -15,6 +15,7 @@ Axes: n games, k plays of each, d determinizations, P players, K cards.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ from quincunx_agents.search.determinized import payoffs, rollout_policy_of
 from quincunx_agents.search.network import rollout_values
 from quincunx_env.core.arrays import as_bits, unpack
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.policy import policy_for
+from quincunx_env.core.policy import Policy, policy_for
+from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import resolve
 from train.common.options import CheckedOptions, Count, CountOrZero, OptionalPolicyName, OptionError, Share, Valid
 
@@ -119,7 +121,7 @@ def search_values(
     if options.search_depth:
         depth = options.search_depth
         if options.search_opponent is not None:
-            others, depth = policy_for(resolve(options.search_opponent), rules), depth * rules.num_players
+            others, depth = _policy_named(options.search_opponent, rules), depth * rules.num_players
         found = rollout_values(
             tensors, games, seat, left, min(depth, left), options.search_candidates, others, options.search_lambda
         )
@@ -129,6 +131,11 @@ def search_values(
         found = payoffs(games)[:, seat]
     values: Floats = found.reshape(k, n, samples).mean(axis=2).T.astype(np.float32)
     return values
+
+
+@cache  # a look-up by name reads the entry points of all installed packages
+def _policy_named(name: str, rules: BaseRules) -> Policy:
+    return policy_for(resolve(name), rules)
 
 
 def redeal(games: Any, rng: np.random.Generator) -> None:
