@@ -20,6 +20,7 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
+from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.quincunx.scoring import STRAIGHT_BONUS, THREE_BONUS, power, rank_order
 from quincunx_env.quincunx.tables import derived_tables
@@ -134,8 +135,8 @@ class _Tables(NamedTuple):
     """[K]: index into `RANKS`."""
     points: Floats
     """[K, K]: basic points and pair of two adjacent cards."""
-    draws: Floats
-    """[K, K]: their draws."""
+    neighbor: Floats
+    """[K, K]: the same + `OPENED_DRAW_VALUE` for each of their draws."""
     partner: Ints
     """[K]: the card that makes a power play with this one, -2 if none does."""
     power: Floats
@@ -143,7 +144,8 @@ class _Tables(NamedTuple):
     penalty: Floats
     """[K]."""
     complete: Ints
-    """[K, K + 1, pattern]: index into `RANKS` of the rank that completes a three or a straight, -1 if none does."""
+    """[K, K + 1, pattern]: index into `RANKS` of the rank that completes a three or a straight, len(RANKS) if none
+    does."""
     bonus: Floats
     """[K, K + 1, pattern]: the bonus for that."""
 
@@ -157,7 +159,7 @@ def _tables(rules: Rules) -> _Tables:
     cards, derived = range(len(CARDS)), derived_tables(rules)
     order = [rank_order(card, rules.ranks) for card in cards]
     by_order = {place: RANKS.index(CARDS[card].rank) for card, place in zip(cards, order, strict=True)}
-    complete = np.full((len(cards), len(cards) + 1, len(PATTERNS)), -1)
+    complete = np.full((len(cards), len(cards) + 1, len(PATTERNS)), len(RANKS))
     bonus = np.zeros(complete.shape, np.float32)
     for card in cards:
         for other in cards:
@@ -174,7 +176,7 @@ def _tables(rules: Rules) -> _Tables:
     return _Tables(
         rank=np.array([RANKS.index(card.rank) for card in CARDS]),
         points=derived.points[:, :-1].astype(np.float32),
-        draws=derived.draws[:, :-1].astype(np.float32),
+        neighbor=(derived.points + OPENED_DRAW_VALUE * derived.draws)[:, :-1].astype(np.float32),
         partner=np.array([found[0] if found else -2 for found in partners]),
         power=derived.power.astype(np.float32),
         penalty=derived.penalty.astype(np.float32),
@@ -244,41 +246,43 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
     # Cards of the hand in slots, so that not every card of the deck is looked at.
     slots = np.argsort(~hand, axis=1, kind="stable")[:, : max(int(keeps.max()) + 1, 1)]
     filled = np.arange(slots.shape[1]) <= keeps[:, None]
-    values = (preview[..., 0] + DRAW_VALUE[rules.num_players == 1] * preview[..., 1]).astype(np.float32)
-    values = np.concatenate([values, np.zeros((n, num_cards, 1), np.float32)], axis=2)
-    values = np.where(filled[:, :, None], values[np.arange(n)[:, None], slots], UNPLAYABLE)
-    own_slot: Ints = (slots[rows] == cards[:, None]).argmax(axis=1)
+    of_slots = preview[np.arange(n)[:, None], slots]
+    values = np.zeros((n, slots.shape[1], num_cells + 1), np.float32)
+    values[:, :, :-1] = of_slots[..., 0] + DRAW_VALUE[rules.num_players == 1] * of_slots[..., 1]
+    values[~filled] = UNPLAYABLE
+    own_slot: Ints = (hand.cumsum(axis=1) - 1)[rows, cards]
     playable = np.where(cells_open[:, None, :], values[:, :, :-1], UNPLAYABLE)
     best_other_cell = _best_other(playable, axis=2)[rows, own_slot, cells]
     best_other_card = _best_other(playable, axis=1)[rows, own_slot, cells]
 
-    around = geometry.adjacent[cells]
-    free = empty[rows[:, None], around]
+    around = geometry.adjacent.T.take(cells, axis=1) + rows * board.shape[1]
+    free = empty.take(around)
     by_set_up = _set_up(tables, geometry, board, empty, hand, unseen, rows, cards, cells)
     average = (unseen @ np.maximum(tables.points[:num_cards, :num_cards], 0)) / hidden[:, None]
-    empties = free.sum(axis=1)
-    features = np.stack(
-        [
-            draws,
-            draws_needed,
-            (rules.num_players == 1) & (left[rows] > 1) & (keeps[rows] + draws == 1),
-            np.maximum(best_other_cell, VALUE_FLOOR),
-            np.maximum(best_other_card, VALUE_FLOOR),
-            _threat(_without_flush(rules), board, cells_open, unseen, hidden)[rows, cells],
-            _opened_value(tables, board, values, slots, own_slot, rows, cards, around, free),
-            average[rows, cards] * empties,
-            *by_set_up,
-            empties,
-            tables.penalty[cards],
-        ],
-        axis=1,
-        dtype=np.float32,
+    empties = free.sum(axis=0)
+    features = (
+        draws,
+        draws_needed,
+        (rules.num_players == 1) & (left[rows] > 1) & (keeps[rows] + draws == 1),
+        np.maximum(best_other_cell, VALUE_FLOOR),
+        np.maximum(best_other_card, VALUE_FLOOR),
+        _threat(_without_flush(rules), board, cells_open, unseen, hidden)[rows, cells],
+        _opened_value(tables, board, values, slots, own_slot, rows, cards, around, free),
+        average[rows, cards] * empties,
+        *by_set_up,
+        empties,
+        tables.penalty[cards],
     )
-    early = (left * rules.num_players / rules.num_plays).astype(np.float32)[rows, None]
-    keep = np.eye(len(RANKS), dtype=np.float32)[tables.rank[cards]] * early
+    early = (left * rules.num_players / rules.num_plays).astype(np.float32)[rows]
+    # One feature after the other, as they are written.
+    columns = np.zeros((len(FEATURE_NAMES), len(rows)), np.float32)
+    columns[0] = points
+    for number, feature in enumerate(features, 1):
+        columns[number] = feature
+        np.multiply(columns[number], early, out=columns[len(FEATURES) + number])
+    columns[1 + 2 * len(FEATURES) + tables.rank[cards], np.arange(len(rows))] = early
     loses = (rules.num_players == 1) & (left[rows] > 0) & (keeps[rows] + draws == 0)
-    columns = [points[:, None].astype(np.float32), features, features * early, keep]
-    return ActionFeatures(rows, actions, np.concatenate(columns, axis=1), loses)
+    return ActionFeatures(rows, actions, columns.T, loses)
 
 
 def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
@@ -294,23 +298,21 @@ def _best_other(values: Floats, axis: int) -> Floats:
     """For each entry the largest of the others along an axis."""
     if values.shape[axis] == 1:
         return np.full_like(values, UNPLAYABLE)
-    first, second = np.moveaxis(np.partition(values, (-2, -1), axis=axis), axis, 0)[[-1, -2]]
     at = np.expand_dims(values.argmax(axis=axis), axis)
-    best = np.broadcast_to(np.expand_dims(first, axis), values.shape).copy()
-    np.put_along_axis(best, at, np.expand_dims(second, axis), axis=axis)
+    others = values.copy()
+    np.put_along_axis(others, at, -np.inf, axis=axis)
+    best = np.broadcast_to(values.max(axis=axis, keepdims=True), values.shape).copy()
+    np.put_along_axis(best, at, others.max(axis=axis, keepdims=True), axis=axis)
     return best
 
 
 def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
     """Mean over the unseen cards of their points in each legal cell, negative points counted 0, float32 [n, C]."""
-    plays = np.flatnonzero((unseen > 0)[:, :, None] & cells[:, None, :])
-    rows, actions = np.divmod(plays, rules.num_plays_encoded)
-    batch = Batch(rules, len(board))
-    batch.board[:] = board
-    points, _ = batch.value(*np.divmod(actions, rules.num_cells), rows, check=False)
-    gains = np.zeros((len(board), rules.num_cards, rules.num_cells), np.float32)
-    gains.reshape(-1)[plays] = np.maximum(points, 0)
-    mean: Floats = gains.sum(axis=1) / hidden[:, None]
+    rows, places = np.nonzero(cells)
+    made = play_values(rules).plays(board, rows, np.arange(rules.num_cards)[:, None], places)
+    gains = np.maximum(made[..., 0], 0) * unseen.T.astype(np.int16).take(rows, axis=1)
+    mean = np.zeros(cells.shape, np.float32)
+    mean[rows, places] = gains.sum(axis=0, dtype=np.float32) / hidden[rows]
     return mean
 
 
@@ -326,17 +328,17 @@ def _opened_value(
     free: Bools,
 ) -> Floats:
     """Gain in value of the best other card of the hand in the free adjacent cells, summed over the cells, [m]."""
-    other = slots[rows]
-    gain = tables.points[cards[:, None], other] + OPENED_DRAW_VALUE * tables.draws[cards[:, None], other]
-    suit = tables.power[:, board].sum(axis=2)  # [K, n]: points of a power play with each card
-    gain += np.where(other == tables.partner[cards][:, None], suit[cards, rows][:, None], 0)
-    play, side = np.nonzero(free)
-    before = values.transpose(0, 2, 1)[rows[play], around[play, side]]
-    before[np.arange(len(play)), own_slot[play]] = UNPLAYABLE
-    after = (before + gain[play]).max(axis=1)
+    other = slots.T.take(rows, axis=1)
+    gain = tables.neighbor.take(other + cards * tables.neighbor.shape[1])
+    slot, play = np.nonzero(other == tables.partner.take(cards))
+    gain[slot, play] += tables.power[cards[play, None], board[rows[play]]].sum(axis=1)
+    side, play = np.nonzero(free)
+    before = values.transpose(1, 0, 2).reshape(len(other), -1).take(around[side, play], axis=1)
+    before[own_slot[play], np.arange(len(play))] = UNPLAYABLE
+    after = (before + gain.take(play, axis=1)).max(axis=0)
     opened = np.zeros(free.shape, np.float32)
-    opened[play, side] = np.where(after > UNPLAYABLE / 2, after - before.max(axis=1), 0)
-    total: Floats = opened.sum(axis=1)
+    opened[side, play] = np.where(after > UNPLAYABLE / 2, after - before.max(axis=0), 0)
+    total: Floats = opened.sum(axis=0)
     return total
 
 
@@ -364,15 +366,16 @@ def _set_up(
     found, number = np.nonzero((seconds != EMPTY) & empty[row[:, None], geometry.gap[cell]])
     counts = np.bincount(found, minlength=len(row))
     slot = np.arange(len(found)) - (counts.cumsum() - counts)[found]
-    patterns = np.full((len(row), int(counts.max(initial=0))), EMPTY * len(PATTERNS))  # a second card and a pattern
-    patterns[found, slot] = seconds[found, number] * len(PATTERNS) + number % len(PATTERNS)
-    pattern = patterns[(played.cumsum() - 1)[at]]
-    # Of the second card `EMPTY`, the last of the table, nothing is completed.
-    wanted = tables.complete.reshape(len(CARDS), -1)[cards[:, None], pattern]
-    bonus = tables.bonus.reshape(len(CARDS), -1)[cards[:, None], pattern]
+    # A second card and a pattern; of `EMPTY`, the last card of the tables, nothing is completed.
+    size = tables.complete[0].size
+    patterns = np.full((int(counts.max(initial=0)), len(row)), size - len(PATTERNS))
+    patterns[slot, found] = seconds[found, number] * len(PATTERNS) + number % len(PATTERNS)
+    pattern = patterns.take((played.cumsum() - 1)[at], axis=1) + cards * size
+    wanted, bonus = tables.complete.take(pattern), tables.bonus.take(pattern)
     # The card itself leaves the hand.
-    held = in_hand[rows[:, None], wanted] - (wanted == tables.rank[cards][:, None])
-    return (bonus * (held > 0)).sum(axis=1), (bonus * not_seen[rows[:, None], wanted]).sum(axis=1)
+    by_rank = wanted + rows * is_rank.shape[1]
+    held = in_hand.take(by_rank) - (wanted == tables.rank[cards])
+    return (bonus * (held > 0)).sum(axis=0), (bonus * not_seen.take(by_rank)).sum(axis=0)
 
 
 def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
