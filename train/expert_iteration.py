@@ -249,11 +249,13 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
         shortlist_by="heuristic",
     )
     opponents = Pool("uniform", [Member[Weights | None](arguments.opponent, None)])
+    places, variants = len(arguments.variants), arguments.variants
     missing = [
-        (number, place, variant)
+        # The variant that begins changes, so that each process gets files of all of them: some take longer.
+        (number, place, variants[place])
         for number in range(arguments.files)
-        for place, variant in enumerate(arguments.variants)
-        if not file_of(arguments, variant, number).exists()
+        for place in ((number + offset) % places for offset in range(places))
+        if not file_of(arguments, variants[place], number).exists()
     ]
     total, at_once = arguments.files * len(arguments.variants), 4 * max(arguments.workers, 1)
     bar = tqdm(desc="files", total=total, initial=total - len(missing), disable=not arguments.progress)
