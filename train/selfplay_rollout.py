@@ -184,16 +184,16 @@ def play_games(
         timer.add("environment")
         member = members[live, mover]
         fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)
-        has_fixed, others = np.flatnonzero(fixed >= 0), np.flatnonzero(fixed < 0)
+        has_fixed, by_network = np.flatnonzero(fixed >= 0), np.flatnonzero(fixed < 0)
         shortlist = np.zeros_like(mask)
-        shortlist[has_fixed, fixed[has_fixed]] = True  # of a fixed agent's plays that which it has chosen alone
-        if len(others):
+        shortlist[has_fixed, fixed[has_fixed]] = True  # the action of a fixed agent is the only one to evaluate
+        if len(by_network):
             if options.shortlist and options.shortlist_by == "rollout-policy":
-                tried = rollout_policy.candidate_actions(now.fork(others), options.shortlist)
+                tried = rollout_policy.candidate_actions(now.fork(by_network), options.shortlist)
             else:
-                theirs = {name: piece[others] for name, piece in observation.items()}
-                tried = module.shortlist(rules, theirs, mask[others], options.shortlist)
-            shortlist[others, : tried.shape[1]] = tried
+                pieces = {name: piece[by_network] for name, piece in observation.items()}
+                tried = module.shortlist(rules, pieces, mask[by_network], options.shortlist)
+            shortlist[by_network, : tried.shape[1]] = tried
         afterstates = module.afterstates_of(rules, observation, shortlist, by_margin, layout)
         if not by_margin:
             afterstates = afterstates._replace(points=np.zeros_like(afterstates.points))

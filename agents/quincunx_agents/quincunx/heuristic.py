@@ -255,6 +255,7 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
     best_other_cell = _best_other(playable, axis=2)[rows, own_slot, cells]
     best_other_card = _best_other(playable, axis=1)[rows, own_slot, cells]
 
+    # [4, m]: the adjacent cells of each play, as indices into all boards; sides come first, where NumPy adds fastest.
     around = geometry.adjacent.T.take(cells, axis=1) + rows * board.shape[1]
     free = empty.take(around)
     by_set_up = _set_up(tables, geometry, board, empty, hand, unseen, rows, cards, cells)
@@ -327,7 +328,19 @@ def _opened_value(
     around: Ints,
     free: Bools,
 ) -> Floats:
-    """Gain in value of the best other card of the hand in the free adjacent cells, summed over the cells, [m]."""
+    """Gain in value of the best other card of the hand in the free adjacent cells, summed over the cells, [m].
+
+    Args:
+        tables: of the rules.
+        board: int8 [n, C + 1].
+        values: of the cards in the slots of each hand, [n, H, C + 1].
+        slots: the cards, [n, H].
+        own_slot: slot of the card played, [m].
+        rows: position of each play, [m].
+        cards: the card played, [m].
+        around: adjacent cells as indices into all boards, [4, m].
+        free: whether they are empty, [4, m].
+    """
     other = slots.T.take(rows, axis=1)
     gain = tables.neighbor.take(other + cards * tables.neighbor.shape[1])
     slot, play = np.nonzero(other == tables.partner.take(cards))
