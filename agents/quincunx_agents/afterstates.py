@@ -24,6 +24,33 @@ SEATS = 4
 """Length of every axis of seats: the most that a game has."""
 
 
+class Backend(NamedTuple):
+    """Where features and networks are computed: NumPy, or PyTorch on any of its devices.
+
+    Code for both calls the functions of ``xp``, which are those of the Python array API standard, ``einsum`` and
+    ``bincount``, and the methods that both libraries have. Its arrays are annotated as NumPy's; with another backend
+    they are tensors.
+    """
+
+    xp: Any = np
+    """The library's functions: `numpy` or `array_api_compat.torch`."""
+    device: Any = "cpu"
+    """One of the library's devices."""
+
+    def array(self, values: Any) -> Any:
+        """An array on the device."""
+        return self.xp.asarray(values, device=self.device)
+
+    def to_numpy(self, array: Any) -> npt.NDArray[Any]:
+        """An array of the device as one of NumPy."""
+        found: npt.NDArray[Any] = array if self.xp is np else array.cpu().numpy()
+        return found
+
+
+NUMPY = Backend()
+"""The default: what plays needs no other library."""
+
+
 @cache
 def observer_for(rules: BaseRules) -> Observer:
     """The observer of the observations that policies receive: with the preview."""
@@ -37,10 +64,11 @@ class Feature(NamedTuple, Generic[Inputs]):
     """A named feature, or several of one kind side by side."""
 
     name: str
-    scale: float | np.float32
+    scale: float
     """Divisor that brings usual values to the order of 1."""
-    compute: Callable[[Inputs], npt.NDArray[Any]]
-    """From the inputs of a game: one array, or, if there are several features, an array with an axis of them."""
+    compute: Callable[[Inputs], npt.NDArray[Any] | bool]
+    """From the inputs of a game: one array, or, if there are several features, an array with an axis of them; what is
+    the same everywhere may have fewer axes."""
     meaning: str
     size: int = 1
     """Number of features."""
@@ -63,12 +91,16 @@ def write_features(features: Sequence[Feature[Inputs]], inputs: Inputs, out: Flo
     start = 0
     for feature in features:
         at: Any = slice(start, start + feature.size) if feature.size > 1 else start
-        target = out[at] if axis == 0 else out[..., at]
-        if feature.scale == 1:
-            target[...] = feature.compute(inputs)
-        else:
-            np.divide(feature.compute(inputs), feature.scale, out=target, casting="same_kind")
+        target: Any = out[at] if axis == 0 else out[..., at]
+        found: Any = feature.compute(inputs)
+        target[...] = found if feature.scale == 1 else found / np.float32(feature.scale)
         start += feature.size
+
+
+def one_hot(xp: Any, numbers: Ints, first: int, stop: int) -> Bools:
+    """Numbers [j] in one-hot form, from ``first`` to ``stop`` - 1, bool [j, stop - first]; ``xp`` as in `Backend`."""
+    found: Bools = numbers[:, None] == xp.arange(first, stop, device=numbers.device)
+    return found
 
 
 class FeatureLayout(NamedTuple):
@@ -108,6 +140,8 @@ class Afterstates(NamedTuple):
     chunks: tuple[tuple[Ints, AfterstateFeatures], ...]
     """The actions whose values are not known, int64 [j] indices into ``rows``, with the features of their afterstates;
     in chunks that fit into the processor's cache."""
+    backend: Backend = NUMPY
+    """Of the features; everything else is NumPy's."""
 
     def features(self, layout: FeatureLayout, chosen: Ints | None = None) -> npt.NDArray[np.float16]:
         """Features of afterstates in one table, float16 [k, layout.size]; 0 where the value is known.
@@ -116,21 +150,21 @@ class Afterstates(NamedTuple):
             layout: of the features.
             chosen: int64 [k], different indices of actions; all by default.
         """
-        place: Ints = np.arange(len(self.rows))
+        xp, backend, place = self.backend.xp, self.backend, np.arange(len(self.rows))
         if chosen is not None:
             place = np.full(len(self.rows), -1)
             place[chosen] = np.arange(len(chosen))
-        table = np.zeros((len(self.rows) if chosen is None else len(chosen), layout.size), np.float16)
+        number = len(self.rows) if chosen is None else len(chosen)
+        table: npt.NDArray[np.float16] = xp.zeros((number, layout.size), dtype=xp.float16, device=backend.device)
         for at, (sets, context) in self.chunks:
             to = place[at]
-            found = np.flatnonzero(to >= 0)
-            to, start = to[found], 0
+            kept = np.flatnonzero(to >= 0)
+            to, found, start = backend.array(to[kept]), backend.array(kept), 0
             for elements, (most, features) in zip(sets, layout.sets, strict=True):
-                table[to, start : start + elements.shape[1] * features] = elements[found].reshape(
-                    len(found), elements.shape[1] * features
-                )
+                numbers = elements.shape[1] * features
+                table[to, start : start + numbers] = xp.astype(elements[found].reshape(-1, numbers), xp.float16)
                 start += most * features
-            table[to, start:] = context[found]
+            table[to, start:] = xp.astype(context[found], xp.float16)
         return table
 
 
@@ -145,7 +179,13 @@ class FeatureModule(Protocol):
         ...
 
     def afterstates_of(
-        self, rules: Any, observation: Pieces, mask: Bools, use_known_values: bool = True, layout: FeatureLayout = ...
+        self,
+        rules: Any,
+        observation: Pieces,
+        mask: Bools,
+        use_known_values: bool = True,
+        layout: FeatureLayout = ...,
+        backend: Backend = NUMPY,
     ) -> Afterstates:
         """The afterstates of all legal actions.
 
@@ -156,6 +196,7 @@ class FeatureModule(Protocol):
             use_known_values: set ``known_values`` where the points still to come follow from the observation, and
                 compute no features there.
             layout: of the features, one of `LAYOUTS`; the last by default.
+            backend: on which the features are computed; everything else is NumPy's.
         """
         ...
 

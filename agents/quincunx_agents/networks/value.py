@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Mapping
 from functools import cache
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,7 +101,7 @@ def _expected_shapes(layout: FeatureLayout, tensors: Mapping[str, Floats]) -> di
     """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Widths are those it has."""
 
     def width_of(layer: str) -> int:
-        return tensors[f"{layer}.bias"].size if f"{layer}.bias" in tensors else 0
+        return prod(tensors[f"{layer}.bias"].shape) if f"{layer}.bias" in tensors else 0
 
     inputs, layers = layout.context, dict[str, tuple[int, int]]()
     for number, (_, features) in enumerate(layout.sets):
@@ -118,12 +119,15 @@ def _expected_shapes(layout: FeatureLayout, tensors: Mapping[str, Floats]) -> di
 # --- The network -----------------------------------------------------------------------------------------------------
 
 
-def value_and_preference(tensors: Mapping[str, Floats], features: AfterstateFeatures) -> tuple[Floats, Floats]:
+def value_and_preference(
+    tensors: Mapping[str, Floats], features: AfterstateFeatures, xp: Any = np
+) -> tuple[Floats, Floats]:
     """Evaluate j afterstates.
 
     Args:
         tensors: of the network, by name.
         features: of the afterstates.
+        xp: functions of the arrays' library, as in `quincunx_agents.afterstates.Backend`.
 
     Returns:
         values: points still to come for each seat from the mover on, float32 [j, SEATS].
@@ -134,18 +138,18 @@ def value_and_preference(tensors: Mapping[str, Floats], features: AfterstateFeat
     for number, elements in enumerate(features.sets):
         encoded = elements.reshape(-1, elements.shape[2])
         for layer in (f"set_encoders.{number}.0", f"set_encoders.{number}.2"):
-            encoded = np.maximum(_product(encoded, tensors[f"{layer}.weight"]) + tensors[f"{layer}.bias"], 0)
+            encoded = xp.maximum(_product(encoded, tensors[f"{layer}.weight"], xp) + tensors[f"{layer}.bias"], 0)
         present = elements[:, None, :, 0]
         summed = (present @ encoded.reshape(*elements.shape[:2], -1))[:, 0]
-        hidden += _product(summed, weights[:, start : start + summed.shape[1]])
+        hidden += _product(summed, weights[:, start : start + summed.shape[1]], xp)
         start += summed.shape[1]
-    hidden = np.maximum(hidden + tensors["trunk.0.bias"], 0)
-    hidden = np.maximum(_product(hidden, tensors["trunk.2.weight"]) + tensors["trunk.2.bias"], 0)
-    outputs = np.float32(VALUE_SCALE) * (hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"])
+    hidden = xp.maximum(hidden + tensors["trunk.0.bias"], 0)
+    hidden = xp.maximum(_product(hidden, tensors["trunk.2.weight"], xp) + tensors["trunk.2.bias"], 0)
+    outputs = VALUE_SCALE * (hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"])
     return outputs[:, :SEATS], outputs[:, SEATS]
 
 
-def _product(inputs: Floats, weight: Floats) -> Floats:
+def _product(inputs: Floats, weight: Floats, xp: Any) -> Floats:
     """Multiply inputs [n, in] by a weight [out, in]: ``inputs @ weight.T``, float32 [n, out].
 
     The members of an ensemble that do not mix are multiplied apart from each other: n equal ones take one n-th of the
@@ -154,17 +158,22 @@ def _product(inputs: Floats, weight: Floats) -> Floats:
     for part, of in ((1, 2), (1, 3), (2, 3)):  # where the first members may end
         rows, columns = (size * part // of for size in weight.shape)
         if rows and columns and not weight[:rows, columns:].any() and not weight[rows:, :columns].any():
-            first = _product(inputs[:, :columns], weight[:rows, :columns])
-            return np.concatenate([first, _product(inputs[:, columns:], weight[rows:, columns:])], axis=1)
+            parts = (inputs[:, :columns], weight[:rows, :columns]), (inputs[:, columns:], weight[rows:, columns:])
+            joined: Floats = xp.concat([_product(*each, xp) for each in parts], axis=1)
+            return joined
     product: Floats = inputs @ weight.T
     return product
 
 
 def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:
-    """Values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates; known values as they are."""
+    """Values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates; known values as they are.
+
+    The tensors are arrays of the afterstates' backend, the results of NumPy.
+    """
     values, preferences = afterstates.known_values.copy(), np.zeros(len(afterstates.rows), np.float32)
+    backend = afterstates.backend
     for at, features in afterstates.chunks:
-        values[at], preferences[at] = value_and_preference(tensors, features)
+        values[at], preferences[at] = map(backend.to_numpy, value_and_preference(tensors, features, backend.xp))
     return values, preferences
 
 

@@ -29,9 +29,9 @@ class CellValues(NamedTuple):
     """What all cards score in the cells of j afterstates. The last entry of w only pads."""
 
     cells: Ints
-    """[j, e]: index into w, the last where the row only pads."""
+    """[e, j]: index into w, the last where the column only pads."""
     present: Bools
-    """[j, e]: False where the row only pads."""
+    """[e, j]: False where the column only pads."""
     points: Scores
     """[w, K]; `ABSENT_VALUE` in the last."""
     draws: Scores
@@ -113,18 +113,18 @@ def cell_values(
     scores[:, :-1] = made.transpose(2, 1, 0)
     scores[0, -1] = ABSENT_VALUE
 
-    # The cells of each afterstate in rows, padded to the longest.
+    # The cells of each afterstate, padded to the most.
     number = playable.sum(axis=1)
     present = np.arange(max(int(number.max()), 1)) < number[:, None]
     index = np.full(present.shape, len(cells))
     index[present] = which
     return CellValues(
-        cells=index,
-        present=present,
+        cells=np.ascontiguousarray(index.T),
+        present=np.ascontiguousarray(present.T),
         points=scores[0],
         draws=scores[1],
         position=np.concatenate([same // num_cells, position[owner[anew]]]),
-        touching=(boards[rows[:, None], geometry.adjacent[cells]] != EMPTY).sum(axis=1),
+        touching=(boards.reshape(-1).take(rows * boards.shape[1] + geometry.adjacent[cells].T) != EMPTY).sum(axis=0),
         edges=geometry.edges[cells],
     )
 

@@ -19,9 +19,11 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import (
+    NUMPY,
     SEATS,
     AfterstateFeatures,
     Afterstates,
+    Backend,
     Bools,
     Feature,
     FeatureLayout,
@@ -29,10 +31,11 @@ from quincunx_agents.afterstates import (
     Ints,
     num_features,
     observer_for,
+    one_hot,
     write_features,
 )
 from quincunx_agents.quincunx import heuristic
-from quincunx_agents.quincunx.cell_values import ABSENT_VALUE, cell_values, open_cells
+from quincunx_agents.quincunx.cell_values import ABSENT_VALUE, CellValues, cell_values, open_cells
 from quincunx_agents.quincunx.replies import (
     CELL_REPLY_FEATURES,
     CONTEXT_REPLY_FEATURES,
@@ -54,9 +57,6 @@ ACES, CROWNS = slice(0, 6), slice(30, 36)
 DRAW_POINTS = 8.0
 """Points for a draw in the value of a card in a cell; that of the solitaire's heuristic (`heuristic.DRAW_VALUE`)."""
 
-ABSENT_CARD_VALUE = np.float32(ABSENT_VALUE)
-"""Value of a card that is not in hand."""
-
 LARGE_GAIN = 15
 """Points above which a gain is large: a half of a three of a kind. Not tuned."""
 
@@ -68,7 +68,7 @@ MOST_CARDS = 39
 """The most elements of the set of cards: of 41 one lies face up, and one has been played."""
 
 CHUNK_SIZE = 512
-"""Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
+"""Afterstates whose features NumPy computes at once: few enough to stay in the processor's cache."""
 
 
 # --- Inputs of the features ------------------------------------------------------------------------------------------
@@ -81,6 +81,8 @@ class _Tables(NamedTuple):
     """[K, 6]."""
     ranks: Floats
     """[K, 10]: Ace to Crown; Pawns and the Excuse have none of these."""
+    same_rank: Floats
+    """[K, K]: whether two cards have the same of these ranks."""
     orders: Ints
     """[K]: place of the rank in `Rules.ranks`; `NO_ORDER` for the Excuse."""
     by_order: Floats
@@ -90,13 +92,19 @@ class _Tables(NamedTuple):
     penalty: Floats
     """[K]."""
     windows: Ints
-    """[windows, 3]: the cells of all threes in line."""
+    """[3, windows]: the cells of all threes in line."""
+    others_from: Ints
+    """[2, 3]: by the place of a card in a three, how far from it the two other places are."""
     joined: Ints
-    """[pairs, 2]: cells that share an edge."""
-    pair_points: Floats
-    """[K, K]: basic points and pair of two adjacent cards."""
+    """[2, pairs]: cells that share an edge."""
+    pair_gains: Floats
+    """[K, K]: basic points and pair of two adjacent cards, negative ones 0."""
     pair_draws: Floats
     """[K, K]: their draws."""
+    players: Bools
+    """[SEATS - 1]: whether there are 2, 3 or 4 players."""
+    options: Bools
+    """[4]: whether Excuse, Pawns, flush bonus and contact are played with."""
 
 
 NO_ORDER = 15
@@ -104,24 +112,31 @@ NO_ORDER = 15
 
 
 @cache
-def _tables(rules: Rules) -> _Tables:
+def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
+    if backend != NUMPY:
+        return _Tables(*map(backend.array, _tables(rules)))
     derived, cards, cells = derived_tables(rules), range(rules.num_cards), range(rules.num_cells)
     orders = [rank_order(card, rules.ranks) for card in cards]
     numbers = np.array([NO_ORDER if order is None else order for order in orders])
     threes = [(cell, *rules.grid.line(cell, line, (1, 2))) for cell in cells for line in range(rules.num_lines)]
+    ranks = np.array(
+        [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32
+    )
     return _Tables(
         suits=np.array([[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in cards], np.float32),
-        ranks=np.array(
-            [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32
-        ),
+        ranks=ranks,
+        same_rank=ranks @ ranks.T,
         orders=numbers,
         by_order=np.eye(NO_ORDER + 3, dtype=np.float32)[numbers] * (numbers != NO_ORDER)[:, None],
         power=np.ascontiguousarray(derived.power[ACES][:, [*cards, EMPTY]].T, np.float32),  # an Ace has one suit
         penalty=derived.penalty[: rules.num_cards].astype(np.float32),
-        windows=np.array([three for three in threes if rules.grid.off not in three]),
-        joined=np.array([(cell, near) for cell in cells for near in rules.grid.adjacent[cell] if near < cell]),
-        pair_points=derived.points[: rules.num_cards, : rules.num_cards].astype(np.float32),
+        windows=np.array([three for three in threes if rules.grid.off not in three]).T,
+        others_from=np.array([[1, -1, -2], [2, 1, -1]]),
+        joined=np.array([(cell, near) for cell in cells for near in rules.grid.adjacent[cell] if near < cell]).T,
+        pair_gains=np.maximum(derived.points[: rules.num_cards, : rules.num_cards], 0).astype(np.float32),
         pair_draws=derived.draws[: rules.num_cards, : rules.num_cards].astype(np.float32),
+        players=np.arange(2, SEATS + 1) == rules.num_players,
+        options=np.array([rules.excuse, rules.pawns, rules.flush, rules.edge_contact]),
     )
 
 
@@ -137,7 +152,6 @@ class _OpenThrees(NamedTuple):
     straight_hand: Floats
     straight_mixed: Floats
     straight_unseen: Floats
-    """The ways of each direction are divided by 10 before they are added."""
     empty: Ints
     """Threes in line of which no card lies."""
 
@@ -145,6 +159,8 @@ class _OpenThrees(NamedTuple):
 class _CellInputs(NamedTuple):
     """What all cards score in a cell. Axes: w cells of positions or of afterstates, K cards."""
 
+    xp: Any
+    """Functions of the arrays' library, as in `Backend`; likewise below."""
     points: Floats
     """[w, K]."""
     draws: Floats
@@ -165,19 +181,20 @@ class _Inputs(NamedTuple):
     Values are points + `DRAW_POINTS` for each draw.
     """
 
+    xp: Any
     rules: Rules
     tables: _Tables
     # Of each cell.
     present: Bools
-    """[j, e]: False where the row only pads."""
-    own_values: Floats
-    """[H, j, e]: values of the cards of the hand."""
-    own_values_but_best: Floats
-    """[H, j, e]: the same without the best card."""
+    """[e, j]: False where the column only pads."""
+    best: Floats
+    """[e, j]: value of the best card of the hand."""
+    second: Floats
+    """[e, j]: value of the second best."""
     own_points: Floats
-    """[H, j, e]."""
+    """[H, e, j]: points of the cards of the hand."""
     own_draws: Floats
-    """[H, j, e]."""
+    """[H, e, j]."""
     # Of each card.
     hand: Floats
     """[j, K]: 1 for each card kept."""
@@ -219,28 +236,30 @@ class _Inputs(NamedTuple):
 
 HAND_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("present", 1, lambda s: s.present, "1 for a cell, 0 for padding"),
-    Feature("best_value", 20, lambda s: s.own_values.max(axis=0), "value of the best card of the hand"),
-    Feature("second_value", 20, lambda s: s.own_values_but_best.max(axis=0), "value of the second best"),
-    Feature("most_points", 20, lambda s: s.own_points.max(axis=0), "most points of a card of the hand"),
-    Feature("most_draws", 1, lambda s: s.own_draws.max(axis=0), "most draws of a card of the hand"),
-    Feature("all_gains", 30, lambda s: np.maximum(s.own_points, 0).sum(axis=0), "positive points of the hand, summed"),
+    Feature("best_value", 20, lambda s: s.best, "value of the best card of the hand"),
+    Feature("second_value", 20, lambda s: s.second, "value of the second best"),
+    Feature("most_points", 20, lambda s: s.xp.max(s.own_points, axis=0), "most points of a card of the hand"),
+    Feature("most_draws", 1, lambda s: s.xp.max(s.own_draws, axis=0), "most draws of a card of the hand"),
+    Feature(
+        "all_gains", 30, lambda s: s.xp.maximum(s.own_points, 0).sum(axis=0), "positive points of the hand, summed"
+    ),
     Feature("all_draws", 2, lambda s: s.own_draws.sum(axis=0), "draws of the hand, summed"),
 )
-"""Features of a cell that depend on the hand, [j, e] each."""
+"""Features of a cell that depend on the hand, [e, j] each."""
 
 UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
     # The average unseen card here.
-    Feature("unseen_points", 5, lambda s: _mean(s.points, s.share), "mean points"),
-    Feature("unseen_value", 10, lambda s: _mean(s.gains, s.share), "mean of the positive values"),
-    Feature("unseen_gains", 5, lambda s: _mean(np.maximum(s.points, 0), s.share), "mean positive points"),
+    Feature("unseen_points", 5, lambda s: _mean(s.xp, s.points, s.share), "mean points"),
+    Feature("unseen_value", 10, lambda s: _mean(s.xp, s.gains, s.share), "mean of the positive values"),
+    Feature("unseen_gains", 5, lambda s: _mean(s.xp, s.xp.maximum(s.points, 0), s.share), "mean positive points"),
     Feature(
         "unseen_large_gains",
         5,
-        lambda s: _mean(np.maximum(s.points - LARGE_GAIN, 0), s.share),
+        lambda s: _mean(s.xp, s.xp.maximum(s.points - LARGE_GAIN, 0), s.share),
         "mean of the points above `LARGE_GAIN`",
     ),
-    Feature("unseen_draws", 1, lambda s: _mean(s.draws, s.share) * 3, "mean draws, times 3"),
-    Feature("touching", 1, lambda s: s.touching[:, None] == np.arange(5), "number of adjacent cards, one-hot", 5),
+    Feature("unseen_draws", 1, lambda s: _mean(s.xp, s.draws, s.share) * 3, "mean draws, times 3"),
+    Feature("touching", 1, lambda s: one_hot(s.xp, s.touching, 0, 5), "number of adjacent cards, one-hot", 5),
     Feature("edges", 1, lambda s: s.edges, "sides at the edge of the grid"),
 )
 """The other features of a cell, [w] each: the same in all afterstates in which no card was played within reach."""
@@ -255,23 +274,26 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("kind_unseen", 5, lambda s: s.threes.kind_unseen, "threes of a kind with two unseen cards"),
     Feature("straight_hand", 1, lambda s: s.threes.straight_hand, "straights from the hand"),
     Feature("straight_mixed", 4, lambda s: s.threes.straight_mixed, "straights with an unseen card"),
-    Feature("straight_unseen", 1, lambda s: s.threes.straight_unseen, "straights with two unseen cards, tenths"),
+    Feature("straight_unseen", 10, lambda s: s.threes.straight_unseen, "straights with two unseen cards"),
     Feature("empty_threes", 5, lambda s: s.threes.empty, "threes in line without a card"),
     Feature(
-        "empty_pairs", 10, lambda s: s.open_cells[:, s.tables.joined].all(axis=2).sum(axis=1), "adjacent empty cells"
+        "empty_pairs",
+        10,
+        lambda s: (s.open_cells[:, s.tables.joined[0]] & s.open_cells[:, s.tables.joined[1]]).sum(axis=1),
+        "adjacent empty cells",
     ),
     # Cards of the hand beside each other, and beside unseen cards.
     Feature(
         "hand_pair_points",
         50,
-        lambda s: (s.hand @ np.maximum(s.tables.pair_points, 0) * s.hand).sum(axis=1),
+        lambda s: (s.hand @ s.tables.pair_gains * s.hand).sum(axis=1),
         "positive points of all pairs of cards of the hand",
     ),
     Feature("hand_pair_draws", 5, lambda s: (s.hand @ s.tables.pair_draws * s.hand).sum(axis=1), "their draws"),
     Feature(
         "unseen_pair_points",
         10,
-        lambda s: (s.share @ np.maximum(s.tables.pair_points, 0) * s.hand).sum(axis=1),
+        lambda s: (s.share @ s.tables.pair_gains * s.hand).sum(axis=1),
         "positive points of the cards of the hand beside the average unseen card",
     ),
     Feature("unseen_pair_draws", 1, lambda s: (s.share @ s.tables.pair_draws * s.hand).sum(axis=1), "their draws"),
@@ -282,18 +304,18 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("pile", 20, lambda s: s.pile, "cards in the pile"),
     Feature("next_hand", 10, lambda s: s.others[:, 0], "cards in the next seat's hand"),
     Feature("need", 4, lambda s: s.need, "cards lacking for the own plays still to come, or -spare ones"),
-    Feature("lacking", 3, lambda s: np.maximum(s.need, 0), "cards lacking, at least 0"),
+    Feature("lacking", 3, lambda s: s.xp.maximum(s.need, 0), "cards lacking, at least 0"),
     Feature("lacks", 1, lambda s: s.need > 0, "whether cards lack"),
     Feature("no_card", 1, lambda s: s.size == 0, "whether no card is kept"),
     Feature("one_card", 1, lambda s: s.size + s.drawn == 1, "whether there will be one card"),
     Feature("two_cards", 1, lambda s: s.size + s.drawn == 2, "whether there will be two cards"),
-    Feature("last_plays", 1, lambda s: s.left[:, None] == np.arange(1, 4), "1, 2 or 3 plays to come, one-hot", 3),
+    Feature("last_plays", 1, lambda s: one_hot(s.xp, s.left, 1, 4), "1, 2 or 3 plays to come, one-hot", 3),
     # Penalties.
     Feature("penalty", 40, lambda s: s.hand @ s.tables.penalty, "penalty for the hand if the round ended"),
     Feature("unseen_penalty", 10, lambda s: s.share @ s.tables.penalty, "penalty for the average unseen card"),
     # Each card in its best cell.
     Feature("best_values", 5, lambda s: (s.own_best_values * s.filled).sum(axis=0), "of the hand, summed"),
-    Feature("best_value", 1, lambda s: s.own_best_values.max(axis=0), "of the best card of the hand"),
+    Feature("best_value", 1, lambda s: s.xp.max(s.own_best_values, axis=0), "of the best card of the hand"),
     Feature("best_points", 5, lambda s: (s.own_best_points * s.filled).sum(axis=0), "points of the hand, summed"),
     Feature("best_draws", 4, lambda s: (s.most_draws * s.hand).sum(axis=1), "most draws of the hand, summed"),
     Feature(
@@ -301,9 +323,11 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     ),
     Feature("unseen_best_value", 1, lambda s: (s.share * s.best_values).sum(axis=1), "mean of the unseen cards"),
     Feature("unseen_best_draws", 1, lambda s: (s.share * s.most_draws).sum(axis=1), "mean of their most draws"),
-    Feature("unseen_small_value", 1, lambda s: (s.share * np.minimum(s.best_values, 1)).sum(axis=1), "up to 20 points"),
     Feature(
-        "unseen_large_value", 1, lambda s: (s.share * np.maximum(s.best_values - 1, 0)).sum(axis=1), "above 20 points"
+        "unseen_small_value", 1, lambda s: (s.share * s.xp.minimum(s.best_values, 1)).sum(axis=1), "up to 20 points"
+    ),
+    Feature(
+        "unseen_large_value", 1, lambda s: (s.share * s.xp.maximum(s.best_values - 1, 0)).sum(axis=1), "above 20 points"
     ),
     # Ranks, suits and power plays.
     Feature(
@@ -321,15 +345,15 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature(
         "players",
         1,
-        lambda s: np.tile(np.arange(2, SEATS + 1) == s.rules.num_players, (len(s.size), 1)),
+        lambda s: s.tables.players,
         "2, 3 or 4 players, one-hot",
         SEATS - 1,
     ),
-    Feature("open_start", 1, lambda s: np.full(len(s.size), s.rules.start == "open"), "whether the start is open"),
+    Feature("open_start", 1, lambda s: s.rules.start == "open", "whether the start is open"),
     Feature(
         "last_seat",
         1,
-        lambda s: ((s.left % s.rules.num_players)[:, None] == np.arange(SEATS)) & (s.rules.num_players > 1),
+        lambda s: one_hot(s.xp, s.left % s.rules.num_players, 0, SEATS) & (s.rules.num_players > 1),
         "seat of the last play, counted from the mover, one-hot; 0 in the solitaire",
         SEATS,
     ),
@@ -339,9 +363,9 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
 """Features of the position as a whole, [j] or [j, size] each."""
 
 
-def _mean(values: Floats, share: Floats) -> Floats:
+def _mean(xp: Any, values: Floats, share: Floats) -> Floats:
     """Mean of values [w, K] by the shares of the cards, float32 [w]."""
-    mean: Floats = np.einsum("wk,wk->w", values, share)
+    mean: Floats = xp.einsum("wk,wk->w", values, share)
     return mean
 
 
@@ -351,7 +375,7 @@ class _CardInputs(NamedTuple):
     filled: Bools
     """[H, j]: which slots hold a card."""
     values: Floats
-    """[H, j, 3]: values in the three best cells, the highest first; `ABSENT_CARD_VALUE` where there are fewer."""
+    """[H, j, 3]: values in the three best cells, the highest first; `ABSENT_VALUE` where there are fewer."""
     points: Floats
     """[H, j]: most points."""
     draws: Floats
@@ -411,6 +435,7 @@ def afterstates_of(
     mask: Bools,
     use_known_values: bool = True,
     layout: FeatureLayout = LAYOUTS[-1],
+    backend: Backend = NUMPY,
 ) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
@@ -446,15 +471,16 @@ def afterstates_of(
     unknown = np.isnan(known_values[:, 0])
     for stage in np.unique(left[rows[unknown]]):
         of_stage = np.flatnonzero(unknown & (left[rows] == stage))
-        for start in range(0, len(of_stage), CHUNK_SIZE):
-            at = of_stage[start : start + CHUNK_SIZE]
+        size = CHUNK_SIZE if backend == NUMPY else max(len(of_stage), 1)
+        for start in range(0, len(of_stage), size):
+            at = of_stage[start : start + size]
             row = rows[at]
             positions, position = np.unique(row, return_inverse=True)
             kept, pile = hand[row], counts["pile"][row] - draws[at]
             kept[np.arange(len(at)), cards[at]] = 0
             plays = _Plays(position, cards[at], cells[at], kept, draws[at], pile, others[row], margins[at])
-            chunks.append((at, _features(rules, board[positions], unseen[positions], plays, layout)))
-    return Afterstates(rows, actions, points, known_values, tuple(chunks))
+            chunks.append((at, _features(rules, board[positions], unseen[positions], plays, layout, backend)))
+    return Afterstates(rows, actions, points, known_values, tuple(chunks), backend)
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
@@ -490,7 +516,12 @@ class _Plays(NamedTuple):
 
 
 def _features(
-    rules: Rules, before: npt.NDArray[np.int8], unseen: Floats, plays: _Plays, layout: FeatureLayout
+    rules: Rules,
+    before: npt.NDArray[np.int8],
+    unseen: Floats,
+    plays: _Plays,
+    layout: FeatureLayout,
+    backend: Backend,
 ) -> AfterstateFeatures:
     """Compute the features of j afterstates at the same stage.
 
@@ -500,71 +531,83 @@ def _features(
         unseen: 1 for each card in the pile or another hand, [p, K].
         plays: the actions.
         layout: one of `LAYOUTS`.
+        backend: computes the features. Where cards may come, and what they score there, comes from the rules of the
+            engine, and is computed with NumPy.
     """
-    tables, num_cells, j, hand = _tables(rules), rules.num_cells, len(plays.card), plays.hand
-    every, has_replies = np.arange(j), layout.context > LAYOUT_V0.context
+    num_cards, j, has_replies = rules.num_cards, len(plays.card), layout.context > LAYOUT_V0.context
     board = before[plays.position]
-    board[every, plays.cell] = plays.card
+    board[np.arange(j), plays.cell] = plays.card
     room, playable = open_cells(rules, board)
-    share = unseen / np.maximum(unseen.sum(axis=1, keepdims=True), 1)
-    power = tables.power[before[:, :num_cells]].sum(axis=1)[plays.position] + tables.power[plays.card]
-    found = cell_values(rules, before, board, playable, plays.position, plays.card, plays.cell)
+    scored = cell_values(rules, before, board, playable, plays.position, plays.card, plays.cell)
+    first_play = np.searchsorted(plays.position, np.arange(len(before)))
+    left = rules.setup.filled - (board != EMPTY).sum(axis=1)
+
+    xp, tables = backend.xp, _tables(rules, backend)
+    found, plays = CellValues(*map(backend.array, scored)), _Plays(*map(backend.array, plays))
+    before, board, room, unseen, first_play, left = map(backend.array, (before, board, room, unseen, first_play, left))
+    hand, num_cells = plays.hand, len(found.cells)
+    share = unseen / xp.maximum(unseen.sum(axis=1), 1)[:, None]
+    power = tables.power[xp.astype(before[:, :-1], xp.int64)].sum(axis=1)[plays.position] + tables.power[plays.card]
+    points, draws = (xp.astype(scores[:-1], xp.float32) for scores in (found.points, found.draws))
     cell_inputs = _CellInputs(
-        points=found.points[:-1].astype(np.float32),
-        draws=found.draws[:-1].astype(np.float32),
-        gains=np.maximum(found.points[:-1] + np.int16(DRAW_POINTS) * found.draws[:-1], 0).astype(np.float32),
+        xp=xp,
+        points=points,
+        draws=draws,
+        gains=xp.maximum(points + DRAW_POINTS * draws, 0),
         share=share[found.position],
         touching=found.touching,
         edges=found.edges,
     )
+    hidden = unseen > 0
     if has_replies:
         # The other hands are the same in all afterstates of a position.
-        of_position = plays.others[np.searchsorted(plays.position, np.arange(len(before)))].astype(np.int64)
-        hidden = unseen > 0
-        odds = best_card_odds(hidden, of_position, rules)
-        at = hidden[found.position]
-        in_cell = [expected_best(found.points[:-1], at, each[found.position]) for each in odds]
+        odds = best_card_odds(hidden, plays.others[first_play], rules, backend)
+        in_cell = expected_best(xp, found.points[:-1], hidden[found.position], [each[found.position] for each in odds])
     share = share[plays.position]
 
-    # Cards of the hand in slots, so that not every card is computed; slots come first, where NumPy reduces fastest.
+    # The cards of the hand in slots, so that not every card is computed. Afterstates are the last axis: it is the
+    # longest, and NumPy is fastest along it.
     size = hand.sum(axis=1)
-    slots = np.argsort(-hand, axis=1, kind="stable")[:, : max(int(size.max()), 2)].T
-    filled = np.arange(len(slots))[:, None] < size
-    own = found.cells * rules.num_cards + slots[:, :, None]
-    points, draws = found.points.take(own).astype(np.float32), found.draws.take(own).astype(np.float32)
-    values = points + np.float32(DRAW_POINTS) * draws
-    own_draws = draws * filled[:, :, None]
-    own_values = np.where(filled[:, :, None], values, ABSENT_CARD_VALUE)
-    own_values_but_best = own_values.copy()
-    np.put_along_axis(own_values_but_best, own_values.argmax(axis=0)[None], ABSENT_CARD_VALUE, axis=0)
-    own_points = own_values - np.float32(DRAW_POINTS) * own_draws
-    absent = ABSENT_CARD_VALUE / 20
+    slots = xp.argsort(-hand, axis=1, stable=True)[:, : max(int(xp.max(size)), 2)].T
+    slot_numbers = xp.arange(len(slots), device=size.device)
+    filled = slot_numbers[:, None] < size
+    own = found.cells * num_cards + slots[:, None]
+    points, draws = (xp.astype(scores.take(own), xp.float32) for scores in (found.points, found.draws))
+    values = points + DRAW_POINTS * draws
+    own_draws = draws * filled[:, None]
+    own_values = xp.where(filled[:, None], values, ABSENT_VALUE)
+    best = xp.max(own_values, axis=0)
+    second = xp.max(
+        xp.where(slot_numbers[:, None, None] == own_values.argmax(axis=0), ABSENT_VALUE, own_values), axis=0
+    )
+    own_points = own_values - DRAW_POINTS * own_draws
+    absent = ABSENT_VALUE / 20
 
     # Value, draws and points of each card in its best cell, side by side.
-    sides = found.points + np.int16(DRAW_POINTS) * found.draws, found.draws, found.points
-    by_cell = np.concatenate(sides if has_replies else sides[:2], axis=1)
-    best = by_cell.take(found.cells[:, 0], axis=0)
-    for column in found.cells.T[1:]:
-        np.maximum(best, by_cell.take(column, axis=0), out=best)
-    best_values, most_draws, *most_points = np.split(best, best.shape[1] // rules.num_cards, axis=1)
-    left = rules.setup.filled - (board != EMPTY).sum(axis=1)
+    sides = found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points
+    by_cell = xp.concat(sides if has_replies else sides[:2], axis=1)
+    of_best_cell = xp.take(by_cell, found.cells[0], axis=0)
+    for each in found.cells[1:]:
+        of_best_cell = xp.maximum(of_best_cell, xp.take(by_cell, each, axis=0))
+    best_values, most_draws = of_best_cell[:, :num_cards], of_best_cell[:, num_cards : 2 * num_cards]
     inputs = _Inputs(
+        xp=xp,
         rules=rules,
         tables=tables,
         present=found.present,
-        own_values=own_values,
-        own_values_but_best=own_values_but_best,
+        best=best,
+        second=second,
         own_points=own_points,
         own_draws=own_draws,
         hand=hand,
         share=share,
-        best_values=best_values.astype(np.float32) / np.float32(20),
-        most_draws=most_draws.astype(np.float32),
+        best_values=xp.astype(best_values, xp.float32) / 20,
+        most_draws=xp.astype(most_draws, xp.float32),
         filled=filled,
-        own_best_values=np.where(filled, values.max(axis=2) / 20, absent),
-        own_best_points=np.where(filled, points.max(axis=2) / 20, absent),
+        own_best_values=xp.where(filled, xp.max(values, axis=1) / 20, absent),
+        own_best_points=xp.where(filled, xp.max(points, axis=1) / 20, absent),
         open_cells=room,
-        threes=_open_threes(tables, board, room, hand, unseen[plays.position]),
+        threes=_open_threes(xp, tables, board, room, hand, unseen[plays.position]),
         power=power,
         size=size,
         drawn=plays.drawn,
@@ -574,93 +617,103 @@ def _features(
         left=left,
         need=left // rules.num_players - size - plays.drawn,
     )
-    of_hand, of_all = num_features(HAND_FEATURES), num_features(CELL_FEATURES)
-    described = np.zeros((len(found.points), layout.sets[0][1] - of_hand), np.float32)  # the last only pads
-    write_features(UNSEEN_FEATURES, cell_inputs, described[:-1, : of_all - of_hand])
+    of_hand, of_all, of_cell = num_features(HAND_FEATURES), num_features(CELL_FEATURES), layout.sets[0][1]
+    of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=size.device)
+    write_features(UNSEEN_FEATURES, cell_inputs, of_unseen[:-1, : of_all - of_hand])  # the last only pads
     if has_replies:
-        write_features(CELL_REPLY_FEATURES, CellReplies(in_cell[0], in_cell[-1]), described[:-1, of_all - of_hand :])
-    cells = np.empty((*found.cells.shape, layout.sets[0][1]), np.float32)
-    write_features(HAND_FEATURES, inputs, cells[..., :of_hand])
-    cells[..., :of_hand] *= found.present[:, :, None]
-    cells[..., of_hand:] = described.take(found.cells, axis=0)
-    context = np.empty((j, layout.context), np.float32)
+        write_features(CELL_REPLY_FEATURES, CellReplies(in_cell[0], in_cell[-1]), of_unseen[:-1, of_all - of_hand :])
+    cell_set = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=size.device)
+    write_features(HAND_FEATURES, inputs, xp.permute_dims(cell_set, (1, 0, 2))[..., :of_hand])
+    cell_set[..., :of_hand] *= found.present.T[:, :, None]
+    cell_set[..., of_hand:] = xp.take(of_unseen, found.cells.T.reshape(-1), axis=0).reshape(j, num_cells, -1)
+    context = xp.empty((j, layout.context), dtype=xp.float32, device=size.device)
     write_features(CONTEXT_FEATURES, inputs, context[:, : LAYOUT_V0.context])
     if has_replies:
-        at = hidden[plays.position]
-        anywhere = [expected_best(most_points[0], at, each[plays.position]) for each in odds]
+        at = plays.position
+        most_points = of_best_cell[:, 2 * num_cards :]
+        anywhere = expected_best(xp, most_points, hidden[at], [each[at] for each in odds])
+        padded = xp.concat([in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=size.device)])
         replies = PositionReplies(
-            rules=rules,
             next_best=anywhere[0],
             others_best=anywhere[-1],
-            own_cells=_three_best(own_points.max(axis=0)),
-            next_cells=_three_best(np.append(in_cell[0][:, 0], 0).take(found.cells)),
+            own_cells=_three_best(xp, xp.max(own_points, axis=0)),
+            next_cells=_three_best(xp, padded.take(found.cells)),
             hand=hand,
             share=share,
+            options=tables.options,
         )
         write_features(CONTEXT_REPLY_FEATURES, replies, context[:, LAYOUT_V0.context :])
     if len(layout.sets) == 1:
-        return AfterstateFeatures((cells,), context)
-    others = np.where(own_values < own_values.max(axis=0), own_values.max(axis=0), own_values_but_best.max(axis=0))
-    unseen_ranks = unseen[plays.position] @ tables.ranks
+        return AfterstateFeatures((cell_set,), context)
+    others = xp.where(own_values < best, best, second)
+    same_rank = (unseen @ tables.same_rank)[plays.position]
     described_cards = _CardInputs(
         filled=filled,
-        values=_three_best(own_values),
-        points=points.max(axis=2),
-        draws=own_draws.max(axis=2),
-        times_best=((own_values >= others) & found.present).sum(axis=2),
-        lead=np.maximum(own_values - np.maximum(others, 0), 0).sum(axis=2),
+        values=_three_best(xp, own_values),
+        points=xp.max(points, axis=1),
+        draws=xp.max(own_draws, axis=1),
+        times_best=((own_values >= others) & found.present).sum(axis=1),
+        lead=xp.maximum(own_values - xp.maximum(others, 0), 0).sum(axis=1),
         ranks=tables.ranks[slots],
         suits=tables.suits[slots],
         penalty=tables.penalty[slots],
-        unseen=(tables.ranks[slots] * unseen_ranks).sum(axis=2),
+        unseen=same_rank.take(slots + num_cards * xp.arange(j, device=size.device)),
     )
-    cards = np.empty((*filled.shape, layout.sets[1][1]), np.float32)
-    write_features(CARD_FEATURES, described_cards, cards)
-    cards *= filled[:, :, None]
-    return AfterstateFeatures((cells, np.ascontiguousarray(cards.transpose(1, 0, 2))), context)
+    card_set = xp.empty((j, len(slots), layout.sets[1][1]), dtype=xp.float32, device=size.device)
+    write_features(CARD_FEATURES, described_cards, xp.permute_dims(card_set, (1, 0, 2)))
+    card_set *= filled.T[:, :, None]
+    return AfterstateFeatures((cell_set, card_set), context)
 
 
-def _three_best(values: Floats) -> Floats:
-    """The three highest values along the last axis, the highest first; `ABSENT_CARD_VALUE` where there are fewer."""
-    best = -np.sort(-values, axis=-1)[..., :3]
-    return np.concatenate([best, np.full((*best.shape[:-1], 3 - best.shape[-1]), ABSENT_CARD_VALUE)], axis=-1)
+def _three_best(xp: Any, values: Floats) -> Floats:
+    """The three highest of values [..., e, j], the highest first, [..., j, 3]; `ABSENT_VALUE` where there are fewer."""
+    best = -xp.sort(-values, axis=-2)[..., :3, :]
+    missing = [xp.full_like(values[..., :1, :], ABSENT_VALUE)] * (3 - best.shape[-2])
+    three: Floats = xp.moveaxis(xp.concat([best, *missing], axis=-2), -2, -1)
+    return three
 
 
 def _open_threes(
-    tables: _Tables, board: npt.NDArray[np.int8], open_cells: Bools, hand: Floats, unseen: Floats
+    xp: Any, tables: _Tables, board: npt.NDArray[np.int8], open_cells: Bools, hand: Floats, unseen: Floats
 ) -> _OpenThrees:
-    j = len(board)
-    lying = board[:, tables.windows]
-    occupied = lying != EMPTY
-    gaps = open_cells[:, tables.windows].sum(axis=2)
-    at, window = np.nonzero((gaps == 2) & (occupied.sum(axis=2) == 1))
-    place = occupied[at, window].argmax(axis=1)
+    j, windows = len(board), tables.windows.reshape(-1)
+    lying, gaps = (
+        xp.take(each.T, windows, axis=0).reshape(3, -1, j) for each in (board, xp.astype(open_cells, xp.int8))
+    )
+    occupied = xp.astype(lying != EMPTY, xp.int8)
+    num_gaps, num_occupied = (each[0] + each[1] + each[2] for each in (gaps, occupied))
+    (found,) = xp.nonzero(((num_gaps == 2) & (num_occupied == 1)).reshape(-1))
+    at = found % j
+    card, place = (
+        (each.reshape(-1).take(found))
+        for each in (lying[0] + lying[1] + lying[2] - 2 * EMPTY, occupied[1] + 2 * occupied[2])
+    )
     # Beyond the first rank and around `NO_ORDER` there are ranks without a card.
-    rank = tables.orders[lying[at, window, place]] + 2
-    margin = np.zeros((j, 2), np.float32)
-    own = np.concatenate([margin, hand @ tables.by_order], axis=1)
-    other = np.concatenate([margin, unseen @ tables.by_order], axis=1)
-    first = np.array([1, 0, 0])[place] - place
-    second = np.array([2, 2, 1])[place] - place
+    margin = xp.zeros((j, 2), dtype=xp.float32, device=hand.device)
+    own, other = (xp.concat([margin, cards @ tables.by_order], axis=1) for cards in (hand, unseen))
+    rank = at * own.shape[1] + tables.orders[xp.astype(card, xp.int64)] + 2
+    first, second = tables.others_from[:, xp.astype(place, xp.int64)]
 
     def count(ways: npt.NDArray[np.generic]) -> Floats:
-        return np.bincount(at, ways, j).astype(np.float32)
+        numbers: Floats = xp.astype(xp.bincount(at, xp.astype(ways, xp.float32), j), xp.float32)
+        return numbers
 
-    held, hidden = own[at, rank], other[at, rank]
-    straight_hand, straight_mixed, straight_unseen = (np.zeros(j, np.float32) for _ in range(3))
+    held, hidden = own.take(rank), other.take(rank)
+    hand_ways, mixed_ways, unseen_ways = [], [], []
     for slope in (-1, 1):
-        one, two = rank + slope * first, rank + slope * second
-        own_one, own_two, other_one, other_two = own[at, one], own[at, two], other[at, one], other[at, two]
+        own_one, own_two, other_one, other_two = (
+            cards.take(rank + slope * apart) for cards in (own, other) for apart in (first, second)
+        )
         has_one, has_two = own_one > 0, own_two > 0
-        straight_hand += count(has_one & has_two)
-        straight_mixed += count(has_one * other_two + has_two * other_one)
-        straight_unseen += count(other_one * other_two) / 10
+        hand_ways.append(count(has_one & has_two))
+        mixed_ways.append(count(has_one * other_two + has_two * other_one))
+        unseen_ways.append(count(other_one * other_two))
     return _OpenThrees(
         kind_hand=count(held >= 2),
         kind_mixed=count((held >= 1) * hidden),
         kind_unseen=count(hidden * (hidden - 1)),
-        straight_hand=straight_hand,
-        straight_mixed=straight_mixed,
-        straight_unseen=straight_unseen,
-        empty=(gaps == 3).sum(axis=1),
+        straight_hand=hand_ways[0] + hand_ways[1],
+        straight_mixed=mixed_ways[0] + mixed_ways[1],
+        straight_unseen=unseen_ways[0] + unseen_ways[1],
+        empty=(num_gaps == 3).sum(axis=0),
     )

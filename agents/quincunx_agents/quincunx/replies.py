@@ -7,18 +7,19 @@ features if its layout has them (`quincunx_agents.quincunx.features.layout`); th
 Scales are not tuned: they bring usual values to the order of 1.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from math import lgamma
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import Bools, Feature, Floats, Ints
+from quincunx_agents.afterstates import NUMPY, Backend, Bools, Feature, Floats
 from quincunx_env.quincunx.cards import EXCUSE, PAWNS
 from quincunx_env.quincunx.rules import Rules
 
-STEPS = (np.int16(0), np.int16(15), np.int16(30))
+STEPS = (0, 15, 30)
 """Points above which gains of the best card of a hand are counted: none, a half and the whole of a three of a kind. Not
 tuned."""
 
@@ -27,8 +28,11 @@ MOST_UNSEEN = 40
 
 
 @cache
-def _odds() -> Floats:
+def _odds(backend: Backend = NUMPY) -> Floats:
     """[u, h, K]: probability that the best of h cards dealt from u ranked ones is the first, the second, and so on."""
+    if backend != NUMPY:
+        converted: Floats = backend.array(_odds())
+        return converted
     unseen, held, worse = np.ogrid[: MOST_UNSEEN + 1, : MOST_UNSEEN + 1, : MOST_UNSEEN + 2]
     log = np.array([lgamma(number + 1) for number in range(MOST_UNSEEN + 1)])
     possible = (unseen >= held + worse) & (unseen >= held)
@@ -42,32 +46,38 @@ def _odds() -> Floats:
     return (missed[:, :, :-1] - missed[:, :, 1:]).astype(np.float32)
 
 
-def expected_best(points: npt.NDArray[np.int16], unseen: Bools, odds: Floats) -> Floats:
-    """Expected points of the best card of a hand, where above each of `STEPS`, float32 [..., 3].
+def expected_best(xp: Any, points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[Floats]) -> list[Floats]:
+    """Expected points of the best card of each of some hands, where above each of `STEPS`, float32 [n, 3] each.
 
     Args:
-        points: int16 [..., K], of each card.
-        unseen: [..., K], the cards from which the hand was dealt.
-        odds: [..., K], see `_odds`.
+        xp: functions of the arrays' library, as in `Backend`.
+        points: int16 [n, K], of each card.
+        unseen: [n, K], the cards from which the hands were dealt.
+        odds: of each hand [n, K], see `_odds`.
     """
-    ranked = np.sort(np.where(unseen, -points, np.int16(0)), axis=-1)  # the best first; negative points count 0
-    return np.stack([np.einsum("...k,...k->...", np.maximum(-ranked - step, 0), odds) for step in STEPS], axis=-1)
+    ranked = -xp.sort(xp.where(unseen, -points, 0), axis=1)  # the best first; negative points count 0
+    above = [xp.astype(xp.maximum(ranked - step, 0), xp.float32) for step in STEPS]
+    return [xp.stack([xp.einsum("nk,nk->n", gains, each) for gains in above], axis=-1) for each in odds]
 
 
-def best_card_odds(unseen: Bools, others: Ints, rules: Rules) -> list[Floats]:
+def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend) -> list[Floats]:
     """Odds of the best card of the next seat's hand and, with more than two players, of all other hands together.
 
     Args:
         unseen: bool [p, K], the cards in the pile and the other hands.
-        others: int64 [p, SEATS - 1], cards in the other hands, from the next seat on.
+        others: [p, SEATS - 1], cards in the other hands, from the next seat on.
         rules: of the game.
+        backend: of the arrays.
 
     Returns:
         One or two arrays, float32 [p, K]; see `_odds`.
     """
-    number = unseen.sum(axis=1)
-    sizes = [others[:, 0], others.sum(axis=1)][: max(rules.num_players - 1, 1)]
-    return [_odds()[number, np.minimum(size, number), : rules.num_cards] for size in sizes]
+    xp, number = backend.xp, unseen.sum(axis=1)
+    sizes = [xp.astype(size, xp.int64) for size in (others[:, 0], others.sum(axis=1))]
+    return [
+        _odds(backend)[number, xp.minimum(size, number), : rules.num_cards]
+        for size in sizes[: max(rules.num_players - 1, 1)]
+    ]
 
 
 class CellReplies(NamedTuple):
@@ -89,7 +99,6 @@ CELL_REPLY_FEATURES: tuple[Feature[CellReplies], ...] = (
 class PositionReplies(NamedTuple):
     """What the replies to come score in the position as a whole, and the options of the rules."""
 
-    rules: Rules
     next_best: Floats
     """[j, 3]: expected points of the best card of the next seat's hand in its best cell, where above `STEPS`."""
     others_best: Floats
@@ -102,6 +111,8 @@ class PositionReplies(NamedTuple):
     """[j, K]: 1 for each card kept."""
     share: Floats
     """[j, K]: share of each unseen card among all of them."""
+    options: Bools
+    """[4]: whether Excuse, Pawns, flush bonus and contact are played with."""
 
 
 CONTEXT_REPLY_FEATURES: tuple[Feature[PositionReplies], ...] = (
@@ -112,7 +123,7 @@ CONTEXT_REPLY_FEATURES: tuple[Feature[PositionReplies], ...] = (
     Feature(
         "options",
         1,
-        lambda s: np.tile((s.rules.excuse, s.rules.pawns, s.rules.flush, s.rules.edge_contact), (len(s.hand), 1)),
+        lambda s: s.options,
         "whether Excuse, Pawns, flush bonus and contact are played with",
         4,
     ),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from quincunx_agents import ties
-from quincunx_agents.afterstates import Bools, Floats, observer_for
+from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats, observer_for
 from quincunx_agents.networks import value
 from quincunx_agents.quincunx.heuristic import heuristic
 from quincunx_agents.search.beliefs import Beliefs, round_rules
@@ -105,6 +105,7 @@ def rollout_values(
     candidates: int,
     others: Policy | None = None,
     td_lambda: float = 1.0,
+    backend: Backend = NUMPY,
 ) -> Values:
     """Values of games to a seat by rollouts of a value network: its points or `margins`, float64 [B].
 
@@ -118,6 +119,7 @@ def rollout_values(
         others: policy of the other seats, but for the play before the network evaluates; the network if None.
         td_lambda: of the λ-return over the values after each play of the network (Sutton & Barto 2018, section 12.1);
             with 1 the rollout is the return. Less of it has less variance and more of the network's errors.
+        backend: of the network's tensors.
     """
     rules = games.rules
     policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
@@ -138,7 +140,7 @@ def rollout_values(
             results[rows] = payoffs(games)[:, seat]
             continue
         tried = features.shortlist(rules, observation, mask, candidates)
-        afterstates = features.afterstates_of(rules, observation, tried, layout=layout)
+        afterstates = features.afterstates_of(rules, observation, tried, layout=layout, backend=backend)
         values, preferences = value.evaluate_afterstates(tensors, afterstates)
         totals = afterstates.points + values @ margin_weights + preferences
         best = ties.best_of_rows(totals, afterstates.rows)

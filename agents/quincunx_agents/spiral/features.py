@@ -16,16 +16,18 @@ Scales are not tuned: they bring usual values to the order of 1.
 from collections.abc import Sequence
 from functools import cache
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import (
+    NUMPY,
     SEATS,
     AfterstateFeatures,
     Afterstates,
+    Backend,
     Bools,
     Feature,
     FeatureLayout,
@@ -33,6 +35,7 @@ from quincunx_agents.afterstates import (
     Ints,
     num_features,
     observer_for,
+    one_hot,
     write_features,
 )
 from quincunx_agents.spiral.heuristic import action_values
@@ -66,14 +69,14 @@ LEVELS_AT_END = (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 
 LOWEST_AT_END = -6
 
-NO_CARD, NO_CARD_AT_END = np.int8(-1), np.int8(-40)
+NO_CARD, NO_CARD_AT_END = -1, -40
 """Value of a card that is not there: less than any."""
 
 SHOWN_LEVELS = (1, 4, 7, 9, 12)
 """Indices of `LEVELS` of which the probability is a feature of its own. Not tuned."""
 
 CHUNK_SIZE = 512
-"""Afterstates whose features are computed at once: few enough to stay in the processor's cache."""
+"""Afterstates whose features NumPy computes at once: few enough to stay in the processor's cache."""
 
 
 # --- Inputs of the features ------------------------------------------------------------------------------------------
@@ -83,18 +86,22 @@ CHUNK_SIZE = 512
 
 
 @cache
-def _missed() -> Floats:
+def _missed(backend: Backend = NUMPY) -> Floats:
     """Probability that the opponent, who holds so many cards, has none of so many unseen ones, [held, cards]."""
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]
         for held in range(HAND + 1)
     ]
-    return np.array(missed, np.float32)
+    found: Floats = backend.array(np.array(missed, np.float32))
+    return found
 
 
 class _Inputs(NamedTuple):
     """Arrays from which the features of m afterstates are computed."""
+
+    xp: Any
+    """Functions of the arrays' library, as in `Backend`; likewise below."""
 
     # Of the next cells, and of all cards in them.
     there: Bools
@@ -107,7 +114,7 @@ class _Inputs(NamedTuple):
     """[LEVELS, NEXT_CELLS, m]: probability that the opponent's best card reaches each level."""
     expected_level: Floats
     """[NEXT_CELLS, m]: expected level of the opponent's best card."""
-    average: npt.NDArray[np.float64]
+    average: npt.NDArray[np.floating]
     """[NEXT_CELLS, m]: mean value of the unseen cards."""
     flushes: Bytes
     """[suits, NEXT_CELLS, m]: value in flushes by suit."""
@@ -149,12 +156,12 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature(
         "place",
         1,
-        lambda s: np.broadcast_to(np.eye(NEXT_CELLS)[:, :, None], (NEXT_CELLS, *s.there.shape)),
+        lambda s: s.xp.eye(NEXT_CELLS, device=s.there.device)[:, :, None],
         "place among the next cells, one-hot",
         NEXT_CELLS,
     ),
-    Feature("best", np.float32(15), lambda s: -np.sort(-s.own, axis=0)[:BEST], "values of the best cards kept", BEST),
-    Feature("in_turn", np.float32(15), lambda s: s.in_turn, "points of the best card that earlier own cells left"),
+    Feature("best", 15, lambda s: -s.xp.sort(-s.own, axis=0)[:BEST], "values of the best cards kept", BEST),
+    Feature("in_turn", 15, lambda s: s.in_turn, "points of the best card that earlier own cells left"),
     Feature(
         "expected_level",
         15,
@@ -165,12 +172,12 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature(
         "reached",
         1,
-        lambda s: s.reached[list(SHOWN_LEVELS)],
+        lambda s: s.xp.stack([s.reached[level] for level in SHOWN_LEVELS]),
         "probability that the opponent's best card reaches each of `SHOWN_LEVELS`",
         len(SHOWN_LEVELS),
     ),
-    Feature("flush", np.float32(5), lambda s: s.flushes.max(axis=0), "most points for flushes"),
-    Feature("ranks", np.float32(15), lambda s: s.ranks.max(axis=0), "most points for kinds and runs"),
+    Feature("flush", 5, lambda s: s.xp.max(s.flushes, axis=0), "most points for flushes"),
+    Feature("ranks", 15, lambda s: s.xp.max(s.ranks, axis=0), "most points for kinds and runs"),
     Feature("first", 1, lambda s: _line_features(s, 0), "features of the first line", NUM_LINE_FEATURES),
     Feature("second", 1, lambda s: _line_features(s, 1), "features of the second line", NUM_LINE_FEATURES),
 )
@@ -180,15 +187,15 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("filled", 1, lambda s: s.filled, "1 for a card, 0 for padding"),
     Feature(
         "points",
-        np.float32(10),
-        lambda s: (s.own * s.there).transpose(1, 0, 2),
+        10,
+        lambda s: s.xp.permute_dims(s.own * s.there, (1, 0, 2)),
         "points in each of the next cells",
         NEXT_CELLS,
     ),
     Feature(
         "near",
-        np.float32(4),
-        lambda s: np.stack(
+        4,
+        lambda s: s.xp.stack(
             [
                 s.lines.near.reshape(-1).take(s.rank * s.lines.near.shape[1] + codes)
                 for codes in s.rank_codes[:, 1::2].reshape(NEXT_CELLS, -1)
@@ -198,35 +205,39 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
         NEXT_CELLS,
     ),
     Feature(
-        "kept_around", 1, lambda s: _around(s.of_rank, s.rank), "cards kept of the rank, next to it, one but one", 3
+        "kept_around",
+        1,
+        lambda s: _around(s.xp, s.of_rank, s.rank),
+        "cards kept of the rank, next to it, one but one",
+        3,
     ),
-    Feature("kept_suit", 4, lambda s: s.of_suit[s.suit, np.arange(len(s.ply))], "cards kept of the suit"),
-    Feature("unseen_around", 1, lambda s: _around(s.unseen_of_rank, s.rank), "the same of the unseen cards", 3),
+    Feature("kept_suit", 4, lambda s: s.xp.take_along_axis(s.of_suit, s.suit, axis=0), "cards kept of the suit"),
+    Feature("unseen_around", 1, lambda s: _around(s.xp, s.unseen_of_rank, s.rank), "the same of the unseen cards", 3),
 )
 """Features of the cards kept, [slots, m] each."""
 
 CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
-    Feature("ply", 1, lambda s: np.arange(1, PLAYS + 1)[:, None] == s.ply, "cards played, one-hot", PLAYS),
+    Feature("ply", 1, lambda s: one_hot(s.xp, s.ply, 1, PLAYS + 1).T, "cards played, one-hot", PLAYS),
     Feature("size", 12, lambda s: s.filled.sum(axis=0), "cards kept"),
     Feature("pairs", 3, lambda s: (s.of_rank == 2).sum(axis=0), "ranks of two cards"),
     Feature("triples", 1, lambda s: (s.of_rank >= 3).sum(axis=0), "ranks of three cards or more"),
     Feature("neighbours", 5, lambda s: (s.of_rank[1:] * s.of_rank[:-1]).sum(axis=0), "pairs of adjacent ranks"),
     Feature("gaps", 5, lambda s: (s.of_rank[2:] * s.of_rank[:-2]).sum(axis=0), "pairs of ranks with one between"),
-    Feature("longest_suit", 5, lambda s: s.of_suit.max(axis=0), "cards of the longest suit"),
+    Feature("longest_suit", 5, lambda s: s.xp.max(s.of_suit, axis=0), "cards of the longest suit"),
     Feature("voids", 1, lambda s: (s.of_suit == 0).sum(axis=0), "suits without a card"),
     Feature("in_turn", 30, lambda s: s.in_turn.sum(axis=0), "points in the next own cells, each taking the best card"),
 )
 """Features of the position as a whole, [m] each."""
 
 OPTIONS: tuple[Feature[_Inputs], ...] = (
-    Feature("at_end", 1, lambda s: np.array(s.at_end), "1 if the full square is scored"),
-    Feature("fifteens", 1, lambda s: np.array(s.fifteens), "1 if fifteens score"),
+    Feature("at_end", 1, lambda s: s.at_end, "1 if the full square is scored"),
+    Feature("fifteens", 1, lambda s: s.fifteens, "1 if fifteens score"),
 )
 """Options of the game, features of every element and of the position."""
 
 RANK: tuple[Feature[_Inputs], ...] = (
-    Feature("middle", 6, lambda s: np.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
-    Feature("value", 10, lambda s: np.minimum(s.rank + 1, 10), "value in a fifteen"),
+    Feature("middle", 6, lambda s: s.xp.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
+    Feature("value", 10, lambda s: s.xp.minimum(s.rank + 1, 10), "value in a fifteen"),
 )
 """Further features of the cards kept, [slots, m] each."""
 
@@ -277,6 +288,7 @@ def afterstates_of(
     mask: Bools,
     use_known_values: bool = True,
     layout: FeatureLayout = LAYOUT,
+    backend: Backend = NUMPY,
 ) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
     at_end = rules.scoring == "end"
@@ -292,14 +304,15 @@ def afterstates_of(
             known_values[last, :2] = _final_scores(rules, boards[rows[last]], actions[last])
     points = np.zeros(len(rows), np.float32) if at_end else observation["preview"][rows, actions, 0].astype(np.float32)
     unknown, chunks = np.flatnonzero(np.isnan(known_values[:, 0])), []
-    for start in range(0, len(unknown), CHUNK_SIZE):
-        at = unknown[start : start + CHUNK_SIZE]
+    size = CHUNK_SIZE if backend == NUMPY else max(len(unknown), 1)
+    for start in range(0, len(unknown), size):
+        at = unknown[start : start + size]
         first = rows[at[0]]
         games = slice(first, rows[at[-1]] + 1)
         hand = observation["hand"][games] > 0
         each = rows[at] - first
-        chunks.append((at, _features(boards[games], hand, ply[games], each, actions[at], rules, layout)))
-    return Afterstates(rows, actions, points, known_values, tuple(chunks))
+        chunks.append((at, _features(boards[games], hand, ply[games], each, actions[at], rules, layout, backend)))
+    return Afterstates(rows, actions, points, known_values, tuple(chunks), backend)
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
@@ -333,6 +346,7 @@ def _features(
     actions: Ints,
     rules: Rules,
     layout: FeatureLayout,
+    backend: Backend,
 ) -> AfterstateFeatures:
     """Compute the features of m afterstates.
 
@@ -344,80 +358,88 @@ def _features(
         actions: int64 [m].
         rules: of the game.
         layout: of the features.
+        backend: computes the features.
     """
-    at_end, fifteens = rules.scoring == "end", rules.fifteens
-    tables, lines, m = spiral(at_end), line_tables(at_end, fifteens), len(rows)
-    each, ahead = np.arange(m), np.arange(NEXT_CELLS)[:, None]
+    at_end, fifteens, xp, m = rules.scoring == "end", rules.fifteens, backend.xp, len(rows)
+    tables, lines = spiral(at_end, backend), line_tables(at_end, fifteens, backend)
+    board, hand, ply, rows, actions = map(backend.array, (board, hand, ply, rows, actions))
+    device = rows.device
+    each, ahead = xp.arange(m, device=device), xp.arange(NEXT_CELLS, device=device)[:, None]
     ply = ply[rows] + 1  # cards played, the action's included
 
     # The lines of each position, and then the two that each action changes.
-    before = board[:, tables.cells].transpose(2, 0, 1).reshape(SIDE, -1)
+    before = xp.permute_dims(board[:, tables.cells], (2, 0, 1)).reshape(SIDE, -1)
     old = rows[:, None] * NUM_LINES + tables.lines[ply - 1]
     changed = before[:, old]
     for side in range(2):
-        changed[tables.places[ply - 1, side], each, side] = actions
-    rank_codes, suit_codes = line_codes(np.concatenate([before, changed.reshape(SIDE, -1)], axis=1))
-    rank_codes = lines.multiset[rank_codes].astype(np.int64)
+        changed[tables.places[ply - 1, side], each, side] = xp.astype(actions, xp.int8)
+    rank_codes, suit_codes = line_codes(xp.concat([before, changed.reshape(SIDE, -1)], axis=1), backend)
+    rank_codes = xp.astype(lines.multiset[rank_codes], xp.int64)
 
     # Values of every card in every cell.
     there = ply + ahead < PLAYS
     next_lines = tables.lines[ply + ahead]
     at = rows[:, None] * NUM_LINES + next_lines
-    new = before.shape[1] + 2 * each[:, None] + np.arange(2)
+    new = before.shape[1] + 2 * each[:, None] + xp.arange(2, device=device)
     for side in range(2):
-        at = np.where(next_lines == tables.lines[ply - 1, side][:, None], new[:, side, None], at)
-    at = np.moveaxis(at, 2, 0)
+        at = xp.where(next_lines == tables.lines[ply - 1, side][:, None], new[:, side, None], at)
+    at = xp.moveaxis(at, 2, 0)
     rank_codes_at, suit_codes_at = rank_codes[at], suit_codes[at]
-    placed = suit_codes_at * SIDE + np.moveaxis(tables.places[ply + ahead], 2, 0)
+    placed = suit_codes_at * SIDE + xp.moveaxis(tables.places[ply + ahead], 2, 0)
     by_suit = lines.by_suit.reshape(len(SUITS), -1)
     ranks, flushes = (
-        table.take(first, axis=1) + np.int8(-1 if at_end else 1) * table.take(second, axis=1)
+        _columns(xp, table, first) + (-1 if at_end else 1) * _columns(xp, table, second)
         for table, (first, second) in ((lines.by_rank, rank_codes_at), (by_suit, placed))
     )
     points = (flushes[:, None] + ranks).reshape(len(CARDS), NEXT_CELLS, m)
 
     kept = hand[rows].T
     kept[actions, each] = False
-    seen = np.zeros((len(board), len(CARDS) + 1), np.bool_)  # EMPTY is the extra, last column
-    np.put_along_axis(seen, board.astype(np.int64), True, axis=1)
+    seen = xp.zeros((len(board), len(CARDS) + 1), dtype=xp.bool, device=device)  # EMPTY is the extra, last column
+    seen[xp.arange(len(board), device=device)[:, None], xp.astype(board, xp.int64)] = True
     unseen = (~seen[:, :-1] & ~hand).T[:, rows]
 
     # The cards kept, in slots.
-    size = kept.view(np.int8).sum(axis=0, dtype=np.int8)
-    filled = np.arange(max(size.max(), BEST), dtype=np.int8)[:, None] < size
-    slots = np.zeros(filled.shape, np.int64)
-    slots.T[filled.T] = kept.T.nonzero()[1]
+    size = kept.view(xp.int8).sum(axis=0, dtype=xp.int8)
+    filled = xp.arange(max(int(xp.max(size)), BEST), dtype=xp.int8, device=device)[:, None] < size
+    slots = xp.zeros(filled.shape, dtype=xp.int64, device=device)
+    slots.T[filled.T] = xp.nonzero(kept.T)[1]
     no_card, levels = (NO_CARD_AT_END, LEVELS_AT_END) if at_end else (NO_CARD, LEVELS)
     at_slots = slots[:, None] * (NEXT_CELLS * m) + (ahead * m + each)
-    own = np.where(filled[:, None], points.reshape(-1).take(at_slots), no_card)
+    own = xp.where(filled[:, None], points.reshape(-1).take(at_slots), no_card)
 
     # The opponent's best card.
     num_unseen = unseen.sum(axis=0)
-    held, missed = HAND - ply // 2, _missed()
-    theirs = np.where(unseen[:, None], points, no_card)
-    reached = np.empty((len(levels), NEXT_CELLS, m), np.float32)
+    held, missed = HAND - ply // 2, _missed(backend)
+    theirs = xp.where(unseen[:, None], points, no_card)
+    reached = xp.empty((len(levels), NEXT_CELLS, m), dtype=xp.float32, device=device)
     for number, level in enumerate(levels):
-        reached[number] = 1 - missed[held, (theirs >= level).view(np.int8).sum(axis=0, dtype=np.int8)]
+        better = (theirs >= level).view(xp.int8).sum(axis=0, dtype=xp.int8)
+        reached[number] = 1 - missed[held, xp.astype(better, xp.int64)]
     lowest = LOWEST_AT_END if at_end else 0
-    expected_level = lowest + np.tensordot(np.diff((lowest, *levels)).astype(np.float32), reached, axes=1)
+    steps = backend.array(np.diff((lowest, *levels)).astype(np.float32))
+    expected_level = lowest + xp.tensordot(steps, reached, axes=1)
 
-    hands = np.zeros((2, m), np.int64)
+    hands = xp.zeros((2, m), dtype=xp.int64, device=device)
     if at_end:
         values = lines.hand[rank_codes] + lines.flush[suit_codes]
         by_seat = values[: before.shape[1]].reshape(len(board), 2, SIDE).sum(axis=2)[rows]
         # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
         gains = (values[new] - values[old]).T
-        hands = np.where(ply % 2 == 1, by_seat.T, by_seat.T[::-1]) + gains
+        hands = xp.where(ply % 2 == 1, by_seat.T, xp.flip(by_seat.T, axis=0)) + gains
 
-    by_suit_and_rank = kept.view(np.int8).reshape(len(SUITS), len(RANKS), m)
+    by_suit_and_rank, unseen_by_both = (
+        each.view(xp.int8).reshape(len(SUITS), len(RANKS), m) for each in (kept, unseen)
+    )
     inputs = _Inputs(
+        xp=xp,
         there=there,
         own=own,
         # Cells after the last one count as it does in the older layout, and nothing in the newer.
-        in_turn=_in_turn(own, filled, no_card) * (there | (layout == LAYOUT_V0)),
+        in_turn=_in_turn(xp, own, filled, no_card) * (there | (layout == LAYOUT_V0)),
         reached=reached,
         expected_level=expected_level,
-        average=(theirs.sum(axis=0, dtype=np.int64) - no_card * (len(CARDS) - num_unseen)) / num_unseen,
+        average=(theirs.sum(axis=0, dtype=xp.int64) - no_card * (len(CARDS) - num_unseen)) / num_unseen,
         flushes=flushes,
         ranks=ranks,
         lines=lines,
@@ -426,9 +448,9 @@ def _features(
         filled=filled,
         rank=slots % len(RANKS),
         suit=slots // len(RANKS),
-        of_rank=by_suit_and_rank.sum(axis=0, dtype=np.int8),
-        of_suit=by_suit_and_rank.sum(axis=1, dtype=np.int8),
-        unseen_of_rank=unseen.view(np.int8).reshape(by_suit_and_rank.shape).sum(axis=0, dtype=np.int8),
+        of_rank=by_suit_and_rank.sum(axis=0, dtype=xp.int8),
+        of_suit=by_suit_and_rank.sum(axis=1, dtype=xp.int8),
+        unseen_of_rank=unseen_by_both.sum(axis=0, dtype=xp.int8),
         ply=ply,
         at_end=at_end,
         fifteens=fifteens,
@@ -436,55 +458,63 @@ def _features(
     )
     lists = _LISTS_V0 if layout == LAYOUT_V0 else _LISTS
     cells, cards = (
-        np.empty((m, most, features), np.float32)
+        xp.empty((m, most, features), dtype=xp.float32, device=device)
         for most, (_, features) in zip((NEXT_CELLS, len(slots)), layout.sets, strict=True)
     )
-    context = np.empty((m, layout.context), np.float32)
-    write_features(lists.cells, inputs, cells.T, axis=0)
-    write_features(lists.cards, inputs, cards.T, axis=0)
+    context = xp.empty((m, layout.context), dtype=xp.float32, device=device)
+    write_features(lists.cells, inputs, xp.permute_dims(cells, (2, 1, 0)), axis=0)
+    write_features(lists.cards, inputs, xp.permute_dims(cards, (2, 1, 0)), axis=0)
     write_features(lists.context, inputs, context.T, axis=0)
     cells *= there.T[:, :, None]
     cards *= filled.T[:, :, None]
     return AfterstateFeatures((cells, cards), context)
 
 
+def _columns(xp: Any, table: Bytes | Floats, numbers: Ints) -> Any:
+    """The columns of a table [rows, K] of which the numbers are given, [rows, *shape of the numbers]."""
+    return xp.take(table, numbers.reshape(-1), axis=1).reshape(-1, *numbers.shape)
+
+
 def _line_features(inputs: _Inputs, line: int) -> Floats:
     """`NUM_LINE_FEATURES` features of the first or second line of the next cells, float32 [..., NEXT_CELLS, m]."""
-    by_rank = inputs.lines.features.take(inputs.rank_codes[line], axis=1)
-    return np.concatenate([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
+    by_rank = _columns(inputs.xp, inputs.lines.features, inputs.rank_codes[line])
+    features: Floats = inputs.xp.concat([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
+    return features
 
 
-def _in_turn(own: Bytes, filled: Bools, no_card: np.int8) -> Bytes:
+def _in_turn(xp: Any, own: Bytes, filled: Bools, no_card: int) -> Bytes:
     """Value in the own cells if each takes the best card that the cells before it have left, int8 [NEXT_CELLS, m].
 
     Args:
+        xp: functions of the arrays' library.
         own: [slots, NEXT_CELLS, m], value of each card in each cell.
         filled: [slots, m], which slots hold a card.
         no_card: less than any value.
     """
-    each = np.arange(own.shape[2])
-    points = np.zeros(own.shape[1:], np.int8)
-    free = filled.copy()
+    each = xp.arange(own.shape[2], device=own.device)
+    points: Bytes = xp.zeros(own.shape[1:], dtype=xp.int8, device=own.device)
+    free = xp.asarray(filled, copy=True)
     for cell in range(1, NEXT_CELLS, 2):
-        offered = np.where(free, own[:, cell], no_card)
-        best = offered.argmax(axis=0)
+        offered = xp.where(free, own[:, cell], no_card)
+        best = xp.argmax(offered, axis=0)
         points[cell] = offered[best, each]
         free[best, each] = False
     return points
 
 
-def _around(count: Bytes, rank: Ints) -> Bytes:
+def _around(xp: Any, count: Bytes, rank: Ints) -> Bytes:
     """Numbers of cards of each rank, of the ranks next to it, and of those one but one, int8 [3, slots, m].
 
     Args:
+        xp: functions of the arrays' library.
         count: [13, m], cards by rank.
         rank: [slots, m].
     """
     ranks, size = count.shape
-    around = np.zeros((3, ranks, size), np.int8)
+    around = xp.zeros((3, ranks, size), dtype=xp.int8, device=count.device)
     around[0] = count
     for apart in (1, 2):
         around[apart, apart:] += around[0, :-apart]
         around[apart, :-apart] += around[0, apart:]
-    found: Bytes = around.reshape(3, -1).take(rank * size + np.arange(size), axis=1)
+    found: Bytes = _columns(xp, around.reshape(3, -1), rank * size + xp.arange(size, device=count.device))
     return found
