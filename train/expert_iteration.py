@@ -62,7 +62,7 @@ from train.common.options import (
 )
 from train.selfplay_learning import outputs_of_plays, policy_loss, search_loss, value_loss
 from train.selfplay_rollout import RolloutOptions, Weights
-from train.selfplay_search import SearchOptions, SearchTargets, join_searched
+from train.selfplay_search import SearchOptions, SearchTargets, join
 from train.selfplay_workers import GameShare, Job, Workers
 
 
@@ -275,7 +275,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
             for (number, _, variant), played in zip(part, workers.results(), strict=True):
                 if not played.searched:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")
-                found, seconds = join_searched(played.searched), sum(played.seconds.values())
+                found, seconds = join(played.searched), sum(played.seconds.values())
                 write(file_of(arguments, variant, number), found, layout_read(arguments, teacher.tensors), seconds)
                 bar.update()
 

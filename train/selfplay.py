@@ -44,7 +44,7 @@ from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from quincunx_agents.afterstates import FeatureLayout, Floats
+from quincunx_agents.afterstates import NUMPY, Backend, FeatureLayout, Floats
 from quincunx_agents.networks import value
 from quincunx_agents.networks.value import VARIANTS, ValueAgent, feature_module_of, save_weights
 from quincunx_agents.torch import ValueNetwork
@@ -57,6 +57,7 @@ from train.common.evaluation import provenance, require_opponent, strengths
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
+    CountOrNone,
     CountOrZero,
     NumDeals,
     OptionError,
@@ -68,9 +69,9 @@ from train.common.options import (
     run_script,
 )
 from train.common.plots import Curve, draw_learning_curves
-from train.selfplay_learning import LearningOptions, learn
-from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, concatenate
-from train.selfplay_search import SearchTargets, join_searched
+from train.selfplay_learning import LearningOptions, backend_of, learn
+from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights
+from train.selfplay_search import SearchTargets, join
 from train.selfplay_workers import GameShare, Job, Workers
 
 
@@ -95,8 +96,9 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """share of the games of each variant that are played with options drawn at random in each iteration"""
     shares: Count = 2
     """parts of the games of each variant, which as many processes can play"""
-    workers: CountOrZero = 2
-    """processes that play the next iteration while this one learns; 0: this one plays, too. The result is the same"""
+    workers: CountOrNone = None
+    """processes that play the next iteration while this one learns; 0: this one plays, too. The result is the same. 2
+    with --device cpu, 0 with others, if None"""
     candidates: CountOrZero = 12
     """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
 
@@ -145,6 +147,11 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
         require_opponent(self.against, self.variants)
         if self.search_opponent is not None:
             require_opponent(self.search_opponent, self.variants, "--search-opponent")
+        on_cpu = backend_of(self.device) == NUMPY
+        if self.workers is None:
+            self.workers = 2 if on_cpu else 0
+        if self.workers and not on_cpu:
+            raise OptionError(f"--device {self.device} needs --workers 0: what is there stays in one process")
 
 
 MAY_CHANGE = (
@@ -182,6 +189,11 @@ class Run:
     """Evaluations on validation deals."""
 
     @property
+    def backend(self) -> Backend:
+        """Of the weights that play and of the features."""
+        return backend_of(self.arguments.device)
+
+    @property
     def seconds(self) -> dict[str, float]:
         """Processor time since the run began, by phase."""
         spent = self.timer.seconds.items()
@@ -195,7 +207,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     run = begin(arguments)
     writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
     bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
-    with bar, Workers(arguments.workers) as workers:
+    with bar, Workers(arguments.workers or 0, run.backend) as workers:
         if run.iteration < arguments.iterations:
             workers.start(next_job(run))
         while run.iteration < arguments.iterations:
@@ -237,7 +249,8 @@ def begin(arguments: Arguments) -> Run:
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
     searched = deque[SearchTargets](maxlen=arguments.replay)
-    run = Run(arguments, network, optimizer, pool, replay, searched, network.weights(), network.weights())
+    initial_weights = weights_of(network, backend_of(arguments.device))
+    run = Run(arguments, network, optimizer, pool, replay, searched, initial_weights, initial_weights)
     if arguments.init_from:
         try:
             network.load_state_dict(_with_further_features(initial, network))
@@ -245,13 +258,20 @@ def begin(arguments: Arguments) -> Run:
             raise OptionError(
                 f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
             ) from None
-        run.averaged = run.acting = network.weights()
+        run.averaged = run.acting = weights_of(network, run.backend)
     if arguments.resume:
         restore_checkpoint(run)
     else:
         checkpoint.keep_earlier_run(run.arguments.folder)
         save_checkpoint(run)  # any interruption from now on can be resumed
     return run
+
+
+def weights_of(network: ValueNetwork, backend: Backend) -> Weights:
+    """Return a copy of the weights as arrays of a backend on the network's device."""
+    if backend == NUMPY:
+        return network.weights()
+    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
 
 
 def _wider(chosen: FeatureLayout, initial: FeatureLayout) -> FeatureLayout:
@@ -302,9 +322,9 @@ def next_job(run: Run) -> Job:
 def receive(run: Run, workers: Workers) -> None:
     """Wait for the games of an iteration; take their targets into the replay and count their results."""
     played = workers.results()
-    run.replay.append(concatenate([each.targets for each in played]))
+    run.replay.append(join([each.targets for each in played], run.backend))
     if searched := [part for each in played for part in each.searched]:
-        run.searched.append(join_searched(searched))
+        run.searched.append(join(searched, run.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:
         for result in each.results:
@@ -318,8 +338,8 @@ def receive(run: Run, workers: Workers) -> None:
 
 def average(run: Run) -> None:
     """Move the average towards the latest weights (Polyak & Juditsky, SIAM J. Control Optim. 30, 1992)."""
-    kept = np.float32(1 - 1 / (1 + run.arguments.averaging * (run.iteration - 1)))
-    latest = run.network.weights()
+    kept = 1 - 1 / (1 + run.arguments.averaging * (run.iteration - 1))
+    latest = weights_of(run.network, run.backend)
     run.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in run.averaged.items()}
 
 
@@ -362,7 +382,8 @@ def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:
 
 def trained(run: Run) -> value.ValueWeights:
     """Return a copy of the weights for inference with NumPy."""
-    return value.ValueWeights(run.averaged, run.arguments.variants, run.arguments.candidates)
+    tensors = {name: run.backend.to_numpy(array) for name, array in run.averaged.items()}
+    return value.ValueWeights(tensors, run.arguments.variants, run.arguments.candidates)
 
 
 def save_checkpoint(run: Run) -> None:
@@ -370,15 +391,15 @@ def save_checkpoint(run: Run) -> None:
     pool: list[list[Any]] = []
     for member in run.pool.members:
         snapshot = member.opponent if isinstance(member.opponent, dict) else {}
-        tensors = {name: torch.from_numpy(array) for name, array in snapshot.items()}
+        tensors = {name: torch.as_tensor(array) for name, array in snapshot.items()}
         pool.append([member.name, member.won, member.games, tensors])  # no tensors: a baseline, resolved by its name
     content = {
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
-        "averaged": {name: torch.from_numpy(array) for name, array in run.averaged.items()},
-        "acting": {name: torch.from_numpy(array) for name, array in run.acting.items()},
-        "replay": [[torch.from_numpy(part) for part in targets] for targets in run.replay],
-        "searched": [[torch.from_numpy(part) for part in targets] for targets in run.searched],
+        "averaged": {name: torch.as_tensor(array) for name, array in run.averaged.items()},
+        "acting": {name: torch.as_tensor(array) for name, array in run.acting.items()},
+        "replay": [[torch.as_tensor(part) for part in targets] for targets in run.replay],
+        "searched": [[torch.as_tensor(part) for part in targets] for targets in run.searched],
         "pool": pool,
         "iteration": run.iteration,
         "steps": run.steps,
@@ -397,17 +418,20 @@ def save_checkpoint(run: Run) -> None:
 def restore_checkpoint(run: Run) -> None:
     """Restore the checkpoint that `save_checkpoint` wrote."""
     content = checkpoint.load(run.arguments.folder / "checkpoint.pt")
+    array = run.backend.array
     with checkpoint.restoring(run.arguments, content, MAY_CHANGE):
         run.network.load_state_dict(content["network"])
         run.optimizer.load_state_dict(content["optimizer"])
         run.averaged, run.acting = (
-            {name: tensor.numpy() for name, tensor in content[kind].items()} for kind in ("averaged", "acting")
+            {name: array(tensor) for name, tensor in content[kind].items()} for kind in ("averaged", "acting")
         )
-        run.replay.extend(ValueTargets(*(part.numpy() for part in parts)) for parts in content["replay"])
-        run.searched.extend(SearchTargets(*(part.numpy() for part in parts)) for parts in content["searched"])
+        for features, *others in content["replay"]:
+            run.replay.append(ValueTargets(array(features), *(part.numpy() for part in others)))
+        for features, *others in content["searched"]:
+            run.searched.append(SearchTargets(array(features), *(part.numpy() for part in others)))
         run.pool.members = [
             Member[Agent | Weights](
-                name, {key: w.numpy() for key, w in tensors.items()} if tensors else resolve(name), won, games
+                name, {key: array(each) for key, each in tensors.items()} if tensors else resolve(name), won, games
             )
             for name, won, games, tensors in content["pool"]
         ]

@@ -6,16 +6,17 @@ Axes: B afterstates or positions of a minibatch, k plays of a position.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import array_api_compat.torch
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from quincunx_agents.afterstates import SEATS
+from quincunx_agents.afterstates import NUMPY, SEATS, Backend
 from quincunx_agents.networks.value import VALUE_SCALE, margin_weights
 from quincunx_agents.torch import ValueNetwork
 from train.common.options import CheckedOptions, Count, PositiveOrZero
-from train.selfplay_rollout import ValueTargets, concatenate
-from train.selfplay_search import SearchTargets, join_searched
+from train.selfplay_rollout import ValueTargets
+from train.selfplay_search import SearchTargets, join
 
 SEARCH_SCALE = 10.0
 """Points from which on the loss of a search target is linear; not tuned."""
@@ -39,7 +40,7 @@ class LearningOptions(CheckedOptions):
     learning_rate: PositiveOrZero = 3e-3
     """of Adam at the start; it falls linearly to 0"""
     device: str = "cpu"
-    """PyTorch's device for gradient steps; games are played on the CPU"""
+    """PyTorch's device for features and networks; the CPU has the engine alone if it is another one"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,6 +49,11 @@ class LearningOptions(CheckedOptions):
         except (AssertionError, RuntimeError) as error:
             reason = str(error).splitlines()[0]
             raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
+
+
+def backend_of(device: str) -> Backend:
+    """The backend that computes features and networks while playing: NumPy on the CPU, where it is faster."""
+    return NUMPY if torch.device(device).type == "cpu" else Backend(array_api_compat.torch, torch.device(device))
 
 
 def learn(
@@ -68,8 +74,8 @@ def learn(
         searched: search targets of the latest iterations; may be empty.
         rng: samples the minibatches.
     """
-    targets, mean = concatenate(replay), 0.0
-    plays = join_searched(searched) if searched else None
+    backend, mean = backend_of(options.device), 0.0
+    targets, plays = join(replay, backend), join(searched, backend) if searched else None
     for _ in range(options.updates):
         features, *rest = minibatch(targets, options.batch_size, options.device, rng)
         loss = value_loss(network.forward_present(features), *rest)
@@ -134,5 +140,5 @@ def predicted_values(outputs: Tensor, points: Tensor, seats: Tensor) -> Tensor:
 def minibatch(targets: ValueTargets | SearchTargets, count: int, device: str, rng: np.random.Generator) -> list[Tensor]:
     """Sample rows of targets with replacement: their fields in full precision, [count, ...] each."""
     rows = rng.integers(len(targets.seats), size=count)
-    parts = (torch.from_numpy(part[rows]).to(device) for part in targets)
+    parts = (torch.as_tensor(part[rows], device=device) for part in targets)
     return [part.float() if part.dtype == torch.float16 else part for part in parts]

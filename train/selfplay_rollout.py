@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import SEATS, Afterstates, Bools, Floats, Ints
+from quincunx_agents.afterstates import NUMPY, SEATS, Afterstates, Backend, Bools, Floats, Ints
 from quincunx_agents.networks.value import (
     VALUE_SCALE,
     evaluate_afterstates,
@@ -32,7 +32,7 @@ from quincunx_env.envs.rewards import end_rewards
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Member, Pool
 from train.common.options import CountOrZero, OptionError, Positive, Share
-from train.selfplay_search import SearchOptions, SearchTargets, search_targets
+from train.selfplay_search import SearchOptions, SearchTargets, join, search_targets
 
 Reward = Literal["margin", "outcome"]
 """As in `quincunx_env.envs.rewards.REWARDS`; the solitaire's ``margin`` is its points."""
@@ -40,7 +40,7 @@ Reward = Literal["margin", "outcome"]
 ShortlistBy = Literal["rollout-policy", "heuristic"]
 
 Weights = dict[str, Floats]
-"""Weights of a value network by name, as `quincunx_agents.networks.value` takes them."""
+"""Weights of a value network by name, as `quincunx_agents.networks.value` takes them; arrays of a `Backend`."""
 
 Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of past snapshots."""
@@ -99,7 +99,8 @@ class ValueTargets(NamedTuple):
     """Afterstates and the values to be learned, B in all."""
 
     features: npt.NDArray[np.float16]
-    """[B, size], see `quincunx_agents.afterstates.FeatureLayout`; half precision, because the replay holds many."""
+    """[B, size], see `quincunx_agents.afterstates.FeatureLayout`; half precision, because the replay holds many. They
+    are on the device of the network, the other arrays are NumPy's."""
     targets: Floats
     """[B, SEATS]: points to come for each seat from the mover on; 0 beyond the seats of the game."""
     seats: Ints
@@ -124,7 +125,7 @@ class Transition(NamedTuple):
     evaluated: Bools
     """[n]: True where the value was predicted by the network, False where it follows from the rules."""
     features: npt.NDArray[np.float16]
-    """[n, size]: the afterstate."""
+    """[n, size]: the afterstate, on the device of the network."""
 
 
 class Prediction(NamedTuple):
@@ -153,6 +154,7 @@ def play_games(
     seed: int,
     rng: np.random.Generator,
     timer: PhaseTimer,
+    backend: Backend = NUMPY,
 ) -> tuple[ValueTargets, list[SearchTargets], list[Result]]:
     """Play one round of each game; returns the TD(lambda) targets of all seats' plays, search targets of some of them,
     and results against the pool.
@@ -166,6 +168,7 @@ def play_games(
         seed: of the first deal.
         rng: explores, and is passed to fixed agents.
         timer: measures the phases.
+        backend: of the weights; computes features and networks.
     """
     module, observer = feature_module_of(rules), make_observer(rules, preview=True)
     layout = layout_of(module, weights)
@@ -194,7 +197,7 @@ def play_games(
                 pieces = {name: piece[by_network] for name, piece in observation.items()}
                 tried = module.shortlist(rules, pieces, mask[by_network], options.shortlist)
             shortlist[by_network, : tried.shape[1]] = tried
-        afterstates = module.afterstates_of(rules, observation, shortlist, by_margin, layout)
+        afterstates = module.afterstates_of(rules, observation, shortlist, by_margin, layout, backend)
         if not by_margin:
             afterstates = afterstates._replace(points=np.zeros_like(afterstates.points))
         table = CandidateTable(afterstates.rows)
@@ -237,7 +240,7 @@ def play_games(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
         )
         timer.add("acting")
-    targets = td_lambda_targets(history, games, players, options.td_lambda)
+    targets = td_lambda_targets(history, games, players, options.td_lambda, backend)
     return targets, searched, results(members, batch)
 
 
@@ -342,7 +345,9 @@ def outcome_rewards(batch: Any, live: Ints) -> Floats:
     return rewards
 
 
-def td_lambda_targets(history: Sequence[Transition], games: int, players: int, td_lambda: float) -> ValueTargets:
+def td_lambda_targets(
+    history: Sequence[Transition], games: int, players: int, td_lambda: float, backend: Backend = NUMPY
+) -> ValueTargets:
     """Compute the lambda-returns of all seats after every play, from the last play to the first.
 
     The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1) - V_(t+1)), undiscounted: r' is the further
@@ -359,9 +364,4 @@ def td_lambda_targets(history: Sequence[Transition], games: int, players: int, t
         targets = np.zeros((len(rows), SEATS), np.float32)
         targets[:, :players] = returns[rows[:, None], transition.seats[rows]]
         found.append(ValueTargets(transition.features[rows], targets, np.full(len(rows), players)))
-    return concatenate(found)
-
-
-def concatenate(parts: Sequence[ValueTargets]) -> ValueTargets:
-    """Join targets along their first axis."""
-    return ValueTargets(*map(np.concatenate, zip(*parts, strict=True)))
+    return join(found, backend)

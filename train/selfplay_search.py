@@ -16,12 +16,12 @@ Axes: n games, k plays of each, d determinizations, P players, K cards.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import Afterstates, Floats, Ints
+from quincunx_agents.afterstates import NUMPY, Afterstates, Backend, Floats, Ints
 from quincunx_agents.networks.value import feature_module_of, layout_of
 from quincunx_agents.search.determinized import payoffs, rollout_policy_of
 from quincunx_agents.search.network import rollout_values
@@ -64,7 +64,7 @@ class SearchTargets(NamedTuple):
     """Plays of n positions, and their values by search."""
 
     features: npt.NDArray[np.float16]
-    """[n, k, size]: of the afterstates."""
+    """[n, k, size]: of the afterstates, on the device of the network."""
     points: Floats
     """[n, k]: points that the play scores for the mover."""
     values: Floats
@@ -91,7 +91,7 @@ def search_targets(
         plays: int64 [n, k], indices into the afterstates.
         rng: redeals the cards that the seat to move cannot see.
     """
-    values = search_values(options, tensors, games, afterstates.actions[plays], rng)
+    values = search_values(options, tensors, games, afterstates.actions[plays], rng, afterstates.backend)
     layout = layout_of(feature_module_of(games.rules), tensors)
     features = afterstates.features(layout, plays.ravel()).reshape(*plays.shape, layout.size)
     players = np.full(games.num_games, games.rules.num_players)
@@ -99,7 +99,12 @@ def search_targets(
 
 
 def search_values(
-    options: SearchOptions, tensors: Mapping[str, Floats], games: Any, actions: Ints, rng: np.random.Generator
+    options: SearchOptions,
+    tensors: Mapping[str, Floats],
+    games: Any,
+    actions: Ints,
+    rng: np.random.Generator,
+    backend: Backend = NUMPY,
 ) -> Floats:
     """Mean values of plays to the seat to move in d determinizations, float32 [n, k].
 
@@ -109,6 +114,7 @@ def search_values(
         games: with the same seat to move at the same stage of a round, none over, n in all.
         actions: int64 [n, k], legal ones.
         rng: redeals the cards that the seat to move cannot see.
+        backend: of the tensors.
     """
     rules, (n, k), samples = games.rules, actions.shape, max(options.search_samples, 1)
     policy, others = rollout_policy_of(rules), None
@@ -123,7 +129,15 @@ def search_values(
         if options.search_opponent is not None:
             others, depth = _policy_named(options.search_opponent, rules), depth * rules.num_players
         found = rollout_values(
-            tensors, games, seat, left, min(depth, left), options.search_candidates, others, options.search_lambda
+            tensors,
+            games,
+            seat,
+            left,
+            min(depth, left),
+            options.search_candidates,
+            others,
+            options.search_lambda,
+            backend,
         )
     else:
         for _ in range(left):
@@ -159,6 +173,11 @@ def redeal(games: Any, rng: np.random.Generator) -> None:
     games.set_state(state)
 
 
-def join_searched(parts: Sequence[SearchTargets]) -> SearchTargets:
-    """Join targets along their first axis."""
-    return SearchTargets(*map(np.concatenate, zip(*parts, strict=True)))
+Targets = TypeVar("Targets", bound=NamedTuple)
+
+
+def join(parts: Sequence[Targets], backend: Backend = NUMPY) -> Targets:
+    """Join targets along their first axis; the first of their fields are the features, arrays of the backend."""
+    features, *others = zip(*parts, strict=True)
+    joined: Targets = type(parts[0])(backend.xp.concat(features), *map(np.concatenate, others))
+    return joined

@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from quincunx_agents.afterstates import NUMPY, Backend
 from quincunx_agents.networks.value import VARIANTS
 from quincunx_env.arena import resolve
 from quincunx_env.core.policy import Agent
@@ -55,8 +56,8 @@ class Played(NamedTuple):
     """Processor time."""
 
 
-def play(job: Job) -> list[Played]:
-    """Play the shares of a job."""
+def play(job: Job, backend: Backend = NUMPY) -> list[Played]:
+    """Play the shares of a job; the backend is that of the weights."""
     members = [
         Member[Agent | Weights](each.name, each.opponent or resolve(each.name), each.won, each.games)
         for each in job.pool.members
@@ -65,7 +66,7 @@ def play(job: Job) -> list[Played]:
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
         rules = VARIANTS[share.variant]
-        found = play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer)
+        found = play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer, backend)
         played.append(Played(*found, timer.seconds))
     return played
 
@@ -74,10 +75,12 @@ class Workers:
     """Plays jobs, one at a time, in a number of processes; in this process and not before `results` if that is 0.
 
     Args:
-        number: of processes.
+        number: of processes, 0 with another backend than NumPy.
+        backend: of the weights.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, backend: Backend = NUMPY) -> None:
+        self._backend = backend
         self._job: Job | None = None
         self._connections = list[Connection]()
         context = multiprocessing.get_context("spawn")
@@ -102,7 +105,7 @@ class Workers:
         """
         assert self._job is not None
         if not self._connections:
-            return play(self._job)
+            return play(self._job, self._backend)
         played = list[Played | None]([None] * len(self._job.shares))
         for number, connection in enumerate(self._connections):
             try:

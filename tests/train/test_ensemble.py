@@ -1,6 +1,7 @@
 """Networks merged into one that computes the mean of their outputs."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,14 +72,14 @@ def test_members_are_multiplied_apart_from_each_other(count: int, monkeypatch: p
     features = AfterstateFeatures(sets, rng.random((6, layout.context), np.float32))
     apart, product, shapes = value_and_preference(merged, features)[0], value._product, list[tuple[int, ...]]()
 
-    def recorded(inputs: Floats, weight: Floats) -> Floats:
+    def recorded(inputs: Floats, weight: Floats, xp: Any) -> Floats:
         shapes.append(weight.shape)
-        return product(inputs, weight)
+        return product(inputs, weight, xp)
 
     monkeypatch.setattr(value, "_product", recorded)
     value_and_preference(merged, features)
     assert (8, 8) in shapes, "a member's second layer of a set"
-    monkeypatch.setattr(value, "_product", lambda inputs, weight: inputs @ weight.T)
+    monkeypatch.setattr(value, "_product", lambda inputs, weight, _: inputs @ weight.T)
     assert value_and_preference(merged, features)[0] == pytest.approx(apart, rel=1e-4, abs=1e-3)
 
 

@@ -53,7 +53,7 @@ def load(path: Path) -> dict[str, Any]:
             damaged = archive.testzip()
         if damaged is not None:
             raise CheckpointError(f"the checkpoint {path} is damaged (in {damaged}): {remedy}")
-        content = torch.load(path, weights_only=True)
+        content = torch.load(path, map_location="cpu", weights_only=True)
     except CheckpointError:
         raise
     except Exception as error:
