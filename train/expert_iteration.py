@@ -44,6 +44,7 @@ from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.atomic_write import write_atomically
 from train.common import checkpoint
+from train.common.device import DeviceOptions
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
 from train.common.opponents import Member, Pool
 from train.common.options import (
@@ -67,7 +68,7 @@ from train.selfplay_workers import GameShare, Job, Workers
 
 
 @dataclass
-class Arguments(RunOptions, SearchOptions):
+class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """Every option of a run."""
 
     name: RunName = "expert"
@@ -101,8 +102,6 @@ class Arguments(RunOptions, SearchOptions):
     """actions of a state that are evaluated, the best by the heuristic; 0: all"""
     temperature: Positive = 0.5
     """of the softmax over action values while playing, in points"""
-    workers: CountOrZero = 2
-    """processes that play; 0: this one does. The result is the same"""
 
     epochs: Count = 3
     """passes over the positions"""
@@ -140,8 +139,8 @@ class Arguments(RunOptions, SearchOptions):
 
 
 MAY_CHANGE = (
-    *("resume", "progress", "threads", "workers", "files", "apprentice", "epochs", "candidates", "policy_weight"),
-    *("eval_deals", "test_deals"),
+    *("resume", "progress", "threads", "device", "workers", "files", "apprentice", "epochs", "candidates"),
+    *("policy_weight", "eval_deals", "test_deals"),
 )
 """Arguments that may differ when a run is resumed."""
 
@@ -165,6 +164,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     start = time.process_time()
     network = ValueNetwork(layout, tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size)
     network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
+    network.to(arguments.device)
     learn(arguments, network, positions)
     candidates = teacher.candidates if arguments.candidates is None else arguments.candidates
     apprentice = ValueWeights(network.weights(), arguments.variants, candidates)
@@ -243,6 +243,8 @@ def variant_of(arguments: Arguments, variant: str, place: int, number: int) -> s
 def play(arguments: Arguments, teacher: ValueWeights) -> None:
     """Play the games whose files are missing, and write the searched positions."""
     shared = {each.name for each in fields(RolloutOptions)} & {each.name for each in fields(Arguments)}
+    backend = arguments.backend
+    tensors = {name: backend.array(tensor) for name, tensor in teacher.tensors.items()}
     options = RolloutOptions(
         **{name: getattr(arguments, name) for name in shared},
         pool_share=arguments.opponent_share,
@@ -257,9 +259,9 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
         for place in ((number + offset) % places for offset in range(places))
         if not file_of(arguments, variants[place], number).exists()
     ]
-    total, at_once = arguments.files * len(arguments.variants), 4 * max(arguments.workers, 1)
+    total, at_once = arguments.files * len(arguments.variants), 4 * max(arguments.num_workers, 1)
     bar = tqdm(desc="files", total=total, initial=total - len(missing), disable=not arguments.progress)
-    with bar, Workers(arguments.workers if missing else 0) as workers:
+    with bar, Workers(arguments.num_workers if missing else 0, backend) as workers:
         for first in range(0, len(missing), at_once):
             part = missing[first : first + at_once]
             shares = [
@@ -271,11 +273,12 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
                 )
                 for number, place, variant in part
             ]
-            workers.start(Job(options, dict(teacher.tensors), opponents, shares))
+            workers.start(Job(options, tensors, opponents, shares))
             for (number, _, variant), played in zip(part, workers.results(), strict=True):
                 if not played.searched:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")
-                found, seconds = join(played.searched), sum(played.seconds.values())
+                found, seconds = join(played.searched, backend), sum(played.seconds.values())
+                found = found._replace(features=backend.to_numpy(found.features))
                 write(file_of(arguments, variant, number), found, layout_read(arguments, teacher.tensors), seconds)
                 bar.update()
 
@@ -358,8 +361,8 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
     held = np.empty((*positions.points.shape, SEATS), np.float32)
     with torch.no_grad():
         for start in range(0, count, size):
-            some = torch.from_numpy(positions.features[start : start + size]).float()
-            held[start : start + size] = outputs_of_plays(network, some)[..., :SEATS].numpy()
+            some = torch.as_tensor(positions.features[start : start + size], device=arguments.device).float()
+            held[start : start + size] = outputs_of_plays(network, some)[..., :SEATS].cpu().numpy()
     rng, steps = np.random.default_rng(arguments.seed), arguments.epochs * (count // size)
     # The weights between the members of an ensemble are 0, which `quincunx_agents.networks.value` leaves out. In the
     # output layer there are none; there a network that has not learned a preference has zeros.
@@ -369,14 +372,15 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
     order = np.concatenate([rng.permutation(count)[: count // size * size] for _ in range(arguments.epochs)])
     for step in tqdm(range(steps), desc="learning", disable=not arguments.progress):
         rows = order[step * size : (step + 1) * size]
-        features, points, values, seats = (torch.from_numpy(part[rows]) for part in positions)
+        features, points, values, seats, held_values = (
+            torch.as_tensor(part[rows], device=arguments.device) for part in (*positions, held)
+        )
         for group in optimizer.param_groups:
             group["lr"] = arguments.learning_rate * (1 - step / steps)
         outputs, plays = outputs_of_plays(network, features.float()), points.shape[1]
         loss = search_loss(outputs, points, values, seats)
         loss = loss + arguments.policy_weight * policy_loss(outputs, points, values, seats)
-        held_values = torch.from_numpy(held[rows]).flatten(0, 1)
-        loss = loss + value_loss(outputs.flatten(0, 1), held_values, seats.repeat_interleave(plays))
+        loss = loss + value_loss(outputs.flatten(0, 1), held_values.flatten(0, 1), seats.repeat_interleave(plays))
         optimizer.zero_grad()
         loss.backward()
         for parameter, mask in zip(network.parameters(), learned, strict=True):

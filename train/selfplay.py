@@ -57,7 +57,6 @@ from train.common.evaluation import provenance, require_opponent, strengths
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
-    CountOrNone,
     CountOrZero,
     NumDeals,
     OptionError,
@@ -69,7 +68,7 @@ from train.common.options import (
     run_script,
 )
 from train.common.plots import Curve, draw_learning_curves
-from train.selfplay_learning import LearningOptions, backend_of, learn
+from train.selfplay_learning import LearningOptions, learn
 from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights
 from train.selfplay_search import SearchTargets, join
 from train.selfplay_workers import GameShare, Job, Workers
@@ -96,9 +95,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """share of the games of each variant that are played with options drawn at random in each iteration"""
     shares: Count = 2
     """parts of the games of each variant, which as many processes can play"""
-    workers: CountOrNone = None
-    """processes that play the next iteration while this one learns; 0: this one plays, too. The result is the same. 2
-    with --device cpu, 0 with others, if None"""
     candidates: CountOrZero = 12
     """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
 
@@ -147,11 +143,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
         require_opponent(self.against, self.variants)
         if self.search_opponent is not None:
             require_opponent(self.search_opponent, self.variants, "--search-opponent")
-        on_cpu = backend_of(self.device) == NUMPY
-        if self.workers is None:
-            self.workers = 2 if on_cpu else 0
-        if self.workers and not on_cpu:
-            raise OptionError(f"--device {self.device} needs --workers 0: what is there stays in one process")
 
 
 MAY_CHANGE = (
@@ -189,11 +180,6 @@ class Run:
     """Evaluations on validation deals."""
 
     @property
-    def backend(self) -> Backend:
-        """Of the weights that play and of the features."""
-        return backend_of(self.arguments.device)
-
-    @property
     def seconds(self) -> dict[str, float]:
         """Processor time since the run began, by phase."""
         spent = self.timer.seconds.items()
@@ -207,7 +193,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     run = begin(arguments)
     writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
     bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
-    with bar, Workers(arguments.workers or 0, run.backend) as workers:
+    with bar, Workers(arguments.num_workers, arguments.backend) as workers:
         if run.iteration < arguments.iterations:
             workers.start(next_job(run))
         while run.iteration < arguments.iterations:
@@ -249,7 +235,7 @@ def begin(arguments: Arguments) -> Run:
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
     searched = deque[SearchTargets](maxlen=arguments.replay)
-    initial_weights = weights_of(network, backend_of(arguments.device))
+    initial_weights = weights_of(network, arguments.backend)
     run = Run(arguments, network, optimizer, pool, replay, searched, initial_weights, initial_weights)
     if arguments.init_from:
         try:
@@ -258,7 +244,7 @@ def begin(arguments: Arguments) -> Run:
             raise OptionError(
                 f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
             ) from None
-        run.averaged = run.acting = weights_of(network, run.backend)
+        run.averaged = run.acting = weights_of(network, run.arguments.backend)
     if arguments.resume:
         restore_checkpoint(run)
     else:
@@ -322,9 +308,9 @@ def next_job(run: Run) -> Job:
 def receive(run: Run, workers: Workers) -> None:
     """Wait for the games of an iteration; take their targets into the replay and count their results."""
     played = workers.results()
-    run.replay.append(join([each.targets for each in played], run.backend))
+    run.replay.append(join([each.targets for each in played], run.arguments.backend))
     if searched := [part for each in played for part in each.searched]:
-        run.searched.append(join(searched, run.backend))
+        run.searched.append(join(searched, run.arguments.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:
         for result in each.results:
@@ -339,7 +325,7 @@ def receive(run: Run, workers: Workers) -> None:
 def average(run: Run) -> None:
     """Move the average towards the latest weights (Polyak & Juditsky, SIAM J. Control Optim. 30, 1992)."""
     kept = 1 - 1 / (1 + run.arguments.averaging * (run.iteration - 1))
-    latest = weights_of(run.network, run.backend)
+    latest = weights_of(run.network, run.arguments.backend)
     run.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in run.averaged.items()}
 
 
@@ -382,7 +368,7 @@ def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:
 
 def trained(run: Run) -> value.ValueWeights:
     """Return a copy of the weights for inference with NumPy."""
-    tensors = {name: run.backend.to_numpy(array) for name, array in run.averaged.items()}
+    tensors = {name: run.arguments.backend.to_numpy(array) for name, array in run.averaged.items()}
     return value.ValueWeights(tensors, run.arguments.variants, run.arguments.candidates)
 
 
@@ -418,7 +404,7 @@ def save_checkpoint(run: Run) -> None:
 def restore_checkpoint(run: Run) -> None:
     """Restore the checkpoint that `save_checkpoint` wrote."""
     content = checkpoint.load(run.arguments.folder / "checkpoint.pt")
-    array = run.backend.array
+    array = run.arguments.backend.array
     with checkpoint.restoring(run.arguments, content, MAY_CHANGE):
         run.network.load_state_dict(content["network"])
         run.optimizer.load_state_dict(content["optimizer"])

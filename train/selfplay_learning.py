@@ -6,15 +6,15 @@ Axes: B afterstates or positions of a minibatch, k plays of a position.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import array_api_compat.torch
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from quincunx_agents.afterstates import NUMPY, SEATS, Backend
+from quincunx_agents.afterstates import SEATS
 from quincunx_agents.networks.value import VALUE_SCALE, margin_weights
 from quincunx_agents.torch import ValueNetwork
-from train.common.options import CheckedOptions, Count, PositiveOrZero
+from train.common.device import DeviceOptions
+from train.common.options import Count, PositiveOrZero
 from train.selfplay_rollout import ValueTargets
 from train.selfplay_search import SearchTargets, join
 
@@ -26,7 +26,7 @@ POLICY_TEMPERATURE = 2.0
 
 
 @dataclass
-class LearningOptions(CheckedOptions):
+class LearningOptions(DeviceOptions):
     """Options of the gradient steps."""
 
     replay: Count = 8
@@ -39,21 +39,6 @@ class LearningOptions(CheckedOptions):
     """positions with search targets in a minibatch, if there are any"""
     learning_rate: PositiveOrZero = 3e-3
     """of Adam at the start; it falls linearly to 0"""
-    device: str = "cpu"
-    """PyTorch's device for features and networks; the CPU has the engine alone if it is another one"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        try:
-            torch.empty(0, device=self.device)
-        except (AssertionError, RuntimeError) as error:
-            reason = str(error).splitlines()[0]
-            raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
-
-
-def backend_of(device: str) -> Backend:
-    """The backend that computes features and networks while playing: NumPy on the CPU, where it is faster."""
-    return NUMPY if torch.device(device).type == "cpu" else Backend(array_api_compat.torch, torch.device(device))
 
 
 def learn(
@@ -74,7 +59,7 @@ def learn(
         searched: search targets of the latest iterations; may be empty.
         rng: samples the minibatches.
     """
-    backend, mean = backend_of(options.device), 0.0
+    backend, mean = options.backend, 0.0
     targets, plays = join(replay, backend), join(searched, backend) if searched else None
     for _ in range(options.updates):
         features, *rest = minibatch(targets, options.batch_size, options.device, rng)

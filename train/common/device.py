@@ -1,0 +1,42 @@
+"""The device on which a script computes features and networks."""
+
+from dataclasses import dataclass
+
+import array_api_compat.torch
+import torch
+
+from quincunx_agents.afterstates import NUMPY, Backend
+from train.common.options import CheckedOptions, CountOrNone, OptionError
+
+
+@dataclass
+class DeviceOptions(CheckedOptions):
+    """Where features and networks are computed, and in which processes games are played."""
+
+    device: str = "cpu"
+    """PyTorch's device for features and networks; the CPU has the engine alone if it is another one"""
+    workers: CountOrNone = None
+    """processes that play; 0: this one does. The result is the same. If None 2 with --device cpu, 0 with others"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            torch.empty(0, device=self.device)
+        except (AssertionError, RuntimeError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
+        if self.backend != NUMPY and self.workers:
+            raise OptionError(f"--device {self.device} needs --workers 0: what is there stays in one process")
+
+    @property
+    def backend(self) -> Backend:
+        """Computes features and networks while playing: NumPy on the CPU, where it is faster, and PyTorch elsewhere."""
+        device = torch.device(self.device)
+        return NUMPY if device.type == "cpu" else Backend(array_api_compat.torch, device)
+
+    @property
+    def num_workers(self) -> int:
+        """The number of processes that play."""
+        if self.workers is not None:
+            return self.workers
+        return 2 if self.backend == NUMPY else 0
