@@ -169,11 +169,11 @@ class GameHeuristic:
 
 
 FAST = NetworkSearch(others=GameHeuristic(), belief_samples=64)
-"""The agent ``network-search-fast``, which models the other seats by the heuristic: about 0.25 s per action of Quincunx
-for two on one core of an AMD EPYC server, 0.15 s without ``belief_samples``."""
+"""The agent ``network-search-fast``, which models the other seats by the heuristic: about 0.45 s per action of Quincunx
+for two on one core, where ``monte-carlo-fast`` takes 0.10 s."""
 
 STRONG = NetworkSearch(samples=16, rounds=4, others=GameHeuristic(), belief_samples=64)
-"""The agent ``network-search``, likewise: about 0.5 s per action."""
+"""The agent ``network-search``, likewise: twice the time."""
 
 SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), plays=3)
 """The agent ``solitaire-search``, which plays the last three plays optimally: 1.7 times the time of ``pimc-beam``."""
@@ -189,5 +189,5 @@ SPIRAL = NetworkSearch(
     others=GameHeuristic(),
     belief_samples=64,
 )
-"""The agent ``spiral-search``, which considers every card and models the other seat by the heuristic: about 0.15 s per
+"""The agent ``spiral-search``, which considers every card and models the other seat by the heuristic: about 0.35 s per
 action, likewise."""
