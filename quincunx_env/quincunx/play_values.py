@@ -6,9 +6,9 @@ within reach there. They are looked up, for each card that might be played, in a
 - where at most three cells of a line are within reach, as in a 4x4 grid, one table holds all that the line adds;
 - elsewhere one table holds what the two adjacent cards add, and one, by rank, the bonus of the line.
 
-An entry of a table is two int16, which are added up side by side: the points, and the draws with ``_POWER`` more for a
-power play. The index of an entry is the card played, plus a weight times the number of each card or rank within reach,
-which is 0 where there is none.
+An entry of a table has, for each card that might be played, two int16, which are added up side by side: the points, and
+the draws with ``_POWER`` more for a power play. The index of an entry is a weight times the number of each card or rank
+within reach, which is 0 where there is none, summed.
 
 Axes: B games, C cells, K cards.
 """
@@ -77,6 +77,43 @@ class PlayValues:
             cards: int64 [..., n] or [..., 1]: one card for each cell, or several.
             cells: int64 [n].
         """
+        num_cards, entries = self.rules.num_cards, self._entries(board, rows, cells)
+        values: Values = self._tables[0].reshape(-1).take(entries[0] * num_cards + cards).view(np.int16)
+        for entry, table in zip(entries[1:], self._tables[1:], strict=True):
+            values += table.reshape(-1).take(entry * num_cards + cards).view(np.int16)
+        values = values.reshape(*cards.shape[:-1], len(cells), 2)
+        if len(powered := _power_plays(values)):
+            card = np.broadcast_to(cards, values.shape[:-1]).reshape(-1).take(powered)
+            self._add_power(values, powered, board, rows.take(powered % len(rows)), card)
+        if self.rules.flush:
+            values[..., 0] += scoring.FLUSH_BONUS * self._flushes(board, rows, cards, cells)
+        return values
+
+    def all_plays(self, board: Boards, rows: Ints, cells: Ints) -> Values:
+        """Points and draws, int16 [n, K, 2], of playing each card of the game into empty cells.
+
+        Reads whole entries of the tables, which takes a fraction of the time of `plays` with as many cards.
+
+        Args:
+            board: as for `plays`.
+            rows: int64 [n], the game of each cell, which may repeat.
+            cells: int64 [n].
+        """
+        entries, num_cards = self._entries(board, rows, cells), self.rules.num_cards
+        values: Values = self._tables[0].take(entries[0], axis=0).view(np.int16)
+        for entry, table in zip(entries[1:], self._tables[1:], strict=True):
+            values += table.take(entry, axis=0).view(np.int16)
+        values = values.reshape(len(cells), num_cards, 2)
+        if len(powered := _power_plays(values)):
+            row, card = np.divmod(powered, num_cards)
+            self._add_power(values, powered, board, rows.take(row), card)
+        if self.rules.flush:
+            flushes = self._flushes(board, rows, np.arange(num_cards)[:, None], cells)
+            values[..., 0] += scoring.FLUSH_BONUS * flushes.T
+        return values
+
+    def _entries(self, board: Boards, rows: Ints, cells: Ints) -> Ints:
+        """The entry of each table for cells, int64 [tables, n]; arguments as for `plays`."""
         around = self._around.take(cells, axis=1)
         around += rows * board.shape[1]
         near = board.reshape(-1).take(around)
@@ -84,15 +121,8 @@ class PlayValues:
         if self._columns[-1] >= len(near):
             near = np.concatenate([near, self._ranks.take(near)])[self._columns]
         # In floats, since only their products are fast; indices are far below 2**24, up to which they are exact.
-        first = (self._weights @ near.astype(np.float32)).astype(np.int64)
-        values: Values = self._tables[0].take(first[0] + cards).view(np.int16)
-        for index, table in zip(first[1:], self._tables[1:], strict=True):
-            values += table.take(index + cards).view(np.int16)
-        values = values.reshape(*cards.shape[:-1], len(cells), 2)
-        self._add_power(values, board, rows, cards)
-        if self.rules.flush:
-            values[..., 0] += scoring.FLUSH_BONUS * self._flushes(board, rows, cards, cells)
-        return values
+        entries: Ints = (self._weights @ near.astype(np.float32)).astype(np.int64)
+        return entries
 
     def legal_plays(self, board: Boards, hands: Words, cells: Bools) -> Values:
         """Points and draws of each card of a hand in each legal cell, int16 [B, K, C, 2]; elsewhere 0.
@@ -118,16 +148,21 @@ class PlayValues:
             by_play[cards] = made.view(np.int32)[..., 0]
         return values
 
-    def _add_power(self, values: Values, board: Boards, rows: Ints, cards: Ints) -> None:
-        """Add the points of power plays to values as `plays` returns them, in place."""
-        powered = np.flatnonzero(values.view(np.int32).reshape(-1) >= _POWER << 16)
-        if len(powered):
-            card = np.broadcast_to(cards, values.shape[:-1]).reshape(-1).take(powered)
-            laid = board.take(rows.take(powered % len(rows)), axis=0).T
-            index = np.add(laid, card * self._power.shape[1], order="C")
-            each = values.reshape(-1, 2)
-            each[powered, 0] += self._power.take(index).sum(axis=0, dtype=np.int16)
-            each[powered, 1] -= _POWER
+    def _add_power(self, values: Values, powered: Ints, board: Boards, rows: Ints, cards: Ints) -> None:
+        """Add the points of power plays to values, in place.
+
+        Args:
+            values: as `plays` returns them.
+            powered: int64 [m], indices of the power plays.
+            board: as for `plays`.
+            rows: int64 [m], the game of each.
+            cards: int64 [m].
+        """
+        laid = board.take(rows, axis=0).T
+        index = np.add(laid, cards * self._power.shape[1], order="C")
+        each = values.reshape(-1, 2)
+        each[powered, 0] += self._power.take(index).sum(axis=0, dtype=np.int16)
+        each[powered, 1] -= _POWER
 
     def _flushes(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
         """Numbers of lines and boxes that score a flush, int16 [..., n]."""
@@ -147,6 +182,12 @@ class PlayValues:
         for box in self._flush_boxes:
             count += (own & np.bitwise_and.reduce(suits(box), axis=0)) != 0
         return count
+
+
+def _power_plays(values: Values) -> Ints:
+    """Indices of the power plays among values before `PlayValues._add_power`."""
+    found: Ints = np.flatnonzero(values.view(np.int32).reshape(-1) >= _POWER << 16)
+    return found
 
 
 @cache
@@ -175,7 +216,7 @@ def _tables(rules: Rules) -> tuple[Ints, npt.NDArray[np.float32], list[npt.NDArr
     Returns:
         around: int64 [places, C], the cells within reach of every cell.
         weights: float32 [tables, 2 * places], of the cards at all places, then of their ranks.
-        tables: int32, the two int16 of every entry.
+        tables: int32 [entries, K], the two int16 of every card.
     """
     grid = rules.grid
     distances: tuple[int, ...] = scoring.DISTANCES
@@ -226,7 +267,8 @@ def _table(
             pairs (1.4.2 to 1.4.4), by rank; ``"line"``: all of them.
 
     Returns:
-        int64 [distances], the weights of the cards, or ranks, at these places, and int32, the two int16 of every entry.
+        int64 [distances], the weights of the cards, or ranks, at these places, and int32 [entries, K], the two int16 of
+        every card.
     """
     orders = [scoring.rank_order(card, ranks) for card in range(len(CARDS))]
     neighbours = [orders.index(order) for order in range(len(ranks))] if part == "bonus" else list(range(num_cards))
@@ -244,5 +286,5 @@ def _table(
     if part != "adjacent":
         codes = sums >> scoring.CODE_SHIFT + 8 * line & scoring.CODE_MASK
         entries[..., 0] += np.array(bonus, np.int16).take(codes)
-    steps = num_cards * (len(neighbours) + 1) ** np.arange(len(distances))
-    return steps[::-1], entries.view(np.int32).reshape(-1)
+    steps = (len(neighbours) + 1) ** np.arange(len(distances))
+    return steps[::-1], entries.view(np.int32).reshape(-1, num_cards)

@@ -108,9 +108,9 @@ def cell_values(
     boards = np.concatenate([before, board])
     rows = np.concatenate([same // num_cells, len(before) + owner[anew]])
     cells = np.concatenate([same % num_cells, at[anew]])
-    made = play_values(rules).plays(boards, rows, np.arange(rules.num_cards)[:, None], cells)
+    made = play_values(rules).all_plays(boards, rows, cells)
     scores = np.zeros((2, len(cells) + 1, rules.num_cards), np.int16)
-    scores[:, :-1] = made.transpose(2, 1, 0)
+    scores[:, :-1] = made.transpose(2, 0, 1)
     scores[0, -1] = ABSENT_VALUE
 
     # The cells of each afterstate, padded to the most.

@@ -310,10 +310,10 @@ def _best_other(values: Floats, axis: int) -> Floats:
 def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
     """Mean over the unseen cards of their points in each legal cell, negative points counted 0, float32 [n, C]."""
     rows, places = np.nonzero(cells)
-    made = play_values(rules).plays(board, rows, np.arange(rules.num_cards)[:, None], places)
-    gains = np.maximum(made[..., 0], 0) * unseen.T.astype(np.int16).take(rows, axis=1)
+    points = play_values(rules).all_plays(board, rows, places)[..., 0]
+    gains = np.maximum(points, 0) * unseen.astype(np.int16).take(rows, axis=0)
     mean = np.zeros(cells.shape, np.float32)
-    mean[rows, places] = gains.sum(axis=0, dtype=np.float32) / hidden[rows]
+    mean[rows, places] = gains.sum(axis=1, dtype=np.float32) / hidden[rows]
     return mean
 
 

@@ -14,6 +14,7 @@ from quincunx_env.core.arrays import Ints
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
+from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rating
 from tests import reference_scorer as scorer
@@ -86,6 +87,9 @@ class Comparison:
             found = batch.value(cards, cells, rows)
             self._same_arrays("points", found[0], points, rows)
             self._same_arrays("draws", found[1], draws, rows)
+            of_every_card = play_values(self.rules).all_plays(batch.board, rows, cells)
+            made = of_every_card[np.arange(len(rows)), cards]
+            self._same_arrays("points and draws among those of every card", made, np.stack([points, draws], 1), rows)
             self.plays += len(rows)
         if self._rng.random() < 0.5:
             gains_found = batch.step(actions)
