@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
-import array_api_compat.torch
-import torch
+from quincunx_env.core.command_line import requires_extra
+
+with requires_extra("train"):
+    import array_api_compat.torch
+    import torch
 
 from quincunx_agents.afterstates import NUMPY, Backend
 from train.common.options import CheckedOptions, CountOrNone, OptionError
