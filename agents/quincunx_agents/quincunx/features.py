@@ -44,11 +44,11 @@ from quincunx_agents.quincunx.replies import (
     best_card_odds,
     expected_best,
 )
+from quincunx_agents.quincunx.threes import OpenThrees, open_threes
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.quincunx.scoring import rank_order
 from quincunx_env.quincunx.tables import derived_tables
 
 NUM_RANKS = 10
@@ -83,18 +83,10 @@ class _Tables(NamedTuple):
     """[K, 10]: Ace to Crown; Pawns and the Excuse have none of these."""
     same_rank: Floats
     """[K, K]: whether two cards have the same of these ranks."""
-    orders: Ints
-    """[K]: place of the rank in `Rules.ranks`; `NO_ORDER` for the Excuse."""
-    by_order: Floats
-    """[K, NO_ORDER + 3]: the same one-hot."""
     power: Floats
     """[K + 1, 6]: points that a card in the grid adds to a power play in each suit."""
     penalty: Floats
     """[K]."""
-    windows: Ints
-    """[3, windows]: the cells of all threes in line."""
-    others_from: Ints
-    """[2, 3]: by the place of a card in a three, how far from it the two other places are."""
     joined: Ints
     """[2, pairs]: cells that share an edge."""
     pair_gains: Floats
@@ -107,18 +99,11 @@ class _Tables(NamedTuple):
     """[4]: whether Excuse, Pawns, flush bonus and contact are played with."""
 
 
-NO_ORDER = 15
-"""Place of the Excuse among the ranks: further than any three in line reaches beyond the last rank."""
-
-
 @cache
 def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
     if backend != NUMPY:
         return _Tables(*map(backend.array, _tables(rules)))
     derived, cards, cells = derived_tables(rules), range(rules.num_cards), range(rules.num_cells)
-    orders = [rank_order(card, rules.ranks) for card in cards]
-    numbers = np.array([NO_ORDER if order is None else order for order in orders])
-    threes = [(cell, *rules.grid.line(cell, line, (1, 2))) for cell in cells for line in range(rules.num_lines)]
     ranks = np.array(
         [["A23456789C".find(CARDS[card].rank) == rank for rank in range(NUM_RANKS)] for card in cards], np.float32
     )
@@ -126,34 +111,14 @@ def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
         suits=np.array([[CARDS[card].suits >> bit & 1 for bit in range(len(SUITS))] for card in cards], np.float32),
         ranks=ranks,
         same_rank=ranks @ ranks.T,
-        orders=numbers,
-        by_order=np.eye(NO_ORDER + 3, dtype=np.float32)[numbers] * (numbers != NO_ORDER)[:, None],
         power=np.ascontiguousarray(derived.power[ACES][:, [*cards, EMPTY]].T, np.float32),  # an Ace has one suit
         penalty=derived.penalty[: rules.num_cards].astype(np.float32),
-        windows=np.array([three for three in threes if rules.grid.off not in three]).T,
-        others_from=np.array([[1, -1, -2], [2, 1, -1]]),
         joined=np.array([(cell, near) for cell in cells for near in rules.grid.adjacent[cell] if near < cell]).T,
         pair_gains=np.maximum(derived.points[: rules.num_cards, : rules.num_cards], 0).astype(np.float32),
         pair_draws=derived.draws[: rules.num_cards, : rules.num_cards].astype(np.float32),
         players=np.arange(2, SEATS + 1) == rules.num_players,
         options=np.array([rules.excuse, rules.pawns, rules.flush, rules.edge_contact]),
     )
-
-
-class _OpenThrees(NamedTuple):
-    """Threes in line of which one card lies and the others are empty: numbers of ways to complete them, float32 [j].
-
-    By the origin of the two missing cards: both from the hand, one from the hand and one unseen, both unseen.
-    """
-
-    kind_hand: Floats
-    kind_mixed: Floats
-    kind_unseen: Floats
-    straight_hand: Floats
-    straight_mixed: Floats
-    straight_unseen: Floats
-    empty: Ints
-    """Threes in line of which no card lies."""
 
 
 class _CellInputs(NamedTuple):
@@ -213,7 +178,7 @@ class _Inputs(NamedTuple):
     # Of the position.
     open_cells: Bools
     """[j, C + 1]: empty cells where a card may still come."""
-    threes: _OpenThrees
+    threes: OpenThrees
     power: Floats
     """[j, 6]: points of a power play in each suit."""
     size: Floats
@@ -569,7 +534,7 @@ def _features(
     # longest, and NumPy is fastest along it.
     size = hand.sum(axis=1)
     slots = xp.argsort(-hand, axis=1, stable=True)[:, : max(int(xp.max(size)), 2)].T
-    slot_numbers = xp.arange(len(slots), device=size.device)
+    slot_numbers = xp.arange(len(slots), device=backend.device)
     filled = slot_numbers[:, None] < size
     own = found.cells * num_cards + slots[:, None]
     points, draws = (xp.astype(scores.take(own), xp.float32) for scores in (found.points, found.draws))
@@ -607,7 +572,7 @@ def _features(
         own_best_values=xp.where(filled, xp.max(values, axis=1) / 20, absent),
         own_best_points=xp.where(filled, xp.max(points, axis=1) / 20, absent),
         open_cells=room,
-        threes=_open_threes(xp, tables, board, room, hand, unseen[plays.position]),
+        threes=open_threes(rules, board, room, hand, unseen[plays.position], backend),
         power=power,
         size=size,
         drawn=plays.drawn,
@@ -618,21 +583,21 @@ def _features(
         need=left // rules.num_players - size - plays.drawn,
     )
     of_hand, of_all, of_cell = num_features(HAND_FEATURES), num_features(CELL_FEATURES), layout.sets[0][1]
-    of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=size.device)
+    of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=backend.device)
     write_features(UNSEEN_FEATURES, cell_inputs, of_unseen[:-1, : of_all - of_hand])  # the last only pads
     if has_replies:
         write_features(CELL_REPLY_FEATURES, CellReplies(in_cell[0], in_cell[-1]), of_unseen[:-1, of_all - of_hand :])
-    cell_set = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=size.device)
+    cell_set = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=backend.device)
     write_features(HAND_FEATURES, inputs, xp.permute_dims(cell_set, (1, 0, 2))[..., :of_hand])
     cell_set[..., :of_hand] *= found.present.T[:, :, None]
     cell_set[..., of_hand:] = xp.take(of_unseen, found.cells.T.reshape(-1), axis=0).reshape(j, num_cells, -1)
-    context = xp.empty((j, layout.context), dtype=xp.float32, device=size.device)
+    context = xp.empty((j, layout.context), dtype=xp.float32, device=backend.device)
     write_features(CONTEXT_FEATURES, inputs, context[:, : LAYOUT_V0.context])
     if has_replies:
         at = plays.position
         most_points = of_best_cell[:, 2 * num_cards :]
         anywhere = expected_best(xp, most_points, hidden[at], [each[at] for each in odds])
-        padded = xp.concat([in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=size.device)])
+        padded = xp.concat([in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=backend.device)])
         replies = PositionReplies(
             next_best=anywhere[0],
             others_best=anywhere[-1],
@@ -657,9 +622,9 @@ def _features(
         ranks=tables.ranks[slots],
         suits=tables.suits[slots],
         penalty=tables.penalty[slots],
-        unseen=same_rank.take(slots + num_cards * xp.arange(j, device=size.device)),
+        unseen=same_rank.take(slots + num_cards * xp.arange(j, device=backend.device)),
     )
-    card_set = xp.empty((j, len(slots), layout.sets[1][1]), dtype=xp.float32, device=size.device)
+    card_set = xp.empty((j, len(slots), layout.sets[1][1]), dtype=xp.float32, device=backend.device)
     write_features(CARD_FEATURES, described_cards, xp.permute_dims(card_set, (1, 0, 2)))
     card_set *= filled.T[:, :, None]
     return AfterstateFeatures((cell_set, card_set), context)
@@ -671,49 +636,3 @@ def _three_best(xp: Any, values: Floats) -> Floats:
     missing = [xp.full_like(values[..., :1, :], ABSENT_VALUE)] * (3 - best.shape[-2])
     three: Floats = xp.moveaxis(xp.concat([best, *missing], axis=-2), -2, -1)
     return three
-
-
-def _open_threes(
-    xp: Any, tables: _Tables, board: npt.NDArray[np.int8], open_cells: Bools, hand: Floats, unseen: Floats
-) -> _OpenThrees:
-    j, windows = len(board), tables.windows.reshape(-1)
-    lying, gaps = (
-        xp.take(each.T, windows, axis=0).reshape(3, -1, j) for each in (board, xp.astype(open_cells, xp.int8))
-    )
-    occupied = xp.astype(lying != EMPTY, xp.int8)
-    num_gaps, num_occupied = (each[0] + each[1] + each[2] for each in (gaps, occupied))
-    (found,) = xp.nonzero(((num_gaps == 2) & (num_occupied == 1)).reshape(-1))
-    at = found % j
-    card, place = (
-        (each.reshape(-1).take(found))
-        for each in (lying[0] + lying[1] + lying[2] - 2 * EMPTY, occupied[1] + 2 * occupied[2])
-    )
-    # Beyond the first rank and around `NO_ORDER` there are ranks without a card.
-    margin = xp.zeros((j, 2), dtype=xp.float32, device=hand.device)
-    own, other = (xp.concat([margin, cards @ tables.by_order], axis=1) for cards in (hand, unseen))
-    rank = at * own.shape[1] + tables.orders[xp.astype(card, xp.int64)] + 2
-    first, second = tables.others_from[:, xp.astype(place, xp.int64)]
-
-    def count(ways: npt.NDArray[np.generic]) -> Floats:
-        numbers: Floats = xp.astype(xp.bincount(at, xp.astype(ways, xp.float32), j), xp.float32)
-        return numbers
-
-    held, hidden = own.take(rank), other.take(rank)
-    hand_ways, mixed_ways, unseen_ways = [], [], []
-    for slope in (-1, 1):
-        own_one, own_two, other_one, other_two = (
-            cards.take(rank + slope * apart) for cards in (own, other) for apart in (first, second)
-        )
-        has_one, has_two = own_one > 0, own_two > 0
-        hand_ways.append(count(has_one & has_two))
-        mixed_ways.append(count(has_one * other_two + has_two * other_one))
-        unseen_ways.append(count(other_one * other_two))
-    return _OpenThrees(
-        kind_hand=count(held >= 2),
-        kind_mixed=count((held >= 1) * hidden),
-        kind_unseen=count(hidden * (hidden - 1)),
-        straight_hand=hand_ways[0] + hand_ways[1],
-        straight_mixed=mixed_ways[0] + mixed_ways[1],
-        straight_unseen=unseen_ways[0] + unseen_ways[1],
-        empty=(num_gaps == 3).sum(axis=0),
-    )
