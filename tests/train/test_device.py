@@ -209,12 +209,16 @@ def test_games_and_gradient_steps_are_on_the_device(variant: str) -> None:
 
 
 def assert_equal_weights(runs: Path) -> None:
-    """The runs ``cpu`` and ``there`` have learned the same."""
+    """The runs ``cpu`` and ``there`` have learned the same.
+
+    Adam divides a gradient by its size, so that rounding moves a weight whose gradient is near 0 by as much as others
+    learn, 0.001 a step: what is compared is the root mean square of each tensor.
+    """
     ours, theirs = (load_weights(runs / name / f"{name}.safetensors").tensors for name in ("cpu", "there"))
     for name, tensor in ours.items():
         # Rounding alone moves the bias of the preference, which changes no difference between plays.
         compared = slice(SEATS) if name == "trunk.4.bias" else slice(None)
-        assert_allclose(theirs[name][compared], tensor[compared], atol=1e-3, err_msg=name)
+        assert np.square(theirs[name][compared] - tensor[compared]).mean() ** 0.5 < 3e-4, name
 
 
 @pytest.mark.filterwarnings("ignore:for .*copying from a non-meta parameter")  # it is copied here
