@@ -140,8 +140,43 @@ class _CellInputs(NamedTuple):
     """[w]: sides at the edge of the grid."""
 
 
-class _Inputs(NamedTuple):
-    """Arrays from which the features are computed. Axes: j afterstates, e cells, K cards, H slots of the hand.
+class _OwnScores(NamedTuple):
+    """What the cards of the hand score. Axes: H slots, e cells, j afterstates.
+
+    The cards are in slots, so that not every card is computed. Afterstates are the last axis: it is the longest, and
+    NumPy is fastest along it.
+    """
+
+    xp: Any
+    slots: Ints
+    """[H, j]: the card in each slot."""
+    filled: Bools
+    """[H, j]: which slots hold a card."""
+    present: Bools
+    """[e, j]: False where the column only pads."""
+    values: Floats
+    """[H, e, j]: points + `DRAW_POINTS` for each draw; `ABSENT_VALUE` where a slot is empty or a column pads."""
+    draws: Floats
+    """[H, e, j]."""
+    points: Floats
+    """[H, e, j]."""
+    best: Floats
+    """[e, j]: value of the best card."""
+    second: Floats
+    """[e, j]: value of the second best."""
+
+
+class _BestCells(NamedTuple):
+    """What each card scores in the cell that is best for it, [j, K]."""
+
+    values: npt.NDArray[np.int16]
+    draws: npt.NDArray[np.int16]
+    points: npt.NDArray[np.int16]
+    """[j, 0] if the network does not read the replies."""
+
+
+class _ContextInputs(NamedTuple):
+    """What describes the position as a whole. Axes: j afterstates, K cards, H slots of the hand.
 
     Values are points + `DRAW_POINTS` for each draw.
     """
@@ -149,17 +184,6 @@ class _Inputs(NamedTuple):
     xp: Any
     rules: Rules
     tables: _Tables
-    # Of each cell.
-    present: Bools
-    """[e, j]: False where the column only pads."""
-    best: Floats
-    """[e, j]: value of the best card of the hand."""
-    second: Floats
-    """[e, j]: value of the second best."""
-    own_points: Floats
-    """[H, e, j]: points of the cards of the hand."""
-    own_draws: Floats
-    """[H, e, j]."""
     # Of each card.
     hand: Floats
     """[j, K]: 1 for each card kept."""
@@ -199,16 +223,14 @@ class _Inputs(NamedTuple):
 
 # --- The features ----------------------------------------------------------------------------------------------------
 
-HAND_FEATURES: tuple[Feature[_Inputs], ...] = (
+HAND_FEATURES: tuple[Feature[_OwnScores], ...] = (
     Feature("present", 1, lambda s: s.present, "1 for a cell, 0 for padding"),
     Feature("best_value", 20, lambda s: s.best, "value of the best card of the hand"),
     Feature("second_value", 20, lambda s: s.second, "value of the second best"),
-    Feature("most_points", 20, lambda s: s.xp.max(s.own_points, axis=0), "most points of a card of the hand"),
-    Feature("most_draws", 1, lambda s: s.xp.max(s.own_draws, axis=0), "most draws of a card of the hand"),
-    Feature(
-        "all_gains", 30, lambda s: s.xp.maximum(s.own_points, 0).sum(axis=0), "positive points of the hand, summed"
-    ),
-    Feature("all_draws", 2, lambda s: s.own_draws.sum(axis=0), "draws of the hand, summed"),
+    Feature("most_points", 20, lambda s: s.xp.max(s.points, axis=0), "most points of a card of the hand"),
+    Feature("most_draws", 1, lambda s: s.xp.max(s.draws, axis=0), "most draws of a card of the hand"),
+    Feature("all_gains", 30, lambda s: s.xp.maximum(s.points, 0).sum(axis=0), "positive points of the hand, summed"),
+    Feature("all_draws", 2, lambda s: s.draws.sum(axis=0), "draws of the hand, summed"),
 )
 """Features of a cell that depend on the hand, [e, j] each."""
 
@@ -232,7 +254,7 @@ UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
 CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES)
 """The features of a cell in all layouts."""
 
-CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
+CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     # Threes in line that can be completed, and room.
     Feature("kind_hand", 1, lambda s: s.threes.kind_hand, "threes of a kind from the hand"),
     Feature("kind_mixed", 2, lambda s: s.threes.kind_mixed, "threes of a kind with an unseen card"),
@@ -480,6 +502,32 @@ class _Plays(NamedTuple):
     """[j, SEATS - 1]: points of this round more than each other seat has."""
 
 
+class _Described(NamedTuple):
+    """Afterstates whose features are computed, as arrays of a backend. Axes: p positions, j afterstates, K cards."""
+
+    rules: Rules
+    backend: Backend
+    tables: _Tables
+    plays: _Plays
+    before: npt.NDArray[np.int8]
+    """[p, C + 1]: boards of the positions."""
+    board: npt.NDArray[np.int8]
+    """[j, C + 1]."""
+    open_cells: Bools
+    """[j, C + 1]: empty cells where a card may still come."""
+    unseen: Floats
+    """[p, K]: 1 for each card in the pile or another hand."""
+    share: Floats
+    """[p, K]: share of each unseen card among all of them."""
+    scores: CellValues
+    """What all cards score in the cells."""
+    odds: list[Floats]
+    """Of the best cards of the other hands, [p, K] each; see `best_card_odds`. Empty if the network does not read the
+    replies, as is ``in_cell``."""
+    in_cell: list[Floats]
+    """What these cards score in each cell, [w, 3] each; see `expected_best`."""
+
+
 def _features(
     rules: Rules,
     before: npt.NDArray[np.int8],
@@ -499,81 +547,128 @@ def _features(
         backend: computes the features. Where cards may come, and what they score there, comes from the rules of the
             engine, and is computed with NumPy.
     """
-    num_cards, j, has_replies = rules.num_cards, len(plays.card), layout.context > LAYOUT_V0.context
     board = before[plays.position]
-    board[np.arange(j), plays.cell] = plays.card
+    board[np.arange(len(board)), plays.cell] = plays.card
     room, playable = open_cells(rules, board)
     scored = cell_values(rules, before, board, playable, plays.position, plays.card, plays.cell)
     first_play = np.searchsorted(plays.position, np.arange(len(before)))
-    left = rules.setup.filled - (board != EMPTY).sum(axis=1)
 
-    xp, tables = backend.xp, _tables(rules, backend)
-    found, plays = CellValues(*map(backend.array, scored)), _Plays(*map(backend.array, plays))
-    before, board, room, unseen, first_play, left = map(backend.array, (before, board, room, unseen, first_play, left))
-    hand, num_cells = plays.hand, len(found.cells)
+    xp, array = backend.xp, backend.array
+    scores, plays = CellValues(*map(array, scored)), _Plays(*map(array, plays))
+    before, board, room, unseen, first_play = map(array, (before, board, room, unseen, first_play))
+    odds, in_cell = list[Floats](), list[Floats]()
+    if layout.context > LAYOUT_V0.context:
+        # The other hands are the same in all afterstates of a position.
+        hidden = unseen > 0
+        odds = best_card_odds(hidden, plays.others[first_play], rules, backend)
+        at = scores.position
+        in_cell = expected_best(xp, scores.points[:-1], hidden[at], [each[at] for each in odds])
     share = unseen / xp.maximum(unseen.sum(axis=1), 1)[:, None]
-    power = tables.power[xp.astype(before[:, :-1], xp.int64)].sum(axis=1)[plays.position] + tables.power[plays.card]
+    of = _Described(
+        rules, backend, _tables(rules, backend), plays, before, board, room, unseen, share, scores, odds, in_cell
+    )
+    own = _own_scores(of)
+    sets = [_cell_set(of, own, layout)]
+    if len(layout.sets) > 1:
+        sets.append(_card_set(of, own, layout))
+    return AfterstateFeatures(tuple(sets), _context(of, own, layout))
+
+
+def _own_scores(of: _Described) -> _OwnScores:
+    """What the cards of the hand score in each cell."""
+    xp, found, hand = of.backend.xp, of.scores, of.plays.hand
+    size = hand.sum(axis=1)
+    slots = xp.argsort(-hand, axis=1, stable=True)[:, : max(int(xp.max(size)), 2)].T
+    numbers = xp.arange(len(slots), device=of.backend.device)
+    filled = numbers[:, None] < size
+    at = found.cells * of.rules.num_cards + slots[:, None]
+    points, draws = (xp.astype(scores.take(at), xp.float32) for scores in (found.points, found.draws))
+    draws *= filled[:, None]
+    values = xp.where(filled[:, None], points + DRAW_POINTS * draws, ABSENT_VALUE)
+    best = values.argmax(axis=0)
+    return _OwnScores(
+        xp=xp,
+        slots=slots,
+        filled=filled,
+        present=found.present,
+        values=values,
+        draws=draws,
+        points=values - DRAW_POINTS * draws,
+        best=xp.max(values, axis=0),
+        second=xp.max(xp.where(numbers[:, None, None] == best, ABSENT_VALUE, values), axis=0),
+    )
+
+
+def _cell_set(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
+    """Features of the cells, float32 [j, e, F]."""
+    xp, found, device = of.backend.xp, of.scores, of.backend.device
+    of_hand, of_all, of_cell = num_features(HAND_FEATURES), num_features(CELL_FEATURES), layout.sets[0][1]
     points, draws = (xp.astype(scores[:-1], xp.float32) for scores in (found.points, found.draws))
-    cell_inputs = _CellInputs(
+    inputs = _CellInputs(
         xp=xp,
         points=points,
         draws=draws,
         gains=xp.maximum(points + DRAW_POINTS * draws, 0),
-        share=share[found.position],
+        share=of.share[found.position],
         touching=found.touching,
         edges=found.edges,
     )
-    hidden = unseen > 0
-    if has_replies:
-        # The other hands are the same in all afterstates of a position.
-        odds = best_card_odds(hidden, plays.others[first_play], rules, backend)
-        in_cell = expected_best(xp, found.points[:-1], hidden[found.position], [each[found.position] for each in odds])
-    share = share[plays.position]
+    of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=device)
+    write_features(UNSEEN_FEATURES, inputs, of_unseen[:-1, : of_all - of_hand])  # the last only pads
+    if of.in_cell:
+        replies = CellReplies(of.in_cell[0], of.in_cell[-1])
+        write_features(CELL_REPLY_FEATURES, replies, of_unseen[:-1, of_all - of_hand :])
+    num_cells, j = found.cells.shape
+    cell_set: Floats = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=device)
+    write_features(HAND_FEATURES, own, xp.permute_dims(cell_set, (1, 0, 2))[..., :of_hand])
+    cell_set[..., :of_hand] *= found.present.T[:, :, None]
+    cell_set[..., of_hand:] = xp.take(of_unseen, found.cells.T.reshape(-1), axis=0).reshape(j, num_cells, -1)
+    return cell_set
 
-    # The cards of the hand in slots, so that not every card is computed. Afterstates are the last axis: it is the
-    # longest, and NumPy is fastest along it.
-    size = hand.sum(axis=1)
-    slots = xp.argsort(-hand, axis=1, stable=True)[:, : max(int(xp.max(size)), 2)].T
-    slot_numbers = xp.arange(len(slots), device=backend.device)
-    filled = slot_numbers[:, None] < size
-    own = found.cells * num_cards + slots[:, None]
-    points, draws = (xp.astype(scores.take(own), xp.float32) for scores in (found.points, found.draws))
-    values = points + DRAW_POINTS * draws
-    own_draws = draws * filled[:, None]
-    own_values = xp.where(filled[:, None], values, ABSENT_VALUE)
-    best = xp.max(own_values, axis=0)
-    second = xp.max(
-        xp.where(slot_numbers[:, None, None] == own_values.argmax(axis=0), ABSENT_VALUE, own_values), axis=0
+
+def _card_set(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
+    """Features of the cards of the hand, float32 [j, H, F]."""
+    xp, tables, device, slots, j = of.backend.xp, of.tables, of.backend.device, own.slots, len(of.board)
+    others = xp.where(own.values < own.best, own.best, own.second)
+    same_rank = (of.unseen @ tables.same_rank)[of.plays.position]
+    inputs = _CardInputs(
+        filled=own.filled,
+        values=_three_best(xp, own.values),
+        points=xp.max(own.points, axis=1),
+        draws=xp.max(own.draws, axis=1),
+        times_best=((own.values >= others) & own.present).sum(axis=1),
+        lead=xp.maximum(own.values - xp.maximum(others, 0), 0).sum(axis=1),
+        ranks=tables.ranks[slots],
+        suits=tables.suits[slots],
+        penalty=tables.penalty[slots],
+        unseen=same_rank.take(slots + of.rules.num_cards * xp.arange(j, device=device)),
     )
-    own_points = own_values - DRAW_POINTS * own_draws
-    absent = ABSENT_VALUE / 20
+    card_set: Floats = xp.empty((j, len(slots), layout.sets[1][1]), dtype=xp.float32, device=device)
+    write_features(CARD_FEATURES, inputs, xp.permute_dims(card_set, (1, 0, 2)))
+    card_set *= own.filled.T[:, :, None]
+    return card_set
 
-    # Value, draws and points of each card in its best cell, side by side.
-    sides = found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points
-    by_cell = xp.concat(sides if has_replies else sides[:2], axis=1)
-    of_best_cell = xp.take(by_cell, found.cells[0], axis=0)
-    for each in found.cells[1:]:
-        of_best_cell = xp.maximum(of_best_cell, xp.take(by_cell, each, axis=0))
-    best_values, most_draws = of_best_cell[:, :num_cards], of_best_cell[:, num_cards : 2 * num_cards]
-    inputs = _Inputs(
+
+def _context(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
+    """Features of the position as a whole, float32 [j, G]."""
+    xp, rules, plays, tables, position = of.backend.xp, of.rules, of.plays, of.tables, of.plays.position
+    cards = xp.astype(of.before[:, :-1], xp.int64)
+    size, left, share = plays.hand.sum(axis=1), rules.setup.filled - (of.board != EMPTY).sum(axis=1), of.share[position]
+    best = _best_cells(of)
+    inputs = _ContextInputs(
         xp=xp,
         rules=rules,
         tables=tables,
-        present=found.present,
-        best=best,
-        second=second,
-        own_points=own_points,
-        own_draws=own_draws,
-        hand=hand,
+        hand=plays.hand,
         share=share,
-        best_values=xp.astype(best_values, xp.float32) / 20,
-        most_draws=xp.astype(most_draws, xp.float32),
-        filled=filled,
-        own_best_values=xp.where(filled, xp.max(values, axis=1) / 20, absent),
-        own_best_points=xp.where(filled, xp.max(points, axis=1) / 20, absent),
-        open_cells=room,
-        threes=open_threes(rules, board, room, hand, unseen[plays.position], backend),
-        power=power,
+        best_values=xp.astype(best.values, xp.float32) / 20,
+        most_draws=xp.astype(best.draws, xp.float32),
+        filled=own.filled,
+        own_best_values=xp.max(own.values, axis=1) / 20,
+        own_best_points=xp.max(own.points, axis=1) / 20,
+        open_cells=of.open_cells,
+        threes=open_threes(rules, of.board, of.open_cells, plays.hand, of.unseen[position], of.backend),
+        power=tables.power[cards].sum(axis=1)[position] + tables.power[plays.card],
         size=size,
         drawn=plays.drawn,
         pile=plays.pile,
@@ -582,52 +677,34 @@ def _features(
         left=left,
         need=left // rules.num_players - size - plays.drawn,
     )
-    of_hand, of_all, of_cell = num_features(HAND_FEATURES), num_features(CELL_FEATURES), layout.sets[0][1]
-    of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=backend.device)
-    write_features(UNSEEN_FEATURES, cell_inputs, of_unseen[:-1, : of_all - of_hand])  # the last only pads
-    if has_replies:
-        write_features(CELL_REPLY_FEATURES, CellReplies(in_cell[0], in_cell[-1]), of_unseen[:-1, of_all - of_hand :])
-    cell_set = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=backend.device)
-    write_features(HAND_FEATURES, inputs, xp.permute_dims(cell_set, (1, 0, 2))[..., :of_hand])
-    cell_set[..., :of_hand] *= found.present.T[:, :, None]
-    cell_set[..., of_hand:] = xp.take(of_unseen, found.cells.T.reshape(-1), axis=0).reshape(j, num_cells, -1)
-    context = xp.empty((j, layout.context), dtype=xp.float32, device=backend.device)
+    context: Floats = xp.empty((len(of.board), layout.context), dtype=xp.float32, device=of.backend.device)
     write_features(CONTEXT_FEATURES, inputs, context[:, : LAYOUT_V0.context])
-    if has_replies:
-        at = plays.position
-        most_points = of_best_cell[:, 2 * num_cards :]
-        anywhere = expected_best(xp, most_points, hidden[at], [each[at] for each in odds])
-        padded = xp.concat([in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=backend.device)])
+    if of.in_cell:
+        anywhere = expected_best(xp, best.points, (of.unseen > 0)[position], [each[position] for each in of.odds])
+        padded = xp.concat([of.in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=of.backend.device)])
         replies = PositionReplies(
             next_best=anywhere[0],
             others_best=anywhere[-1],
-            own_cells=_three_best(xp, xp.max(own_points, axis=0)),
-            next_cells=_three_best(xp, padded.take(found.cells)),
-            hand=hand,
+            own_cells=_three_best(xp, xp.max(own.points, axis=0)),
+            next_cells=_three_best(xp, padded.take(of.scores.cells)),
+            hand=plays.hand,
             share=share,
             options=tables.options,
         )
         write_features(CONTEXT_REPLY_FEATURES, replies, context[:, LAYOUT_V0.context :])
-    if len(layout.sets) == 1:
-        return AfterstateFeatures((cell_set,), context)
-    others = xp.where(own_values < best, best, second)
-    same_rank = (unseen @ tables.same_rank)[plays.position]
-    described_cards = _CardInputs(
-        filled=filled,
-        values=_three_best(xp, own_values),
-        points=xp.max(points, axis=1),
-        draws=xp.max(own_draws, axis=1),
-        times_best=((own_values >= others) & found.present).sum(axis=1),
-        lead=xp.maximum(own_values - xp.maximum(others, 0), 0).sum(axis=1),
-        ranks=tables.ranks[slots],
-        suits=tables.suits[slots],
-        penalty=tables.penalty[slots],
-        unseen=same_rank.take(slots + num_cards * xp.arange(j, device=backend.device)),
-    )
-    card_set = xp.empty((j, len(slots), layout.sets[1][1]), dtype=xp.float32, device=backend.device)
-    write_features(CARD_FEATURES, described_cards, xp.permute_dims(card_set, (1, 0, 2)))
-    card_set *= filled.T[:, :, None]
-    return AfterstateFeatures((cell_set, card_set), context)
+    return context
+
+
+def _best_cells(of: _Described) -> _BestCells:
+    """What each card scores in the cell that is best for it."""
+    xp, found, num_cards = of.backend.xp, of.scores, of.rules.num_cards
+    kinds = [found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points]
+    by_cell = xp.concat(kinds if of.in_cell else kinds[:2], axis=1)  # side by side
+    best = xp.take(by_cell, found.cells[0], axis=0)
+    for cells in found.cells[1:]:
+        best = xp.maximum(best, xp.take(by_cell, cells, axis=0))
+    ends = slice(num_cards), slice(num_cards, 2 * num_cards), slice(2 * num_cards, None)
+    return _BestCells(*(best[:, end] for end in ends))
 
 
 def _three_best(xp: Any, values: Floats) -> Floats:
