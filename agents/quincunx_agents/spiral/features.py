@@ -360,38 +360,12 @@ def _features(
         layout: of the features.
         backend: computes the features.
     """
-    at_end, fifteens, xp, m = rules.scoring == "end", rules.fifteens, backend.xp, len(rows)
-    tables, lines = spiral(at_end, backend), line_tables(at_end, fifteens, backend)
+    at_end, xp, m = rules.scoring == "end", backend.xp, len(rows)
     board, hand, ply, rows, actions = map(backend.array, (board, hand, ply, rows, actions))
     device = rows.device
     each, ahead = xp.arange(m, device=device), xp.arange(NEXT_CELLS, device=device)[:, None]
-    ply = ply[rows] + 1  # cards played, the action's included
-
-    # The lines of each position, and then the two that each action changes.
-    before = xp.permute_dims(board[:, tables.cells], (2, 0, 1)).reshape(SIDE, -1)
-    old = rows[:, None] * NUM_LINES + tables.lines[ply - 1]
-    changed = before[:, old]
-    for side in range(2):
-        changed[tables.places[ply - 1, side], each, side] = xp.astype(actions, xp.int8)
-    rank_codes, suit_codes = line_codes(xp.concat([before, changed.reshape(SIDE, -1)], axis=1), backend)
-    rank_codes = xp.astype(lines.multiset[rank_codes], xp.int64)
-
-    # Values of every card in every cell.
-    there = ply + ahead < PLAYS
-    next_lines = tables.lines[ply + ahead]
-    at = rows[:, None] * NUM_LINES + next_lines
-    new = before.shape[1] + 2 * each[:, None] + xp.arange(2, device=device)
-    for side in range(2):
-        at = xp.where(next_lines == tables.lines[ply - 1, side][:, None], new[:, side, None], at)
-    at = xp.moveaxis(at, 2, 0)
-    rank_codes_at, suit_codes_at = rank_codes[at], suit_codes[at]
-    placed = suit_codes_at * SIDE + xp.moveaxis(tables.places[ply + ahead], 2, 0)
-    by_suit = lines.by_suit.reshape(len(SUITS), -1)
-    ranks, flushes = (
-        _columns(xp, table, first) + (-1 if at_end else 1) * _columns(xp, table, second)
-        for table, (first, second) in ((lines.by_rank, rank_codes_at), (by_suit, placed))
-    )
-    points = (flushes[:, None] + ranks).reshape(len(CARDS), NEXT_CELLS, m)
+    lines = _lines_of(board, ply, rows, actions, rules, backend)
+    points, ranks, flushes = _values(lines, at_end, xp)
 
     kept = hand[rows].T
     kept[actions, each] = False
@@ -404,30 +378,13 @@ def _features(
     filled = xp.arange(max(int(xp.max(size)), BEST), dtype=xp.int8, device=device)[:, None] < size
     slots = xp.zeros(filled.shape, dtype=xp.int64, device=device)
     slots.T[filled.T] = xp.nonzero(kept.T)[1]
-    no_card, levels = (NO_CARD_AT_END, LEVELS_AT_END) if at_end else (NO_CARD, LEVELS)
+    no_card = NO_CARD_AT_END if at_end else NO_CARD
     at_slots = slots[:, None] * (NEXT_CELLS * m) + (ahead * m + each)
     own = xp.where(filled[:, None], points.reshape(-1).take(at_slots), no_card)
 
-    # The opponent's best card.
-    num_unseen = unseen.sum(axis=0)
-    held, missed = HAND - ply // 2, _missed(backend)
-    theirs = xp.where(unseen[:, None], points, no_card)
-    reached = xp.empty((len(levels), NEXT_CELLS, m), dtype=xp.float32, device=device)
-    for number, level in enumerate(levels):
-        better = (theirs >= level).view(xp.int8).sum(axis=0, dtype=xp.int8)
-        reached[number] = 1 - missed[held, xp.astype(better, xp.int64)]
-    lowest = LOWEST_AT_END if at_end else 0
-    steps = backend.array(np.diff((lowest, *levels)).astype(np.float32))
-    expected_level = lowest + xp.tensordot(steps, reached, axes=1)
-
-    hands = xp.zeros((2, m), dtype=xp.int64, device=device)
-    if at_end:
-        values = lines.hand[rank_codes] + lines.flush[suit_codes]
-        by_seat = values[: before.shape[1]].reshape(len(board), 2, SIDE).sum(axis=2)[rows]
-        # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
-        gains = (values[new] - values[old]).T
-        hands = xp.where(ply % 2 == 1, by_seat.T, xp.flip(by_seat.T, axis=0)) + gains
-
+    ply = ply[rows] + 1  # cards played, the action's included
+    there = ply + ahead < PLAYS
+    reached, expected_level, average = _opponents_best(points, unseen, ply, at_end, backend)
     by_suit_and_rank, unseen_by_both = (
         each.view(xp.int8).reshape(len(SUITS), len(RANKS), m) for each in (kept, unseen)
     )
@@ -439,12 +396,12 @@ def _features(
         in_turn=_in_turn(xp, own, filled, no_card) * (there | (layout == LAYOUT_V0)),
         reached=reached,
         expected_level=expected_level,
-        average=(theirs.sum(axis=0, dtype=xp.int64) - no_card * (len(CARDS) - num_unseen)) / num_unseen,
+        average=average,
         flushes=flushes,
         ranks=ranks,
-        lines=lines,
-        rank_codes=rank_codes_at,
-        suit_codes=suit_codes_at,
+        lines=lines.tables,
+        rank_codes=lines.next_ranks,
+        suit_codes=lines.next_suits,
         filled=filled,
         rank=slots % len(RANKS),
         suit=slots // len(RANKS),
@@ -453,8 +410,8 @@ def _features(
         unseen_of_rank=unseen_by_both.sum(axis=0, dtype=xp.int8),
         ply=ply,
         at_end=at_end,
-        fifteens=fifteens,
-        hands=hands,
+        fifteens=rules.fifteens,
+        hands=_hands(lines, ply, rows, xp) if at_end else xp.zeros((2, m), dtype=xp.int64, device=device),
     )
     lists = _LISTS_V0 if layout == LAYOUT_V0 else _LISTS
     cells, cards = (
@@ -468,6 +425,104 @@ def _features(
     cells *= there.T[:, :, None]
     cards *= filled.T[:, :, None]
     return AfterstateFeatures((cells, cards), context)
+
+
+class _Lines(NamedTuple):
+    """The lines of n positions, `NUM_LINES` each, and then the two that each of m actions changes."""
+
+    tables: LineTables
+    rank_codes: Ints
+    """[lines]: multisets of the ranks."""
+    suit_codes: Ints
+    """[lines]: suits."""
+    places: Ints
+    """[2, NEXT_CELLS, m]: place of each of the next cells in its two lines."""
+    next_ranks: Ints
+    """[2, NEXT_CELLS, m]: ``rank_codes`` of the two lines of each of the next cells."""
+    next_suits: Ints
+    """[2, NEXT_CELLS, m]: their ``suit_codes``."""
+    old: Ints
+    """[m, 2]: the lines that the action changes, as they were."""
+    new: Ints
+    """[m, 2]: as they are."""
+
+
+def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules, backend: Backend) -> _Lines:
+    """The lines of positions and afterstates; see `_features`."""
+    at_end, xp, m, device = rules.scoring == "end", backend.xp, len(rows), rows.device
+    tables, lines = spiral(at_end, backend), line_tables(at_end, rules.fifteens, backend)
+    ply, each, ahead = ply[rows], xp.arange(m, device=device), xp.arange(NEXT_CELLS, device=device)[:, None]
+    before = xp.permute_dims(board[:, tables.cells], (2, 0, 1)).reshape(SIDE, -1)
+    old = rows[:, None] * NUM_LINES + tables.lines[ply]
+    changed = before[:, old]
+    for side in range(2):
+        changed[tables.places[ply, side], each, side] = xp.astype(actions, xp.int8)
+    rank_codes, suit_codes = line_codes(xp.concat([before, changed.reshape(SIDE, -1)], axis=1), backend)
+    new = before.shape[1] + 2 * each[:, None] + xp.arange(2, device=device)
+    following = tables.lines[ply + 1 + ahead]
+    at = rows[:, None] * NUM_LINES + following
+    for side in range(2):
+        at = xp.where(following == tables.lines[ply, side][:, None], new[:, side, None], at)
+    at, rank_codes = xp.moveaxis(at, 2, 0), xp.astype(lines.multiset[rank_codes], xp.int64)
+    return _Lines(
+        tables=lines,
+        rank_codes=rank_codes,
+        suit_codes=suit_codes,
+        places=xp.moveaxis(tables.places[ply + 1 + ahead], 2, 0),
+        next_ranks=rank_codes[at],
+        next_suits=suit_codes[at],
+        old=old,
+        new=new,
+    )
+
+
+def _values(lines: _Lines, at_end: bool, xp: Any) -> tuple[Bytes, Bytes, Bytes]:
+    """Values in the next cells: of all cards, [K, NEXT_CELLS, m], and the parts that they have from their rank,
+    [ranks, NEXT_CELLS, m], and in flushes, [suits, NEXT_CELLS, m].
+    """
+    by_suit = lines.tables.by_suit.reshape(len(SUITS), -1)
+    ranks, flushes = (
+        _columns(xp, table, first) + (-1 if at_end else 1) * _columns(xp, table, second)
+        for table, (first, second) in (
+            (lines.tables.by_rank, lines.next_ranks),
+            (by_suit, lines.next_suits * SIDE + lines.places),
+        )
+    )
+    return (flushes[:, None] + ranks).reshape(len(CARDS), *ranks.shape[1:]), ranks, flushes
+
+
+def _opponents_best(
+    points: Bytes, unseen: Bools, ply: Ints, at_end: bool, backend: Backend
+) -> tuple[Floats, Floats, npt.NDArray[np.floating]]:
+    """What the opponent's cards may be for: ``reached``, ``expected_level`` and ``average`` of `_Inputs`.
+
+    Args:
+        points: values of all cards in the next cells, [K, NEXT_CELLS, m].
+        unseen: [K, m].
+        ply: [m], cards played.
+        at_end: whether the full square is scored.
+        backend: of the arrays.
+    """
+    xp, missed, num_unseen = backend.xp, _missed(backend), unseen.sum(axis=0)
+    no_card, levels = (NO_CARD_AT_END, LEVELS_AT_END) if at_end else (NO_CARD, LEVELS)
+    held, values = HAND - ply // 2, xp.where(unseen[:, None], points, no_card)
+    reached = xp.empty((len(levels), *values.shape[1:]), dtype=xp.float32, device=backend.device)
+    for number, level in enumerate(levels):
+        better = (values >= level).view(xp.int8).sum(axis=0, dtype=xp.int8)
+        reached[number] = 1 - missed[held, xp.astype(better, xp.int64)]
+    lowest = LOWEST_AT_END if at_end else 0
+    steps = backend.array(np.diff((lowest, *levels)).astype(np.float32))
+    average = (values.sum(axis=0, dtype=xp.int64) - no_card * (len(CARDS) - num_unseen)) / num_unseen
+    return reached, lowest + xp.tensordot(steps, reached, axes=1), average
+
+
+def _hands(lines: _Lines, ply: Ints, rows: Ints, xp: Any) -> Ints:
+    """Points of the lines of the mover, and of the other seat, where the full square is scored, [2, m]."""
+    values = lines.tables.hand[lines.rank_codes] + lines.tables.flush[lines.suit_codes]
+    by_seat = values[: len(values) - 2 * len(rows)].reshape(-1, 2, SIDE).sum(axis=2)[rows].T
+    # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
+    hands: Ints = xp.where(ply % 2 == 1, by_seat, xp.flip(by_seat, axis=0))
+    return hands + (values[lines.new] - values[lines.old]).T
 
 
 def _columns(xp: Any, table: Bytes | Floats, numbers: Ints) -> Any:
