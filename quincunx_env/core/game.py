@@ -227,8 +227,9 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def decided(self) -> bool:
-        """Whether the last round has ended, which decides the winners."""
-        return self.over and self.round + 1 == self.rules.num_rounds
+        """Whether the last round has ended, which decides the winners; a forfeit decides a solitaire alone."""
+        played = self.ply == self.rules.num_plays or self.rules.num_players == 1
+        return self.over and played and self.round + 1 == self.rules.num_rounds
 
     @property
     def winners(self) -> tuple[int, ...]:

@@ -204,18 +204,18 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
                 info["seed"], info["game"] = self._deals.name
 
     def step(self, action: Any) -> None:
-        """Take an action for ``agent_selection``; the action must be None if that agent has terminated.
+        """Take an action for ``agent_selection``, or None if that agent has terminated or been truncated.
 
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
-            ValueError: if the action of a terminated agent is not None; nothing has changed then.
+            ValueError: if the action of such an agent is not None; nothing has changed then.
             ResetNeeded: before the first reset, and when all agents have left.
         """
         game = self.game
         agent = self.agent_selection
         if not self.agents:
             raise gymnasium.error.ResetNeeded("the game is over and all agents have left: call reset() before step()")
-        if self.terminations[agent]:
+        if self.terminations[agent] or self.truncations[agent]:  # a wrapper may truncate
             self._was_dead_step(action)
             return
         try:

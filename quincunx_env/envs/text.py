@@ -45,7 +45,7 @@ WRITTEN = string.ascii_letters + string.digits + string.punctuation + " \n"
 """Characters of observations."""
 
 MAX_LENGTH = 2_000
-"""Most characters of an observation; prompts have less than 1,500."""
+"""Most characters of an observation; prompts with the default names have less than 1,500."""
 
 MAX_ANSWER = 1_000
 """Most characters of an action that is sampled from the action space; `TextEnv.step` reads longer ones, too."""
@@ -86,8 +86,8 @@ class TextEnv(gymnasium.Env[str, str]):
     ## Observation Space
     ``Text``, ASCII. At the top the rules card, or what happened since the last prompt: each play with its points and
     the parts of its score, or the reply to a question or to an illegal answer. Below it the position as the seat knows
-    it: grid (a dot where a card may be played), pile, points, hand. The last line says how to answer. In all variants
-    a prompt has less than 1,500 characters.
+    it: grid (a dot where a card may be played), pile, points, hand. The last line says how to answer. With the
+    default names a prompt has less than 1,500 characters in all variants.
 
     ## Rewards
     Those of the environment of the same game. A question and an illegal answer have reward 0.
@@ -186,6 +186,24 @@ class TextEnv(gymnasium.Env[str, str]):
         """The seat of the agent in this game."""
         return int(self.env.envs.seat[0]) if isinstance(self.env, VsOpponentsEnv) else 0
 
+    # Gymnasium's generator and its seed are those of the environment below.
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        return self.env._np_random
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self.env._np_random = generator
+
+    @property
+    def _np_random_seed(self) -> int | None:
+        return self.env._np_random_seed
+
+    @_np_random_seed.setter
+    def _np_random_seed(self, seed: int | None) -> None:
+        self.env._np_random_seed = seed
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """Deal a game, and let the opponents play up to the agent's first turn.
 
@@ -201,8 +219,6 @@ class TextEnv(gymnasium.Env[str, str]):
         """
         self._played.clear()
         self.env.reset(seed=seed, options=options)
-        super().reset(seed=None if seed is None else int(seed))
-        self._np_random = self.env.np_random  # that of the opponents
         self._game, self.mistakes = self._spec.Game(self.rules, self.env.game.deals), 0
         report = self._follow(self._played) or "A new game."
         return self._prompt(report if self.rules_card == "never" else rules_card(self.rules)), self._info()

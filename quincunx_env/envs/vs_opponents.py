@@ -265,12 +265,13 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         batch, players, each = self.batch, self.rules.num_players, np.arange(len(rows))
         totals = np.take_along_axis(batch.totals[rows], (self.seat[rows, None] + np.arange(players)) % players, axis=1)
         wins = totals == totals.max(axis=1, keepdims=True)
+        played = batch.ply[rows] == self.rules.num_plays  # the agent forfeited the others
         opponent = {"opponent": self.policy_index[rows, 0]} if self._pooled else {}
         return {
             "score": totals[each, 0],
             "value": self.value[rows],
             "totals": totals,
-            "win": wins[:, 0] / wins.sum(axis=1),
+            "win": np.where(played, wins[:, 0] / wins.sum(axis=1), 0.0),
             "seat": self.seat[rows],
             "seed": batch.seed[rows],
             "game": batch.game[rows],
@@ -315,6 +316,24 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         self.observation_space = self.envs.single_observation_space
         self.action_space = self.envs.single_action_space
 
+    # Gymnasium's generator and its seed are those of the opponents.
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        return self.envs._np_random
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self.envs._np_random = generator
+
+    @property
+    def _np_random_seed(self) -> int | None:
+        return self.envs._np_random_seed
+
+    @_np_random_seed.setter
+    def _np_random_seed(self, seed: int | None) -> None:
+        self.envs._np_random_seed = seed
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
         """Deal a game, and let the opponents play up to the agent's first turn.
 
@@ -331,8 +350,6 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         deal = reset_options(options, "deal").get("deal")
         seed = None if seed is None else check_seed(seed)
         observation, info = self.envs.reset(seed=seed, options=None if deal is None else {"deal": [deal]})
-        super().reset(seed=seed)
-        self._np_random = self.envs.np_random  # that of the opponents
         self._update_window()
         return self._single(observation), self._single_info(info)
 
@@ -372,7 +389,6 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
         self.envs.set_state(state)
-        self._np_random = self.envs.np_random
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the legal actions: bool, shaped as ``info["action_mask"]``."""

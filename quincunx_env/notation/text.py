@@ -103,7 +103,8 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
     | ``round``, ``first`` | number of the round from 0, the seat that began it |
     | ``ply`` | cards played in this round |
     | ``mover`` | the seat to move, null when the game is over |
-    | ``over``, ``winners`` | whether the game has ended; the seats that won it, none if a solitaire was lost |
+    | ``over`` | whether the game has ended |
+    | ``winners`` | the seats that won it, none if a solitaire was lost; null before the end and after a forfeit |
     | ``previous_round`` | ``round``, ``scores``, ``hands`` left and ``penalties`` at its end; null in the first round |
     | ``totals``, ``scores`` | points of each seat in the whole game so far, and in this round |
     | ``hand_sizes``, ``hands`` | for each seat: number and names of the cards held, null if hidden |
@@ -139,7 +140,7 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
         "ply": game.ply,
         "mover": None if game.over else game.mover,
         "over": game.over,
-        "winners": [*game.winners] if game.over else None,
+        "winners": [*game.winners] if game.decided else None,
         "previous_round": _previous_round(game, seat),
         "totals": [*game.totals],
         "scores": [*game.scores],

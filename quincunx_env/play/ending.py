@@ -42,6 +42,8 @@ def ending(game: Game, names: Sequence[str] = (), you: int | None = None) -> End
     spec = spec_of(game.rules)
     notes = tuple(note for note in spec.scene(game).notes if not note.startswith("over:"))
     points = " : ".join(map(str, game.totals))
+    if not game.decided and game.ply < game.rules.num_plays:
+        return Ending(points, "The game was forfeited.", notes)
     if not game.decided:  # a record that stops at the end of a round
         return Ending(points, f"The end of {notes[0]}.", notes[1:])
     if game.rules.num_players > 1:

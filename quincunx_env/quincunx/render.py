@@ -124,6 +124,8 @@ def _notes(game: Game) -> tuple[str, ...]:
         notes.append(f"over: {RATINGS[rating(game.totals[0], game.lost)]}")
     elif game.decided:
         notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
+    elif game.over and game.ply < rules.num_plays:
+        notes.append("over: forfeited")
     return tuple(notes)
 
 

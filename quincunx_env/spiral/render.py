@@ -106,6 +106,8 @@ def _notes(game: Game) -> tuple[str, ...]:
         notes.append(f"deal {game.previous_round.round + 1}: {scores} points")
     if game.decided:
         notes.append("over: won by seat " + " and ".join(map(str, game.winners)))
+    elif game.over and game.ply < PLAYS:
+        notes.append("over: forfeited")
     return tuple(notes)
 
 

@@ -162,6 +162,15 @@ def illegal_actions(env: Any) -> list[Any]:
     return [int(mask.argmin()), -1, len(mask), 10**30, None, 3.0, "3", (1, 2), np.array([3])]
 
 
+def test_an_agent_that_a_wrapper_truncates_leaves_with_none() -> None:
+    env = make({"illegal": "lose"}, 2)
+    env.truncations = dict.fromkeys(env.agents, True)
+    for left in (1, 0):
+        env.step(None)
+        assert len(env.agents) == left
+    assert not env.game.over
+
+
 @each([strict(options) for options in GAMES])
 def test_an_illegal_action_may_lose_the_game(options: Options) -> None:
     """The agent gets ``illegal_reward``, the others 0; pending rewards of all are kept."""

@@ -237,12 +237,32 @@ def test_the_seat_is_fixed_or_goes_round() -> None:
 
 
 def test_an_illegal_action_may_end_the_game() -> None:
-    """The learner gets ``illegal_reward``; other games continue."""
-    envs = VsOpponentsVectorEnv(2, opponents=greedy, illegal="lose", illegal_reward=-50.0, seat=0)
-    _, info = envs.reset(seed=0)
-    _, rewards, over, _, _ = envs.step(np.array([info["action_mask"][0].argmax(), 5000]))
+    """The learner gets ``illegal_reward`` and no win, even if it leads; other games continue."""
+    rng = np.random.default_rng(0)
+    envs = VsOpponentsVectorEnv(2, opponents=lowest, illegal="lose", illegal_reward=-50.0, seat=0, preview=True)
+    seen, info = envs.reset(seed=0)
+    for _ in range(3):
+        assert isinstance(seen, dict)
+        seen, _, _, _, info = envs.step(greedy(seen, info["action_mask"], rng))
+    own, other = envs.batch.totals[1]
+    assert own > other
+    _, rewards, over, _, info = envs.step(np.array([info["action_mask"][0].argmax(), 5000]))
     assert over.tolist() == [False, True]
     assert rewards[1] == -50
+    assert info["win"][1] == 0.0
+
+
+def test_the_generator_and_its_seed_are_those_of_the_opponents() -> None:
+    env = VsOpponentsEnv(opponents="uniform")
+    env.reset()
+    assert env.np_random is env.envs.np_random
+    assert env.np_random_seed == env.envs.np_random_seed
+    assert env.np_random is env.envs.np_random, "asking for the seed changes nothing"
+    env.reset(seed=7)
+    assert (env.np_random_seed, env.np_random) == (7, env.envs.np_random)
+    env.np_random = np.random.default_rng(9)
+    assert env.np_random is env.envs.np_random
+    assert env.np_random_seed == -1
 
 
 @pytest.mark.parametrize("options", [{}, {"observation": "flat", "preview": True}, {"actions": "factored"}], ids=str)

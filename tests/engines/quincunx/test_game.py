@@ -197,6 +197,19 @@ def test_a_lost_solitaire_has_no_winner() -> None:
     assert forfeited.winners == ()
 
 
+@pytest.mark.parametrize("rules", [Rules(num_players=2), Rules(num_players=2, match=True)], ids=["round", "match"])
+def test_a_forfeit_among_several_decides_nothing(rules: Rules) -> None:
+    game = Game.from_seed(rules, 0)
+    play_on(game, 0)
+    assert game.decided
+    assert to_json(game)["winners"] == [*game.winners]
+    forfeited = Game.from_seed(rules, 0)
+    forfeited.step(random_action(forfeited, random.Random(0)))
+    forfeited.forfeit()
+    assert not forfeited.decided
+    assert to_json(forfeited)["winners"] is None
+
+
 # --- Illegal actions -------------------------------------------------------------------------------------------------
 
 
