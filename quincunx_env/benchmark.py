@@ -266,8 +266,11 @@ def read_results(path: Path) -> list[TaskResult]:
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            return [_result(row) for row in csv.DictReader(file, strict=True)]
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
+            columns, *rows = csv.reader(file, strict=True)
+        if columns != list(_COLUMNS):
+            raise ValueError(f"its columns are {', '.join(columns)}")
+        return [_result(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+    except (KeyError, ValueError, csv.Error) as error:
         raise ValueError(f"{path} holds no results of the tasks {VERSION}: {error}") from error
 
 

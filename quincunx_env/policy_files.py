@@ -80,8 +80,9 @@ MAX_LOADED = 64
 """Files that are kept in memory: more than an arena compares, and few for a training that names a file after every
 change."""
 
-EXTERNAL_DATA = re.compile(rb"\n\x08location\x12([\x00-\x7f])", re.DOTALL)
-"""Start of an entry of an ONNX file that names another file with weights; the group is the length of the name."""
+EXTERNAL_DATA = re.compile(rb"\n\x08location\x12([\x80-\xff]{0,4}[\x00-\x7f])", re.DOTALL)
+"""Start of an entry of an ONNX file that names another file with weights. The group is the length of the name in bytes,
+a varint of Protocol Buffers: seven bits in each byte, the lowest first."""
 
 
 def is_path(policy: str) -> bool:
@@ -192,8 +193,11 @@ def _digest(path: Path, kind: str) -> str:
 
 def _external(content: bytes) -> list[str]:
     """Names of other files with weights, from the content of an ONNX file."""
-    ends = ((found.end(), found[1][0]) for found in EXTERNAL_DATA.finditer(content))
-    return sorted({content[end : end + length].decode(errors="replace") for end, length in ends})
+    names = set()
+    for found in EXTERNAL_DATA.finditer(content):
+        length = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(found[1]))
+        names.add(content[found.end() : found.end() + length].decode(errors="replace"))
+    return sorted(names)
 
 
 @lru_cache(maxsize=MAX_LOADED)

@@ -113,9 +113,22 @@ def test_results_are_stored(tmp_path: Path) -> None:
     assert read_results(path) == [alone, again]
 
 
-@pytest.mark.parametrize(("old", "new"), [("v0,", "v1,"), ("solitaire", "chess"), ("8.18160", "x"), ("task", "game")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("v0,", "v1,"), ("solitaire", "chess"), ("8.18160", "x"), ("task", "game"), (",lost,margin", "")]
+)
 def test_damaged_results_are_refused(old: str, new: str, tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text(BASELINES.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ValueError, match=r"results.csv holds no results of the tasks v0: "):
         read_results(path)
+
+
+@pytest.mark.parametrize("content", ["", "my notes, in one line", "{columns}\n{row}", "{columns}\n{row},,0.5,1"])
+def test_other_files_and_rows_cut_short_are_refused_and_kept(content: str, tmp_path: Path) -> None:
+    columns, row, *_ = BASELINES.read_text(encoding="utf-8").splitlines()
+    content = content.format(columns=columns, row=",".join(row.split(",")[:9]))
+    path = tmp_path / "results.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"results.csv holds no results of the tasks v0: "):
+        write_results(path, [])
+    assert path.read_text(encoding="utf-8") == content

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import get_ident
 
-UNFINISHED = re.compile(r"\..*\.unfinished-(?P<host>.*)-(?P<process>\d+)(\.[^.]*)?")
+UNFINISHED = re.compile(r"\..*\.unfinished-(?P<host>.*)-(?P<process>\d+)(_\d+)?(\.[^.]*)?")
 """Names of temporary files, which say who writes them."""
 
 ABANDONED = 86_400.0
@@ -30,7 +31,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_once(path.parent.resolve())
-    unfinished = path.with_name(f".{path.stem}.unfinished-{platform.node()}-{os.getpid()}{path.suffix}")
+    unfinished = path.with_name(f".{path.stem}.unfinished-{platform.node()}-{os.getpid()}_{get_ident()}{path.suffix}")
     try:
         write(unfinished)
         with unfinished.open("rb+") as file:

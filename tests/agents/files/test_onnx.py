@@ -117,11 +117,12 @@ def test_a_model_is_an_opponent(tmp_path: Path) -> None:
     env.step(int(np.flatnonzero(info["action_mask"])[0]))
 
 
-def test_weights_in_another_file_of_the_folder_count_as_content(tmp_path: Path) -> None:
-    path = save(tmp_path / "model.onnx", location="weights.bin")
+@pytest.mark.parametrize("location", ["weights.bin", f"{'w' * 200}.bin"], ids=len)
+def test_weights_in_another_file_of_the_folder_count_as_content(location: str, tmp_path: Path) -> None:
+    path = save(tmp_path / "model.onnx", location=location)
     first = PolicyFile(path)
     assert evaluate(first, 9).scores.tolist() == evaluate(linear(), 9).scores.tolist()
-    (tmp_path / "weights.bin").write_bytes((-weights(71)).tobytes())
+    (tmp_path / location).write_bytes((-weights(71)).tobytes())
     assert PolicyFile(path).digest != first.digest
 
 

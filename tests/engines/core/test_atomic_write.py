@@ -5,7 +5,9 @@ import os
 import platform
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -39,6 +41,23 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"disk full: '.*/file\.txt'$"):
         write_atomically(path, fail)
     assert path.read_text() == "old"
+    assert names(tmp_path) == ["file.txt"]
+
+
+def test_threads_that_write_the_same_file_have_temporary_files_of_their_own(tmp_path: Path) -> None:
+    path, both = tmp_path / "file.txt", Barrier(2)
+
+    def write(text: str) -> None:
+        def slowly(unfinished: Path) -> None:
+            unfinished.write_text(text)
+            both.wait(timeout=60)
+            assert unfinished.read_text() == text
+
+        write_atomically(path, slowly)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [*pool.map(write, ("one", "two"))] == [None, None]
+    assert path.read_text() in ("one", "two")
     assert names(tmp_path) == ["file.txt"]
 
 
