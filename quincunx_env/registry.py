@@ -12,8 +12,15 @@ GAMES: dict[str, GameSpec] = {spec.name: spec for spec in (quincunx.SPEC, spiral
 
 
 def spec_of(rules: BaseRules) -> GameSpec:
-    """Return the specification of the game that these rules belong to."""
-    return next(spec for spec in GAMES.values() if isinstance(rules, spec.Rules))
+    """Return the specification of the game that these rules belong to.
+
+    Raises:
+        ValueError: if they are no rules of a game.
+    """
+    for spec in GAMES.values():
+        if isinstance(rules, spec.Rules):
+            return spec
+    raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r}")
 
 
 def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any:
@@ -46,7 +53,7 @@ def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False)
         padded: observations and actions have the same shape under all rules of the game.
 
     Raises:
-        ValueError: if ``preview`` or ``padded`` is no bool.
+        ValueError: if ``preview`` or ``padded`` is no bool, or ``rules`` are no rules of a game.
     """
     if not isinstance(padded, bool):
         raise ValueError(f"padded must be True or False, got {padded!r}")

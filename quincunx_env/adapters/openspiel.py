@@ -321,8 +321,10 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
             sampler: returns numbers from 0 to 1, the source of randomness.
 
         Raises:
-            ValueError: if the game is over.
+            ValueError: if the game is over, or cards are still being dealt.
         """
+        if not self.dealt:
+            raise ValueError("the cards are still being dealt")
         rng, spiel, round = np.random.default_rng(int(sampler() * 2**53)), self.get_game(), self.game.round
         game = resample(spiel.observer, spiel.observer.observe(self.game, player), rng).to_game(0)
         game.previous_round = self.game.previous_round

@@ -61,7 +61,8 @@ def prompt(game: Game, seat: int, names: Sequence[str], top: str) -> str:
 
 _TAG = re.compile(r"<action>(.*?)(?:</action>|\Z)", re.DOTALL | re.IGNORECASE)
 _LOOK_ALIKE = str.maketrans({"\u2212": "-", "\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
-_DECORATION = re.compile(r"\A\s*-(?=\s)|[-=]>|[][()*_`\"'{},;:=|/\\.!]")
+_DECORATION = re.compile(r"\A\s*-(?=\s)(?!\s+\d+\W*(?:points?\W*)?\Z)|[-=]>|[][()*_`\"'{},;:=|/\\.!]")
+"""A bullet, an arrow, punctuation. A minus before a number is neither."""
 _PLAY = re.compile(
     r"(?:(?:MY|FINAL|ACTION|ANSWER|MOVE|I|WILL|PLAY|LAY|PLACE|PUT|THE|CARD) )*"
     r"(?P<card>(?:10|[2-9ACPXTJQK]) ?[MSVLYKHCD]{0,3})"

@@ -129,7 +129,17 @@ def test_announcements_are_read_when_they_are_due() -> None:
         "My announcement is -5",
     ):
         assert print_action(game, read_action(game, text)) == "announce -5"
-    for text in ("announce - 5", "announce \u20135", "announce 5.5", "announce 4 5", "announce five", "announce 99999"):
+    for text in ("- 5", "- 5 points", "\u2212 5", "<action>- 5</action>"):
+        with pytest.raises(IllegalAction, match="not read as an action"):
+            read_action(game, text)
+    for text in (
+        "announce - 5",
+        "announce \u20135",
+        "announce 5.5",
+        "announce 4 5",
+        "announce five",
+        "announce 99999",
+    ):
         with pytest.raises(IllegalAction):
             read_action(game, text)
     with pytest.raises(IllegalAction, match="must announce the points"):

@@ -324,6 +324,13 @@ def test_resampled_states_look_the_same_to_their_seat(rules: BaseRules, chance: 
     assert changed or rules.num_plays < 10 or (rules.num_players == 1 and chance == "cards")
 
 
+@pytest.mark.parametrize("chance", ["number", "cards"])
+def test_nothing_is_resampled_before_the_cards_are_dealt(chance: str) -> None:
+    state = load(EVERY_GAME["mini-2"], chance=chance).new_initial_state()
+    with pytest.raises(ValueError, match="the cards are still being dealt"):
+        state.resample_from_infostate(0, random.random)
+
+
 def _hidden(state: CardGameState) -> tuple[Any, Any]:
     return state.game.hands, state.get_game().chance == "number" and getattr(state.game, "pile", None)
 

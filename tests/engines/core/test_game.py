@@ -18,7 +18,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded, apply_action
 from quincunx_env.notation.text import print_action, to_json, to_text
 from quincunx_env.quincunx import Rules
-from quincunx_env.registry import make_observer
+from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import SPIRAL
 from tests.variants import by_name, new_game, random_action
 
@@ -334,3 +334,10 @@ def test_points_lie_within_the_bounds_of_the_rules(rules: BaseRules) -> None:
             assert least <= min(game.totals) <= max(game.totals) <= most
     low, high = next(limits for name, (_, *limits) in make_observer(rules).counts.items() if name == "score_0")
     assert low <= least < most <= high
+
+
+@pytest.mark.parametrize("rules", ["quincunx", {"num_players": 2}, None], ids=str)
+@pytest.mark.parametrize("function", [spec_of, make_observer])
+def test_other_things_than_rules_are_named(function: Any, rules: Any) -> None:
+    with pytest.raises(ValueError, match="rules must be Rules of 'quincunx' or 'spiral', got"):
+        function(rules)
