@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 import quincunx_env
@@ -79,11 +80,14 @@ def _overview(arguments: Sequence[str], program: str) -> None:
 
 
 def _run(name: str, arguments: Sequence[str], program: str) -> None:
-    """Run a subcommand."""
+    """Run a subcommand. It finds modules of the current folder, such as those of policies, as with ``python -m``."""
     if name not in COMMANDS:
         nearest = get_close_matches(name, COMMANDS, n=1)
         meant = f"did you mean {nearest[0]!r}? " if nearest else ""
         fail(f"{program} has no command {name!r}: {meant}the commands are {', '.join(COMMANDS)}")
+    here = str(Path.cwd())
+    if not sys.flags.safe_path and not {"", here} & {*sys.path}:
+        sys.path.append(here)
     command = COMMANDS[name]
     run = import_module(command.module).main
     if command.named:

@@ -73,6 +73,8 @@ def resolve(policy: Agent | str, trust: bool = False) -> Agent:
         found = pkgutil.resolve_name(path)
     except Exception as error:  # importing a module of another package may raise anything
         message = f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and path.startswith("quincunx_agents."):
+            message = f'policy {policy!r} needs {error.name}: pip install "quincunx_env[arena]"'
         raise ValueError(message) from error
     return _checked(found, f"policy {policy!r}{origin} is {found!r}")
 

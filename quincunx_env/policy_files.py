@@ -62,7 +62,7 @@ FORMATS = {
     ".zip": Format(
         "a model that stable-baselines3 or sb3-contrib saved",
         "quincunx_agents.files.sb3:read",
-        "train",
+        "sb3",
         "where it has a policy class, a features extractor or an activation function of its own",
     ),
     ".onnx": Format("an ONNX model", "quincunx_agents.files.onnx:read", "onnx", ""),

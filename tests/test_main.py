@@ -31,6 +31,14 @@ def overview_text(capsys: pytest.CaptureFixture[str]) -> str:
     return text
 
 
+def test_the_command_finds_policies_in_the_current_folder(tmp_path: Path) -> None:
+    pytest.importorskip("tyro")
+    (tmp_path / "my_module.py").write_text("from quincunx_agents.greedy import greedy as policy\n")
+    command = [str(Path(sys.executable).with_name("quincunx")), "evaluate", "mine=my_module:policy", "--deals", "4"]
+    done = subprocess.run([*command, "--workers", "2"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "| mine |" in done.stdout, done.stderr
+
+
 def test_the_overview(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         overview,

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from quincunx_env.arena.records import require_writable_file
 from quincunx_env.benchmark import (
     TASKS,
     VERSION,
@@ -28,14 +29,7 @@ from quincunx_env.benchmark import (
     task_of,
     write_results,
 )
-from quincunx_env.core.command_line import (
-    fail,
-    one_line_errors,
-    parse,
-    require_writable,
-    require_writable_file,
-    requires_extra,
-)
+from quincunx_env.core.command_line import fail, one_line_errors, parse, require_writable, requires_extra
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.registry import spec_of

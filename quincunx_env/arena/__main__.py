@@ -17,6 +17,7 @@ evaluations and tournaments, the results of single games: the same command resum
 """
 
 import json
+import math
 import os
 import shlex
 import sys
@@ -30,6 +31,7 @@ from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
 from quincunx_env.arena.exploitation import BUDGET, exploit
 from quincunx_env.arena.leaderboard import VerifiedFile, changed_options, heading, plot_solitaires, sections
+from quincunx_env.arena.records import require_writable_file
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.arena.verification import POSITIONS, VerificationError
@@ -39,7 +41,6 @@ from quincunx_env.core.command_line import (
     fail,
     one_line_errors,
     require_writable,
-    require_writable_file,
     requires_extra,
 )
 from quincunx_env.core.deal import Domain
@@ -143,7 +144,13 @@ class Evaluate(_Options):
     """file for all games, which the command verify replays"""
 
     def run(self, command: str) -> None:
-        """Play the games, print the table, write the results."""
+        """Play the games, print the table, write the results.
+
+        Raises:
+            ValueError: if --lost-value is not finite.
+        """
+        if not math.isfinite(self.lost_value):
+            raise ValueError(f"--lost-value must be finite, got {self.lost_value}")
         results = evaluate_all(
             self.named,
             **self.keywords,
@@ -327,9 +334,17 @@ class Leaderboard(_Files):
     """file to write; the plot has the same name and the suffix .png"""
 
     def run(self, command: str) -> None:
-        """Write the page."""
+        """Write the page.
+
+        Raises:
+            ValueError: if the page or its plot would replace one of the files, or each other.
+        """
+        picture = self.page.with_suffix(".png") if self.page.name else self.page
+        written = {self.page.resolve(), picture.resolve()}
+        if self.page.is_dir() or len(written) < 2 or written & {file.resolve() for file in self.files}:
+            raise ValueError(f"--page must name a file of its own, such as leaderboard.md, got {self.page}")
         verified = self.verified()
-        picture, plotted = self.page.with_suffix(".png"), ""
+        plotted = ""
         if plot_solitaires(verified) is not None:
             write_atomically(picture, partial(plot_solitaires, verified))
             plotted = f"![Distributions of the scores]({picture.name})\n\n"

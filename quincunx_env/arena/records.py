@@ -36,6 +36,7 @@ import numpy as np
 from quincunx_env.arena.matches import Actions, MatchConfig, MatchResults, seatings
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.command_line import require_writable
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
@@ -225,6 +226,20 @@ class Records:
         config, about = _read_config(_entry(header, "config", dict)), _entry(header, "about", dict)
         lineups = [_read_lineup(each, config.rules) for each in _entry(header, "lineups", list)]
         return cls(config, _read_games(body, config.rules, lineups), about)
+
+
+def require_writable_file(path: Path) -> None:
+    """Check that a file of games can be written, before games are played.
+
+    Raises:
+        ValueError: if it is a folder, would be in a file, or is a file with something else.
+        OSError: if nothing can be written there.
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file for the games with --records")
+    if path.exists() and path.stat().st_size and not path.read_bytes().startswith(TITLE.encode()):
+        raise ValueError(f"{path} holds something else than games: name another file with --records")
+    require_writable(path.parent, "--records")
 
 
 def write_records(

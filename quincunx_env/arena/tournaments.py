@@ -229,7 +229,7 @@ def tournament(
     """
     rules, policies = rules or Rules(num_players=2), by_display_name(policies)
     if rules.num_players < 2:
-        raise ValueError("a tournament needs rules for several players, got the solitaire; use evaluate_all")
+        raise ValueError("a tournament needs rules for several players; at the solitaire evaluate compares policies")
     if len(policies) < 2:
         raise ValueError(f"a tournament needs at least two policies, got {len(policies)}")
     arrange = itertools.combinations if rules.num_players == 2 else itertools.permutations

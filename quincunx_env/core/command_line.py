@@ -108,18 +108,6 @@ def require_writable(folder: Path, option: str = "--out") -> None:
         raise OSError(f"nothing can be written to {folder} ({reason}): choose another folder with {option}") from error
 
 
-def require_writable_file(path: Path) -> None:
-    """Check that a file of games can be written, before games are played.
-
-    Raises:
-        ValueError: if it is a folder, or would be in a file.
-        OSError: if nothing can be written there.
-    """
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: name a file for the games with --records")
-    require_writable(path.parent, "--records")
-
-
 @contextmanager
 def requires_extra(extra: str) -> Iterator[None]:
     """End the program with the command that installs an extra, if a library is missing that the block imports."""

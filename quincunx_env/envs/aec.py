@@ -203,6 +203,16 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
                 info["score"] = self.game.totals[self._seats[agent]]
                 info["seed"], info["game"] = self._deals.name
 
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Return observation, cumulative reward, termination, truncation and info of ``agent_selection``.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        _ = self.game
+        shown: tuple[Any, float, bool, bool, dict[str, Any]] = super().last(observe)
+        return shown
+
     def step(self, action: Any) -> None:
         """Take an action for ``agent_selection``, or None if that agent has terminated or been truncated.
 

@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None, program: str = COMMAND) -> None
     options = parse(Arguments, program, __doc__, arguments)
     with one_line_errors(ValueError):
         entries = read(options.path)
-    with one_line_errors(remedy=lambda: "the same command continues"):
+    remedy = "the same command continues; --path names another file"
+    with one_line_errors(remedy=lambda: remedy):
         _search(options, entries)
 
 

@@ -70,9 +70,12 @@ def read(path: Path | None = None) -> dict[int, OracleEntry]:
         return {}
     try:
         with path.open(newline="", encoding="ascii") as file:
-            rows = list(csv.DictReader(file))
+            table = csv.DictReader(file)
+            rows, columns = list(table), tuple(table.fieldnames or ())
     except (ValueError, csv.Error) as error:
         raise _damaged(path, error) from error
+    if columns != OracleEntry._fields:
+        raise _damaged(path, f"its columns are {', '.join(columns)}")
     entries = {}
     for row in rows:
         try:

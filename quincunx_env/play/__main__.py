@@ -72,6 +72,11 @@ class Arguments:
             raise ValueError(f"--port is a number from 0 to {2**16 - 1}, got {self.port}")
         if self.resume and self.replay:
             raise ValueError("--resume continues a game, --replay shows one: leave out either")
+        given = self.opponents or self.seat or self.seed is not None or self.game != "quincunx"
+        if (self.resume or self.replay) and (given or self.rules != Rules()):
+            raise ValueError("the file has rules, deal and players: leave out --resume or --replay, or these options")
+        if self.opponents and self.game == "quincunx" and self.rules.num_players == 1:
+            raise ValueError("the solitaire has no --opponents: add --num-players 2")
 
     def begin(self) -> Session | Record:
         """The game to play or the record to replay."""

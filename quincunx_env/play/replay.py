@@ -90,6 +90,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx replay
             raise ValueError("--html shows every position: leave out --positions")
         if options.values and not options.html:
             raise ValueError("--values needs --html")
+        if options.html and (options.html.is_dir() or options.html.resolve() == options.file.resolve()):
+            raise ValueError(f"--html must name a file of its own, such as game.html, got {options.html}")
         games = read_games(options.file, options.game)
         if not options.html:
             texts = [text for game in games for text in transcript(game, options.seat, options.positions)]

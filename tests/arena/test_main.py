@@ -173,6 +173,11 @@ ERRORS = {
     "verify file --rerun no-such": "unknown policy 'no-such'",
     "verify file --positions 0": "positions must be at least 1, got 0",
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
+    "evaluate greedy --records file": "file holds something else than games: name another file",
+    "evaluate greedy --lost-value nan": "--lost-value must be finite, got nan",
+    "leaderboard some.games --page some.games": "--page must name a file of its own",
+    "leaderboard some.games --page page.png": "--page must name a file of its own",
+    "leaderboard some.games --page .": "--page must name a file of its own",
     "compare greedy uniform --records file/new": "file is a file: choose another folder for the results with --records",
 }
 """Commands, and how the line of the error begins after ``error:``."""
@@ -184,7 +189,7 @@ def test_errors_on_the_command_line(
 ) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    Path("file").touch()
+    Path("file").write_text("no games")
     assert failure(monkeypatch, capsys, arguments).removeprefix(f"{Path.cwd()}/").startswith(ERRORS[arguments])
     assert [path.name for path in tmp_path.iterdir()] == ["file"], "nothing is written"
 

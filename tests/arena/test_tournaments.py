@@ -162,7 +162,7 @@ def test_games_of_another_policy_or_damaged_ones_are_refused(tmp_path: Path) -> 
 
 
 def test_tournaments_that_cannot_be_played_are_refused() -> None:
-    with pytest.raises(ValueError, match="use evaluate_all"):
+    with pytest.raises(ValueError, match="at the solitaire evaluate compares policies"):
         tournament(["greedy", "uniform"], rules=Rules())
     with pytest.raises(ValueError, match="at least two policies, got 1"):
         tournament(["greedy"])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 from pettingzoo.test import api_test, seed_test
 from pettingzoo.test.render_test import render_test
@@ -345,3 +346,8 @@ def test_the_state_changes_with_hidden_cards_and_observations_do_not() -> None:
     assert (first.state() != second.state()).sum() == 2, "two cards of the pile have changed places"
     for agent in first.possible_agents:
         same(first.observe(agent), second.observe(agent))
+
+
+def test_last_needs_a_reset() -> None:
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+        quincunx_v0.raw_env().last()

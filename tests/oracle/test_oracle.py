@@ -232,6 +232,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         whole[:-1] + "\xe9\n",
         whole + "3\n",
         whole + f'"{"9" * 2**18}',
+        "my notes, in one line\n",
     ):
         path.write_text(damaged)
         with pytest.raises(ValueError, match=r"is damaged: .* delete it"):

@@ -528,6 +528,9 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         (["--port", "70000"], "--port is a number from 0 to 65535, got 70000"),
         (["--host", "0.0.0.0"], "--host 0.0.0.0 needs --allow-host NAME"),
         (["--resume", "README.md", "--replay", "README.md"], "leave out either"),
+        (["--resume", "README.md", "--num-players", "3"], "the file has rules, deal and players"),
+        (["--replay", "README.md", "--seed", "3"], "the file has rules, deal and players"),
+        (["--opponents", "greedy"], "the solitaire has no --opponents: add --num-players 2"),
     ],
 )
 def test_errors_on_the_command_line(

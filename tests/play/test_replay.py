@@ -63,6 +63,8 @@ def test_positions_as_a_seat_sees_them() -> None:
             "tests/golden/records/solitaire.txt holds a single game",
         ),
         (["tests/golden/records/solitaire.txt", "--values", "value"], "--values needs --html"),
+        (["tests/golden/records/solitaire.txt", "--html", "."], "--html must name a file of its own"),
+        (["README.md", "--html", "README.md"], "--html must name a file of its own"),
         (["tests/golden/records/solitaire.txt", "--html", "x", "--positions"], "--html shows every position"),
         (["docs/leaderboard/greedy.games", "--game", "10000"], "game must be an integer from 0 to 9999, got 10000"),
     ],
