@@ -1,4 +1,4 @@
-"""Measure environment steps per second of every interface, with legal random actions.
+"""Measure environment steps per second of every interface, with legal actions.
 
     python -m train.benchmark                 # every interface
     python -m train.benchmark --samples 3     # quicker

@@ -21,7 +21,7 @@ import numpy as np
 import tyro
 
 import quincunx_agents
-from quincunx_env.benchmark import MIN_SEEDS, TASKS, DealRange, Task, baselines, evaluate_on_task
+from quincunx_env.benchmark import MIN_SEEDS, TASKS, DealRange, baselines, evaluate_on_task
 from quincunx_env.core import command_line
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.policy import Agent
@@ -172,7 +172,7 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
 # --- Files -----------------------------------------------------------------------------------------------------------
 
 
-def rows_of(method: str, run: Run, task: Task, final: tuple[DealRange, Estimate, float]) -> list[tuple[Any, ...]]:
+def rows_of(method: str, run: Run, final: tuple[DealRange, Estimate, float]) -> list[tuple[Any, ...]]:
     """Rows of a run: its learning curve on validation deals, and last its final figure."""
     validation = DealRange("validation", 0, run.arguments["eval_deals"])
     deals, score, lost = final
@@ -242,7 +242,7 @@ def collect(method: str, folders: list[Path], out: Path, min_seeds: int = MIN_SE
     for run in runs:
         found = evaluate_on_task(task, policy_of(run), deals=deals, chunk=1000)
         assert found.lost is not None
-        rows += rows_of(method, run, task, (found.deals, found.score, found.lost))
+        rows += rows_of(method, run, (found.deals, found.score, found.lost))
         print(f"{run.folder}: {found.score.value:.1f} ({found.score.low:.1f} to {found.score.high:.1f})")
 
     def write(unfinished: Path) -> None:

@@ -39,7 +39,7 @@ from quincunx_env.quincunx.cards import print_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
-from train.common.options import CheckedOptions, Count, PolicyName, Seed, run_script
+from train.common.options import CheckedOptions, Count, Seed, run_script
 from train.common.plots import Curve, draw_learning_curves
 
 MINI = Rules(num_players=2, mini=True)
@@ -54,7 +54,7 @@ CHUNK = 500
 class Arguments(CheckedOptions):
     """Every option."""
 
-    policies: tuple[PolicyName, ...] = ("uniform", "greedy", "heuristic-v0")
+    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
     """names of policies, or ``name=...`` as in the arena"""
     learning: Path | None = None
     """folder of the weights that self-play kept, named by iteration: the exploitability of each of them"""
@@ -120,6 +120,8 @@ def label(action: int) -> str:
 
 def main(arguments: Arguments) -> None:
     """Write the tree, solve it, and measure the policies."""
+    for _, policy in map(split_name, arguments.policies):
+        resolve(policy)  # an unknown one ends the run before it begins
     positions: list[tuple[int, Game]] = []
     with TemporaryDirectory() as folder:
         path = Path(folder) / "mini.efg"

@@ -26,7 +26,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,7 @@ from train.common.options import (
     RunName,
     RunOptions,
     Share,
+    Valid,
     run_script,
 )
 from train.selfplay_learning import outputs_of_plays, policy_loss, search_loss, value_loss
@@ -71,6 +72,8 @@ from train.selfplay_workers import GameShare, Job, Workers
 class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """Every option of a run."""
 
+    seed: Annotated[int, Valid("from 0 to 9000", lambda value: 0 <= value <= 9000)] = 0
+    """of the deals, the initial weights and the exploration"""
     name: RunName = "expert"
     """the run's folder below ``runs``, and the name of the weights"""
     teacher: str = "players-v2"

@@ -1,6 +1,7 @@
 """Export a network as ONNX, for other languages and runtimes.
 
-    python -m train.export players-v2                # writes players-v2.onnx
+    python -m train.export solitaire-v4              # writes solitaire-v4.onnx
+    python -m train.export players-v4 --players 2
     python -m train.export runs/mine/mine.safetensors
 
 A policy network (`quincunx_agents.networks.policy`) maps the flat observations of n states with the preview,

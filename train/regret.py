@@ -30,7 +30,7 @@ from quincunx_env.policies import resolve, split_name
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
-from train.common.options import CheckedOptions, NumDeals, PolicyName, run_script
+from train.common.options import CheckedOptions, NumDeals, run_script
 
 MINI = Rules(mini=True)
 COLUMNS = ("policy", "deals", "optimal", "value", "regret", "low", "high")
@@ -40,7 +40,7 @@ COLUMNS = ("policy", "deals", "optimal", "value", "regret", "low", "high")
 class Arguments(CheckedOptions):
     """Every option."""
 
-    policies: tuple[PolicyName, ...] = ("uniform", "greedy", "heuristic-v0")
+    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
     """names of policies, or ``name=...`` as in the arena"""
     deals: NumDeals = 200
     """number of deals"""
@@ -64,6 +64,8 @@ def regret(agent: Agent | str, deals: Iterable[int]) -> tuple[list[float], list[
 
 def main(arguments: Arguments) -> list[dict[str, str]]:
     """Measure the policies; returns all rows of the table."""
+    for _, policy in map(split_name, arguments.policies):
+        resolve(policy)  # an unknown one ends the run before it begins
     rows: dict[str, dict[str, str]] = {}
     if arguments.out.exists():
         with arguments.out.open(encoding="utf-8", newline="") as file:

@@ -209,7 +209,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def make_config(arguments: Arguments, state: State) -> PPOConfig:
-    """Return RLlib's PPO, configured as closely as possible to that of stable-baselines3 (``train/ppo.py``)."""
+    """Return RLlib's PPO, in the form of that of ``train.ppo``, with hyperparameters of its own."""
     several, rows = arguments.rules.num_players > 1, arguments.num_envs_per_env_runner
     module = RLModuleSpec(PPOPolicyNetworkModule, model_config={"rules": arguments.rules})
     config = PPOConfig()

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Afterstates, Backend, Bools, Floats, Ints
 from quincunx_agents.networks.value import (
-    VALUE_SCALE,
     evaluate_afterstates,
     feature_module_of,
     layout_of,
@@ -28,14 +27,10 @@ from quincunx_agents.search.determinized import rollout_policy_of
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.envs.rewards import end_rewards
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Member, Pool
-from train.common.options import CountOrZero, OptionError, Positive, Share
+from train.common.options import CountOrZero, Positive, Share
 from train.selfplay_search import SearchOptions, SearchTargets, join, search_targets
-
-Reward = Literal["margin", "outcome"]
-"""As in `quincunx_env.envs.rewards.REWARDS`; the solitaire's ``margin`` is its points."""
 
 ShortlistBy = Literal["rollout-policy", "heuristic"]
 
@@ -71,8 +66,6 @@ class PhaseTimer:
 class RolloutOptions(SearchOptions):
     """Options of the self-play games and of the targets computed from them."""
 
-    reward: Reward = "margin"
-    """see `Reward`"""
     shortlist: CountOrZero = 6
     """actions of a state that are evaluated while training; 0: all"""
     shortlist_by: ShortlistBy = "rollout-policy"
@@ -85,11 +78,6 @@ class RolloutOptions(SearchOptions):
     """lambda of TD(lambda): 0 bootstraps from the next value, 1 is Monte Carlo"""
     greedy_targets: bool = True
     """learn the values of playing greedily, not of exploring: Q(lambda) with off-policy corrections"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.search_share and self.reward != "margin":
-            raise OptionError("--search-share needs --reward margin: the payoffs of rollouts are points")
 
 
 # --- Playing ---------------------------------------------------------------------------------------------------------
@@ -117,7 +105,7 @@ class Transition(NamedTuple):
     immediate_reward: Floats
     """[n, P], by seat: the points of the play in the preview."""
     further_reward: Floats
-    """[n, P], by seat: the rest of the step's reward, such as penalties and the outcome at the end."""
+    """[n, P], by seat: the rest of the step's reward, such as penalties."""
     value: Floats
     """[n, P], by seat: predicted points to come after the play."""
     expected: Floats
@@ -175,9 +163,8 @@ def play_games(
     rollout_policy = rollout_policy_of(rules)
     batch: Any = spec_of(rules).Batch(rules, games)
     batch.reset(seed=seed)
-    players, by_margin = rules.num_players, options.reward == "margin"
-    # With `outcome` the network's outputs are the mover's reward itself, not points of every seat.
-    seat_weights = margin_weights(players) if by_margin else margin_weights(1)
+    players = rules.num_players
+    seat_weights = margin_weights(players)
     members = sample_opponents(pool, games, players, options.pool_share, rng)
     history, searched = list[Transition](), list[SearchTargets]()
     while not batch.over.all():
@@ -197,9 +184,7 @@ def play_games(
                 pieces = {name: piece[by_network] for name, piece in observation.items()}
                 tried = module.shortlist(rules, pieces, mask[by_network], options.shortlist)
             shortlist[by_network, : tried.shape[1]] = tried
-        afterstates = module.afterstates_of(rules, observation, shortlist, by_margin, layout, backend)
-        if not by_margin:
-            afterstates = afterstates._replace(points=np.zeros_like(afterstates.points))
+        afterstates = module.afterstates_of(rules, observation, shortlist, layout=layout, backend=backend)
         table = CandidateTable(afterstates.rows)
         own = predict(weights, afterstates, seat_weights, options.temperature)
         logits = table.fill(own.logits)
@@ -218,8 +203,7 @@ def play_games(
         # Adding Gumbel noise and taking the maximum samples from the softmax.
         chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
         timer.add("acting")
-        gains = batch.step(afterstates.actions[chosen], live).astype(np.float32)
-        rewards = gains if by_margin else VALUE_SCALE * outcome_rewards(batch, live)
+        rewards = batch.step(afterstates.actions[chosen], live).astype(np.float32)
         if players == 1:
             rewards[batch.lost[live]] -= batch.totals[live[batch.lost[live]]]
         timer.add("environment")
@@ -335,14 +319,6 @@ def results(members: Ints, batch: Any) -> list[Result]:
 
 
 # --- Targets ---------------------------------------------------------------------------------------------------------
-
-
-def outcome_rewards(batch: Any, live: Ints) -> Floats:
-    """Return the ``outcome`` rewards of the games that have just ended, float32 [n, P]; 0 for all others."""
-    rewards = np.zeros((len(live), batch.rules.num_players), np.float32)
-    over = batch.over[live]
-    rewards[over] = end_rewards(batch.totals[live[over]])
-    return rewards
 
 
 def td_lambda_targets(

@@ -51,6 +51,11 @@ class Arguments(CheckedOptions):
     seed: Seed = 0
     """of the deals and of the exploration"""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules.match or self.rules.simpleton:
+            raise ValueError("the heuristic is tuned on single rounds: leave out --match and --simpleton")
+
 
 def policy_gradient(
     rules: Rules, weights: Floats, seed: int, games: int, rng: np.random.Generator

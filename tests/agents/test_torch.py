@@ -134,17 +134,17 @@ def test_actions_are_chosen_as_by_sb3_contrib(rules: Rules, padded: bool, shared
 
 
 @pytest.mark.parametrize(
-    ("missing", "statement"),
+    ("missing", "statement", "extra"),
     [
-        ("torch", "import quincunx_agents.torch"),
-        ("sb3_contrib", "from quincunx_agents.torch import QuincunxMaskablePolicy"),
+        ("torch", "import quincunx_agents.torch", "train"),
+        ("sb3_contrib", "from quincunx_agents.torch import QuincunxMaskablePolicy", "sb3"),
     ],
 )
-def test_a_missing_library_is_named_with_its_extra(missing: str, statement: str) -> None:
+def test_a_missing_library_is_named_with_its_extra(missing: str, statement: str, extra: str) -> None:
     program = (
         f"import sys; sys.modules[{missing!r}] = None\ntry:\n    {statement}\nexcept ImportError as e:\n    print(e)"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert shown.count("\n") == 1
-    assert 'pip install "quincunx_env[train]"' in shown
+    assert f'pip install "quincunx_env[{extra}]"' in shown
     assert missing in shown

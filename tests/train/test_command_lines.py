@@ -70,7 +70,6 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --name=", "--name must be the name of a folder"),
         ("selfplay --iterations 0", "--iterations must be at least 1, got 0"),
         ("selfplay --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
-        ("selfplay --search-share 1 --reward outcome", "--search-share needs --reward margin"),
         ("selfplay --search-plays 1", "--search-plays must be at least 2, got 1"),
         ("selfplay --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
         ("selfplay --against no-such", "unknown policy 'no-such'"),
@@ -85,6 +84,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --baselines no-such", "unknown policy 'no-such'"),
         ("selfplay --init-from nope", "--init-from must be one of solitaire-v4, "),
         ("selfplay --init-from players-v0 --width 8", "--init-from players-v0 needs variants of its game"),
+        ("expert_iteration --seed 10000", "--seed must be from 0 to 9000, got 10000"),
         ("expert_iteration --teacher nope", "--teacher must be one of solitaire-v4, "),
         ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 3-corners, "),
         ("expert_iteration --variants", "--variants must be of 2-corners, 3-corners, "),
@@ -98,6 +98,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("export players-v0", "--players: the network has learned games of [2, 3, 4] players"),
         ("export solitaire-v0 --players 0", "--players: the network has learned games of [1] players"),
         ("tune_heuristic --games 0", "--games must be at least 1, got 0"),
+        ("tune_heuristic --num-players 2 --match", "the heuristic is tuned on single rounds"),
     ],
 )
 def test_a_wrong_option_is_named_in_one_line(

@@ -28,8 +28,9 @@ def test_a_new_member_counts_as_even() -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_an_even_share_of_the_win_counts_half(players: int) -> None:
+    """Shared, and if one game is won and all others are lost."""
     pool = Pool("uniform", [Member("one", None), Member("other", None)])
-    for share in (1 / players, 1.0, 0.0):
+    for share in (1 / players, 1.0, *[0.0] * (players - 1)):
         pool.count(1, share, players)
     assert pool.win_rates() == {"other": 0.5}
     assert pool.members[0].games == 0

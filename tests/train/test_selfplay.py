@@ -144,13 +144,6 @@ def test_targets_are_of_greedy_play(variant: str) -> None:
     assert 0.1 < (more > 1e-3).mean() < 0.9
 
 
-def test_outcome_rewards_come_at_the_end() -> None:
-    targets = targets_of("3-corners", games=4, td_lambda=1.0, reward="outcome", greedy_targets=False, search_share=0)
-    assert targets.targets[:, :3].sum(axis=1) == pytest.approx(0, abs=1e-4)
-    assert {*np.round(targets.targets[:, :3] / 30, 3).ravel()} <= {1.0, -0.5, 0.25}
-    assert len(targets.targets) == 4 * VARIANTS["3-corners"].num_rounds * 21, "every value is predicted"
-
-
 def test_games_against_the_pool_are_counted_and_learned_from() -> None:
     pool: Opponents = Pool("prioritised", [Member("greedy", greedy)])
     assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[2]

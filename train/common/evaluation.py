@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import platform
 import sys
 from collections.abc import Iterable
@@ -49,7 +48,7 @@ def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, 
             "mean_low": low,
             "mean_high": high,
             "lost": float(result.lost.mean()),
-            "at_least_150": float((result.scores >= HIGHEST_CLASS).mean()),
+            "at_least_150": float((result.values >= HIGHEST_CLASS).mean()),
         }
     games = compare([agent, opponent], deals, rules=rules, domain=domain, names=["trained", "opponent"])
     win_rate, margin = games.win_rate(), games.margin()
@@ -116,5 +115,5 @@ def provenance(module: str, arguments: Any) -> dict[str, Any]:
 
 def write_json(path: Path, results: dict[str, Any]) -> None:
     """Write final figures as JSON, atomically."""
-    text = json.dumps(results, indent=2) + os.linesep
+    text = json.dumps(results, indent=2) + "\n"
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

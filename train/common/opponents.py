@@ -33,8 +33,10 @@ class Member(Generic[Opponent]):
     opponent: Opponent
     """A policy, or whatever the trainer makes one from."""
     won: float = 0.0
-    """Sum over the games of the learner's share of the win, scaled so that 0.5 per game is even; see `Pool.count`."""
-    games: int = 0
+    """Sum over the games of the learner's share of the win, weighted so that half of ``games`` is even; see
+    `Pool.count`."""
+    games: float = 0
+    """Sum of the weights of the games."""
 
 
 class Pool(Generic[Opponent]):
@@ -67,16 +69,16 @@ class Pool(Generic[Opponent]):
         return np.array(weights) / sum(weights)
 
     def count(self, number: int, share: float, players: int) -> None:
-        """Count a game against a member.
+        """Count a game against a member. A win counts as often as there are other seats, so that equals win half.
 
         Args:
             number: index of the member.
             share: the learner's share of the win, from 0 to 1.
             players: number of players; the member had all seats but one.
         """
-        member, others = self.members[number], (1 - share) / (players - 1)
-        member.won += share / (share + others)
-        member.games += 1
+        member, won = self.members[number], share * (players - 1)
+        member.won += won
+        member.games += won + 1 - share
 
     def win_rates(self) -> dict[str, float]:
         """Return the learner's win rate against each member with games, by name; 0.5 is even."""

@@ -124,8 +124,7 @@ class DeterminizedSearch:
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """Choose legal actions, int64 [n]. With Simpleton it announces the true points."""
         chosen = greedy(observation, mask, rng) if "pending" in observation else np.full(len(mask), -1)
-        to_play = np.flatnonzero(observation["pending"][:, 0] < 0) if "pending" in observation else range(len(mask))
-        for row in to_play:
+        for row in _to_play(observation, mask):
             one = {name: piece[row : row + 1] for name, piece in observation.items()}
             chosen[row], _ = self._search(one, mask[row : row + 1], rng)
         return chosen
@@ -133,10 +132,13 @@ class DeterminizedSearch:
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Values:
         """Mean values of the actions that are tried, float64 [n, A]; see `quincunx_env.core.policy.ValuedPolicy`.
 
-        Those of the actions that leave the search early come from fewer samples.
+        Those of the actions that leave the search early come from fewer samples. Announcements have none.
         """
-        rows = ({name: piece[row : row + 1] for name, piece in observation.items()} for row in range(len(mask)))
-        return np.stack([self._search(one, mask[row : row + 1], rng)[1] for row, one in enumerate(rows)])
+        table = np.full(mask.shape, -np.inf)
+        for row in _to_play(observation, mask):
+            one = {name: piece[row : row + 1] for name, piece in observation.items()}
+            table[row] = self._search(one, mask[row : row + 1], rng)[1]
+        return table
 
     def _search(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> tuple[int, Values]:
         """The action for one position, given as a batch of one, and the mean value of each action, float64 [A]."""
@@ -176,6 +178,11 @@ class DeterminizedSearch:
         self.rollout_policy.step(games, np.repeat(actions, samples))
         total: Values = self.evaluate(games, seat, left, rng).reshape(len(actions), samples).sum(axis=1)
         return total
+
+
+def _to_play(observation: Pieces, mask: Bools) -> Ints:
+    """The positions where no announcement is due."""
+    return np.flatnonzero(observation["pending"][:, 0] < 0) if "pending" in observation else np.arange(len(mask))
 
 
 def rollout_policy_of(rules: BaseRules) -> RolloutPolicy:

@@ -227,7 +227,7 @@ class Endgame:
             ValueError: for anything but the solitaire, or if the agent does not play it.
         """
         if not isinstance(rules, Rules) or rules.num_players != 1:
-            raise ValueError(f"Endgame plays the solitaire, got rules for {rules.num_players} players")
+            raise ValueError(f"this agent plays the solitaire, got rules for {rules.num_players} players")
         policy = policy_for(self.agent, rules)
         kind = _ValuedEndgamePolicy if hasattr(policy, "action_values") else _EndgamePolicy
         return kind(policy, rules, self.plays, self.lost_value)

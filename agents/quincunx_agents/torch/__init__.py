@@ -1,10 +1,10 @@
-"""PyTorch networks for training, and policies that use them. Needs the extra ``train``.
+"""PyTorch networks for training, and policies that use them. Needs PyTorch, of the extras ``train`` and ``sb3``.
 
 - `PolicyNetwork`: logits and state value, for policy gradients; NumPy twin `quincunx_agents.networks.policy`.
 - `ValueNetwork`: values of afterstates, for TD learning; NumPy twin `quincunx_agents.networks.value`.
 - `GreedyPolicy`: argmax over the legal logits of a module.
 - `QuincunxMaskablePolicy`, `SB3PolicyAgent`: `PolicyNetwork` in sb3-contrib's MaskablePPO, and a trained policy as an
-  agent. They are imported on first use, because they need stable-baselines3, which Ray RLlib does not.
+  agent. They are imported on first use, because they need stable-baselines3 (extra ``sb3``), which Ray RLlib does not.
 """
 
 from importlib import import_module
@@ -28,4 +28,4 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module("quincunx_agents.torch.sb3_policy"), name)
     except ModuleNotFoundError as error:
-        raise ImportError(f'{name} needs {error.name}: pip install "quincunx_env[train]"') from None
+        raise ImportError(f'{name} needs {error.name}: pip install "quincunx_env[sb3]"') from None

@@ -322,3 +322,14 @@ def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
         policy.evaluate = counted  # type: ignore[assignment]
         ask(policy, rules, batch)
         assert games == expected
+
+
+def test_announcements_have_no_values() -> None:
+    rules = Rules(2, simpleton=True)
+    observer, batch = make_observer(rules, preview=True), Batch(rules, 2)
+    batch.reset(seed=0)
+    batch.step(batch.mask()[:1].argmax(axis=1), [0])
+    policy = MonteCarlo(samples=1, rounds=1).for_rules(rules)
+    values = policy.action_values(observer.observe_batch(batch), batch.mask(), np.random.default_rng(0))
+    assert np.isneginf(values[0]).all()
+    assert np.isfinite(values[1]).any()

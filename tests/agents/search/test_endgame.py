@@ -183,7 +183,7 @@ def test_the_agent_has_the_values_of_the_other_agent_and_exact_ones_at_the_end()
 
 
 def test_other_games_are_refused() -> None:
-    with pytest.raises(ValueError, match="Endgame plays the solitaire, got rules for 2 players"):
+    with pytest.raises(ValueError, match="this agent plays the solitaire, got rules for 2 players"):
         Endgame(greedy).for_rules(Rules(2))
     for games in (Batch(Rules(2), 1), Batch(Rules(), 2)):
         if games.rules.num_players == 1:
