@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.arena.records import require_writable_file
 from quincunx_env.benchmark import (
     TASKS,
@@ -112,6 +113,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx benchm
             results = [*options.results()]
             write_results(options.out / "results.csv", results)
         except (ValueError, ImportError) as error:
+            if raised_by_policy(error):
+                raise
             fail(error)
         print(_table(results))
 

@@ -31,6 +31,7 @@ from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
 from quincunx_env.arena.exploitation import BUDGET, exploit
 from quincunx_env.arena.leaderboard import VerifiedFile, changed_options, heading, plot_solitaires, sections
+from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.arena.records import require_writable_file
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
@@ -426,6 +427,8 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
         except VerificationError as error:
             fail(error, FALSE)
         except (ValueError, ImportError) as error:
+            if raised_by_policy(error):
+                raise
             fail(error)
 
 

@@ -10,11 +10,21 @@ import numpy.typing as npt
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
+from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import display_name
 from quincunx_env.registry import make_observer, spec_of
 
 Actions = npt.NDArray[np.uint16]
+
+RAISED_BY = "raised by the policy"
+"""Beginning of the note on an exception that a policy raises."""
+
+
+def raised_by_policy(error: BaseException) -> bool:
+    """Whether a policy raised this exception: its author needs the traceback."""
+    return any(note.startswith(RAISED_BY) for note in getattr(error, "__notes__", ()))
 
 
 class MatchResults(NamedTuple):
@@ -116,9 +126,18 @@ def play_matches(
             policy, chosen = playing[number], np.zeros(0, np.int64)
             if policy is not None:
                 games = batch.fork(own)
-                chosen = policy(observer.observe_batch(games), games.mask(), rngs[number])
+                try:
+                    chosen = policy(observer.observe_batch(games), games.mask(), rngs[number])
+                except Exception as error:
+                    error.add_note(f"{RAISED_BY} {display_name(policies[number])}")
+                    raise
             actions = chosen if recorded is None else recorded.actions[upcoming[own]]
-            batch.step(actions, own)
+            try:
+                batch.step(actions, own)
+            except IllegalAction as error:
+                if recorded is not None:
+                    raise
+                raise IllegalAction(f"the policy {display_name(policies[number])}: {error}") from None
             if recorded is not None:
                 upcoming[own] += 1
             played.append(own)

@@ -267,3 +267,21 @@ def test_games_of_another_tournament(
         arguments = "tournament greedy uniform --deals 4 --workers 1 --out three --num-players 3"
         assert message in failure(monkeypatch, capsys, arguments)
         target.write_bytes(before)
+
+
+def test_an_error_of_a_policy_has_its_traceback_and_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "wrong_policies.py").write_text(
+        "import numpy as np\n"
+        "def broken(observation, mask, rng):\n    raise ValueError('mine')\n"
+        "def fractions(observation, mask, rng):\n    return np.zeros(len(mask))\n"
+    )
+    with pytest.raises(ValueError, match="mine") as caught:
+        run(monkeypatch, "compare greedy mine=wrong_policies:broken --deals 4")
+    assert caught.value.__notes__ == ["raised by the policy broken"]
+    line = failure(monkeypatch, capsys, "compare greedy mine=wrong_policies:fractions --deals 4")
+    assert line.startswith("the policy fractions: 4 integer actions are needed, got float64")
