@@ -16,6 +16,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from quincunx_env.core.batch_state import state_entry
+from quincunx_env.core.deal import check_seed
 from quincunx_env.envs.common import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
@@ -85,6 +86,18 @@ class GamesVecEnv(VecEnv):
         self._episode_steps[:] = 0
         self.reset_infos = [{} for _ in range(self.num_envs)]
         return observation
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Choose the seeds with which the next ``reset()`` deals, ``seed`` + i in row i, and return them.
+
+        Raises:
+            ValueError: if a seed is invalid; nothing has changed then.
+        """
+        if seed is not None:
+            seed = check_seed(seed)
+            check_seed(seed + self.num_envs - 1)
+        seeds: Sequence[int | None] = super().seed(seed)
+        return seeds
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Store the actions for `step_wait`."""

@@ -298,8 +298,10 @@ class _Files:
 
         Raises:
             VerificationError: as `VerifiedFile.check`.
-            ValueError: for no file, or a policy that none of them names.
+            ValueError: for no file, a negative seed, or a policy that none of them names.
         """
+        if self.seed is not None and self.seed < 0:
+            raise ValueError(f"--seed must be at least 0, got {self.seed}")
         if not self.files:
             raise ValueError("name a file of games, as evaluate --records writes it")
         if self.positions < 1:

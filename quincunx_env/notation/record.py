@@ -213,7 +213,9 @@ class Record:
         """
         try:
             return cls.parse(path.read_text(encoding="utf-8"))
-        except ValueError as error:  # includes UnicodeDecodeError
+        except UnicodeDecodeError as error:
+            raise RecordError(f"{path}: a record is text; quincunx replay reads files of games, too") from error
+        except ValueError as error:
             raise RecordError(f"{path}: {error}") from error
 
 

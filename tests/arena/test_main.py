@@ -171,6 +171,7 @@ ERRORS = {
     "verify file": "file: this is no file of games, as evaluate --records writes it",
     "verify .": "[Errno 21] Is a directory: '.'",
     "verify file --rerun no-such": "unknown policy 'no-such'",
+    "verify file --seed -1": "--seed must be at least 0, got -1",
     "verify file --positions 0": "positions must be at least 1, got 0",
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
     "evaluate greedy --records file": "file holds something else than games: name another file",

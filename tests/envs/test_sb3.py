@@ -418,3 +418,12 @@ def test_methods_of_the_vector_environment_can_be_called() -> None:
     assert len(env.envs.policies) == 2
     with pytest.raises(AttributeError, match="no_such_thing"):
         env.env_method("no_such_thing")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**63 - 1, 1.5])
+def test_invalid_seeds_are_refused_at_once(seed: Any) -> None:
+    env = SolitaireVecEnv(2)
+    assert env.seed(3) == [3, 4]
+    with pytest.raises(ValueError, match="seed must be an integer from 0"):
+        env.seed(seed)
+    assert env._seeds == [3, 4]
