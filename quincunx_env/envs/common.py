@@ -211,6 +211,14 @@ def _is_possible(game: Game) -> bool:
     )
 
 
+def attribute_of(inner: str, name: str) -> Any:
+    """A property that is an attribute of another object: ``name`` of the object that the attribute ``inner`` holds."""
+    return property(
+        lambda self: getattr(getattr(self, inner), name),
+        lambda self, value: setattr(getattr(self, inner), name, value),
+    )
+
+
 def set_generator(generator: np.random.Generator, state: Any) -> None:
     """Set a generator to a state.
 

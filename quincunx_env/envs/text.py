@@ -30,7 +30,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, Info, check_option, notebook_picture
+from quincunx_env.envs.common import METADATA, Info, attribute_of, check_option, notebook_picture
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
@@ -187,22 +187,8 @@ class TextEnv(gymnasium.Env[str, str]):
         return int(self.env.envs.seat[0]) if isinstance(self.env, VsOpponentsEnv) else 0
 
     # Gymnasium's generator and its seed are those of the environment below.
-
-    @property
-    def _np_random(self) -> np.random.Generator | None:
-        return self.env._np_random
-
-    @_np_random.setter
-    def _np_random(self, generator: np.random.Generator | None) -> None:
-        self.env._np_random = generator
-
-    @property
-    def _np_random_seed(self) -> int | None:
-        return self.env._np_random_seed
-
-    @_np_random_seed.setter
-    def _np_random_seed(self, seed: int | None) -> None:
-        self.env._np_random_seed = seed
+    _np_random = attribute_of("env", "_np_random")
+    _np_random_seed = attribute_of("env", "_np_random_seed")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """Deal a game, and let the opponents play up to the agent's first turn.

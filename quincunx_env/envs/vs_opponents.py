@@ -16,7 +16,16 @@ from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import METADATA, Batch, Info, check_finite, check_option, notebook_picture, reset_options
+from quincunx_env.envs.common import (
+    METADATA,
+    Batch,
+    Info,
+    attribute_of,
+    check_finite,
+    check_option,
+    notebook_picture,
+    reset_options,
+)
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
@@ -317,22 +326,8 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         self.action_space = self.envs.single_action_space
 
     # Gymnasium's generator and its seed are those of the opponents.
-
-    @property
-    def _np_random(self) -> np.random.Generator | None:
-        return self.envs._np_random
-
-    @_np_random.setter
-    def _np_random(self, generator: np.random.Generator | None) -> None:
-        self.envs._np_random = generator
-
-    @property
-    def _np_random_seed(self) -> int | None:
-        return self.envs._np_random_seed
-
-    @_np_random_seed.setter
-    def _np_random_seed(self, seed: int | None) -> None:
-        self.envs._np_random_seed = seed
+    _np_random = attribute_of("envs", "_np_random")
+    _np_random_seed = attribute_of("envs", "_np_random_seed")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
         """Deal a game, and let the opponents play up to the agent's first turn.

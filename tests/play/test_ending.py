@@ -75,3 +75,11 @@ def test_the_end_of_a_session_and_of_each_round_in_a_replay() -> None:
             ends[number] = viewer.ending.headline
         viewer.go(1)
     assert ends == {24: "The end of deal 1 of 2.", 48: "Seat 1 (greedy) wins by 6 points."}
+
+
+def test_a_forfeit_among_several_names_no_winner() -> None:
+    game = Session(Rules(num_players=2), ["greedy", "greedy"], Seeded(7)).game
+    game.forfeit()
+    found = ending(game)
+    assert found is not None
+    assert (found.points, found.headline) == ("0 : 0", "The game was forfeited.")
