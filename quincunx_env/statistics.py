@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
+from quincunx_env.core.extras import needs_extra
+
 
 class Estimate(NamedTuple):
     """A point estimate and the ends of its 95 % confidence interval."""
@@ -55,8 +57,6 @@ def scipy_stats() -> Any:
     Raises:
         ImportError: without SciPy, naming the extra that has it.
     """
-    try:
+    with needs_extra("arena", "a confidence interval"):
         from scipy import stats
-    except ModuleNotFoundError as error:
-        raise ImportError('confidence intervals need SciPy: pip install "quincunx_env[arena]"') from error
     return stats

@@ -34,5 +34,5 @@ def test_a_single_value_has_no_interval() -> None:
 
 def test_without_scipy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(ImportError, match=r'^confidence intervals need SciPy: pip install "quincunx_env\[arena\]"$'):
+    with pytest.raises(ImportError, match=r'^a confidence interval needs scipy: pip install "quincunx_env\[arena\]"$'):
         Estimate.of_mean(np.array([1.0, 2.0]))

@@ -18,12 +18,16 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import gymnasium
-import minari
 import numpy as np
-from minari import MinariDataset
-from minari.data_collector import EpisodeBuffer
-from minari.dataset.minari_dataset import parse_dataset_id
-from minari.storage import get_dataset_path
+
+from quincunx_env.core.extras import needs_extra
+
+with needs_extra("minari", __name__):
+    import minari
+    from minari import MinariDataset
+    from minari.data_collector import EpisodeBuffer
+    from minari.dataset.minari_dataset import parse_dataset_id
+    from minari.storage import get_dataset_path
 
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import check_seed

@@ -22,13 +22,16 @@ import uuid
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI
-from openenv.core.client_types import StepResult
-from openenv.core.env_client import EnvClient
-from openenv.core.env_server import create_fastapi_app
-from openenv.core.env_server.interfaces import Environment
-from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
-from pydantic import Field
+from quincunx_env.core.extras import needs_extra
+
+with needs_extra("openenv", __name__):
+    from fastapi import FastAPI
+    from openenv.core.client_types import StepResult
+    from openenv.core.env_client import EnvClient
+    from openenv.core.env_server import create_fastapi_app
+    from openenv.core.env_server.interfaces import Environment
+    from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
+    from pydantic import Field
 
 from quincunx_env.envs.text import TextEnv
 

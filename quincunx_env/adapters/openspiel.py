@@ -20,7 +20,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyspiel
+
+from quincunx_env.core.extras import needs_extra
+
+with needs_extra("openspiel", __name__):
+    import pyspiel
 
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.cards import EMPTY

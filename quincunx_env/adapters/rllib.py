@@ -18,20 +18,24 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
-from ray.rllib.algorithms.dqn.torch.default_dqn_torch_rl_module import DefaultDQNTorchRLModule
-from ray.rllib.core.columns import Columns
-from ray.rllib.core.learner.utils import make_target_network
-from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
-from ray.rllib.core.rl_module.torch import TorchRLModule
-from ray.rllib.env.multi_agent_env import MultiAgentEnv
-from ray.rllib.utils.schedules.scheduler import Scheduler
-from ray.rllib.utils.torch_utils import FLOAT_MIN
-from ray.tune.registry import register_env
+
+from quincunx_env.core.extras import needs_extra
+
+with needs_extra("rllib", __name__):
+    import torch
+    from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
+    from ray.rllib.algorithms.dqn.torch.default_dqn_torch_rl_module import DefaultDQNTorchRLModule
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.core.learner.utils import make_target_network
+    from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+    from ray.rllib.core.rl_module.torch import TorchRLModule
+    from ray.rllib.env.multi_agent_env import MultiAgentEnv
+    from ray.rllib.utils.schedules.scheduler import Scheduler
+    from ray.rllib.utils.torch_utils import FLOAT_MIN
+    from ray.tune.registry import register_env
 
 from quincunx_env import quincunx_v0, spiral_v0
 from quincunx_env.core.observation import Observer

@@ -16,6 +16,7 @@ from quincunx_env.arena.records import LineupRecord, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
+from quincunx_env.core.extras import needs_extra
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
@@ -174,10 +175,8 @@ def bradley_terry(wins: Floats) -> Floats:
     Raises:
         ImportError: without choix.
     """
-    try:
+    with needs_extra("arena", "a rating"):
         import choix
-    except ModuleNotFoundError as error:
-        raise ImportError('ratings need choix: pip install "quincunx_env[arena]"') from error
 
     strengths = choix.ilsr_pairwise_dense(wins + 0.5 * (1 - np.eye(len(wins))))
     return np.asarray(strengths - strengths.mean())

@@ -10,11 +10,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-try:
+from quincunx_env.core.extras import needs_extra
+
+with needs_extra("train", "quincunx_agents.torch"):
     from quincunx_agents.torch.greedy_policy import GreedyPolicy
     from quincunx_agents.torch.networks import PolicyNetwork, ValueNetwork
-except ModuleNotFoundError as error:
-    raise ImportError(f'quincunx_agents.torch needs {error.name}: pip install "quincunx_env[train]"') from None
 
 if TYPE_CHECKING:
     from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy, SB3PolicyAgent
@@ -25,7 +25,5 @@ __all__ = ["GreedyPolicy", "PolicyNetwork", "QuincunxMaskablePolicy", "SB3Policy
 def __getattr__(name: str) -> Any:
     if name not in ("QuincunxMaskablePolicy", "SB3PolicyAgent"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
+    with needs_extra("sb3", name):
         return getattr(import_module("quincunx_agents.torch.sb3_policy"), name)
-    except ModuleNotFoundError as error:
-        raise ImportError(f'{name} needs {error.name}: pip install "quincunx_env[sb3]"') from None

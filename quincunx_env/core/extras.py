@@ -1,0 +1,23 @@
+"""Libraries that are not installed with the package alone: its extras."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def needs_extra(extra: str, feature: str) -> Iterator[None]:
+    """Import libraries in this block; where one is missing the error names the extra that has it.
+
+    Args:
+        extra: of ``quincunx_env``.
+        feature: that needs it, the beginning of the message.
+
+    Raises:
+        ModuleNotFoundError: with the command that installs the extra.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        message = f'{feature} needs {library}: pip install "quincunx_env[{extra}]"'
+        raise ModuleNotFoundError(message, name=error.name) from error
