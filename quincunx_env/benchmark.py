@@ -29,7 +29,7 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import display_name
+from quincunx_env.policies import check_name, display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.statistics import Estimate
@@ -198,7 +198,7 @@ def evaluate_on_task(
         ImportError: without SciPy.
     """
     task = task_of(task) if isinstance(task, str) else task
-    name, numbers = name or display_name(policy), task.deals(split)
+    name, numbers = check_name(name or display_name(policy)), task.deals(split)
     if deals is not None:
         if deals > numbers.count:
             raise ValueError(f"{task.name} has {numbers.count} {split} deals, got {deals}")

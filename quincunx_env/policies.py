@@ -109,6 +109,26 @@ def display_name(policy: Agent | str) -> str:
     return policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
 
 
+NAME = "text of 1 to 1000 printable characters without '|'"
+"""What the name of a policy is, which stands in tables and in files of games; ``|`` separates columns."""
+
+
+def is_name(name: object) -> bool:
+    """Whether this is a `NAME`."""
+    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= 1000 and "|" not in name
+
+
+def check_name(name: str) -> str:
+    """Return the name of a policy.
+
+    Raises:
+        ValueError: if it is no `NAME`.
+    """
+    if not is_name(name):
+        raise ValueError(f"the name of a policy is {NAME}, got {name!r:.220}: set another one as 'name=...'")
+    return name
+
+
 def by_display_name(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False
 ) -> dict[str, Agent | str]:
@@ -119,14 +139,16 @@ def by_display_name(
         trust: as in `resolve`.
 
     Raises:
-        ValueError: if two have the same name, or one an empty name.
+        ValueError: if two have the same name, one a name that `check_name` refuses, or for a string in place of them.
     """
+    if isinstance(policies, str):
+        raise ValueError(f"several policies are needed, got the string {policies!r}: give a list, [{policies!r}]")
     if isinstance(policies, Mapping):
-        return dict(policies)
+        return {check_name(name): policy for name, policy in policies.items()}
     result: dict[str, Agent | str] = {}
     for policy in policies:
         name, found = split_name(policy) if isinstance(policy, str) else (display_name(policy), policy)
-        if name in result:
+        if check_name(name) in result:
             raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
         result[name] = resolve(found, trust) if isinstance(found, str) and _is_file(found) else found
     return result

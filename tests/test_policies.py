@@ -125,6 +125,12 @@ def test_display_names() -> None:
     assert by_display_name(policies) == by_display_name(mine) == mine
     with pytest.raises(ValueError, match="two policies are called 'greedy'"):
         by_display_name(["greedy", greedy])
+    with pytest.raises(ValueError, match=r"several policies are needed, got the string 'greedy': give a list"):
+        by_display_name("greedy")
+    for name in ("a | b", "a\nb", "a" * 1001):
+        for named in [f"{name}=quincunx_agents.greedy:greedy"], {name: "greedy"}:
+            with pytest.raises(ValueError, match=r"^the name of a policy is text of 1 to 1000 printable characters"):
+                by_display_name(named)
 
 
 # --- The agent that plays by default ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import display_name, resolve
+from quincunx_env.policies import check_name, display_name, resolve
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
 
@@ -193,7 +193,9 @@ def compare(
     rules = rules or Rules(num_players=2)
     if rules.num_players < 2:
         raise ValueError("rules for several players are needed, got the solitaire; use evaluate")
-    names = list(map(display_name, policies)) if names is None else list(names)
+    if isinstance(policies, str):
+        raise ValueError(f"two policies are needed, got the string {policies!r}")
+    names = list(map(check_name, map(display_name, policies) if names is None else names))
     if len(names) != len(policies):
         raise ValueError(f"got {len(policies)} policies and {len(names)} names")
     found = [resolve(policy) for policy in policies]

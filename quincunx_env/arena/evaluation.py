@@ -14,7 +14,7 @@ from quincunx_env.arena.records import LineupRecord, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
-from quincunx_env.policies import by_display_name, display_name, resolve
+from quincunx_env.policies import by_display_name, check_name, display_name, resolve
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
@@ -120,10 +120,10 @@ def evaluate(
     rules, agent = _solitaire(rules), resolve(policy)
     alone = np.zeros((1, 1), np.int64)
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
+    name = check_name(display_name(policy))
     results = concatenate(play_matches([agent], alone, config, number) for number in progress(config.chunks))
     evaluation = Evaluation.of_results(results, lost_value)
     if records is not None:
-        name = display_name(policy)
         _write_records(records, config, {name: policy}, {name: results}, {name: evaluation})
     return evaluation
 

@@ -42,7 +42,7 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
-from quincunx_env.policies import definition, resolve
+from quincunx_env.policies import NAME, definition, is_name, resolve
 from quincunx_env.registry import GAMES
 
 VERSION = 1
@@ -305,8 +305,8 @@ def _read_lineup(values: Any, rules: BaseRules) -> tuple[tuple[str, ...], tuple[
     policies, seats = _entry(values, "policies", list), _entry(values, "seats", list)
     games, claims = _entry(values, "games", int), _entry(values, "claims", dict)
     for name in policies:
-        if type(name) is not str or not name.isprintable() or not 0 < len(name) <= 200:
-            raise RecordError(f"the name of a policy is text of at most 200 printable characters, got {name!r:.220}")
+        if not is_name(name):
+            raise RecordError(f"the name of a policy is {NAME}, got {name!r:.220}")
     if len(seats) != rules.num_players or any(type(seat) is not int for seat in seats):
         raise RecordError(f"these rules have {rules.num_players} seats, got {seats!r:.100}")
     if list(dict.fromkeys(seats)) != list(range(len(policies))) or len(set(policies)) != len(policies):

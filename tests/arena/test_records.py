@@ -190,8 +190,9 @@ def test_files_that_cannot_be_read(content: bytes, tmp_path: Path) -> None:
         changed("config", rules=rules | {"jokers": True}): "has other rules than",
         changed("config", rules=rules | {"flush": 1}): "flush must be True or False, got 1",
         lineup(policies=[]): "the seats [0] are not those of the 0 policies",
-        lineup(policies=["a\nb"]): "at most 200 printable characters",
-        lineup(policies=["a" * 201]): "at most 200 printable characters",
+        lineup(policies=["a\nb"]): "1 to 1000 printable characters",
+        lineup(policies=["a" * 1001]): "1 to 1000 printable characters",
+        lineup(policies=["a | 200.0"]): "characters without '|'",
         lineup(seats=[1]): "the seats [1] are not those of the 1 policies",
         lineup(seats=[0, 0]): "these rules have 1 seats, got [0, 0]",
         lineup(games=-1): "a lineup has at most 1000000 games, got -1",
@@ -235,7 +236,7 @@ def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pyt
 
 def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     for name in ("a\nb", ""):
-        with pytest.raises(RecordError, match="printable characters"):
+        with pytest.raises(ValueError, match="printable characters"):
             evaluate_all({name: "greedy"}, 2, records=tmp_path / "none.games")
     with pytest.raises(RecordError, match="JSON"):
         evaluate("greedy", 2, lost_value=float("nan"), records=tmp_path / "none.games")
