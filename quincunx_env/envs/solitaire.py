@@ -304,9 +304,9 @@ class SolitaireVectorEnv(GamesVectorEnv):
         if max_episode_steps is not None:
             raise ValueError("max_episode_steps must be None: a round ends by itself within 12 steps")
         check_finite("lost_value", lost_value)
-        batch = Batch(choose_rules(Rules, solitaire_rules, rules, options), num_envs)
-        codec = EnvCodec(batch.rules, observation, preview, actions, illegal, padded, mask_in)
-        super().__init__(batch, codec, autoreset_mode, copy, render_mode, given_deals)
+        chosen = choose_rules(Rules, solitaire_rules, rules, options)
+        codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in)
+        super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
         self.lost_value = float(lost_value)
         self.value = np.zeros(num_envs)
 

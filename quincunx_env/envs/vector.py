@@ -16,7 +16,7 @@ from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game
-from quincunx_env.core.integers import as_array
+from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import (
@@ -83,7 +83,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        batch: Batch,
+        num_envs: int,
         codec: EnvCodec,
         autoreset_mode: AutoresetMode | str,
         copy: bool,
@@ -92,13 +92,13 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> None:
         check_option("render_mode", render_mode, None, *self.metadata["render_modes"])
         check_option("copy", copy, False, True)
-        self.batch = batch
+        self.num_envs = check_integer("num_envs", num_envs, 1, MAX_SEED - 1)
         self.codec = codec
-        self.rules = batch.rules
+        self.batch: Batch = spec_of(codec.rules).Batch(codec.rules, self.num_envs)
+        self.rules = self.batch.rules
         self.observer = codec.observer
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
-        self.num_envs = batch.num_games
         self.single_observation_space = codec.observation_space()
         self.single_action_space = codec.action_space()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)

@@ -30,7 +30,7 @@ from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import resolve
-from quincunx_env.registry import make_observer, make_rules, spec_of
+from quincunx_env.registry import make_observer, make_rules
 from quincunx_env.render import Frame, Renderer
 
 
@@ -159,7 +159,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         self.policies = [policy_for(resolve(agent), chosen) for agent in agents]
         self._pooled = pool is not None
         codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in)
-        super().__init__(spec_of(chosen).Batch(chosen, num_envs), codec, autoreset_mode, copy, render_mode, given_deals)
+        super().__init__(num_envs, codec, autoreset_mode, copy, render_mode, given_deals)
         self._probabilities: npt.NDArray[np.float64] | None = None
         self.reward = reward
         self.illegal_reward = illegal_reward

@@ -14,6 +14,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics as VectorRecordEpi
 
 from quincunx_env import Deal, Game, Rules
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
+from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from tests.envs.solitaire import (
     FINAL,
     ID,
@@ -332,6 +333,15 @@ def test_bad_seeds_of_many_games_are_refused(seed: Any, match: str | None) -> No
     env = make_vector({}, 3, plays=3)
     with refused(env, ValueError, match):
         env.reset(seed=seed)
+
+
+@pytest.mark.parametrize("num_envs", [0, -1, 2.0, "3"], ids=str)
+def test_bad_numbers_of_games_are_refused(num_envs: Any) -> None:
+    message = f"^num_envs must be an integer from 1 to .*, got {num_envs!r}$"
+    with pytest.raises(ValueError, match=message):
+        SolitaireVectorEnv(num_envs)
+    with pytest.raises(ValueError, match=message):
+        VsOpponentsVectorEnv(num_envs, opponents="greedy")
 
 
 @pytest.mark.parametrize(
