@@ -20,7 +20,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-from quincunx_env.core.command_line import fail, one_line_errors, parse, refuse_other_game, requires_extra
+from quincunx_env.core.command_line import (
+    fail,
+    one_line_errors,
+    parse,
+    refuse_other_game,
+    require_writable,
+    requires_extra,
+)
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.play.session import Session, adviser_name, default_agent, recorded_players, seat_players
@@ -107,6 +114,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
         refuse_other_game(chosen.game, arguments, [option.name for option in fields(Rules)])
         begin = chosen.begin() if _names_game(arguments) else None
         if not chosen.replay:
+            require_writable(chosen.out)
             chosen.out.mkdir(parents=True, exist_ok=True)  # where every play is saved
     if not chosen.terminal:
         _in_browser(begin, chosen)

@@ -85,6 +85,11 @@ class TableScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Show a notice instead of a table that does not fit."""
         self.set_class(event.size.width < NEEDED[0] or event.size.height < NEEDED[1], "small")
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Whether a key may act: not on a table that is out of sight. The keys that quit are those of the app."""
+        return not self.has_class("small")
 
     def show(self, scene: Scene, names: Sequence[str], turns: Sequence[RecordedAction], ending: Ending | None) -> None:
         """Show a position and the actions that led to it; at the end of a game also the result."""

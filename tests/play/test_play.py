@@ -404,11 +404,15 @@ def test_small_terminals_show_the_size_needed(tmp_path: Path) -> None:
     async def script(pilot: Pilot[None]) -> None:
         for size in (30, 8), (1, 1), (59, 20), (60, 19):
             await pilot.resize_terminal(*size)
-            await pilot.press("enter", "question_mark", "x")
+            await pilot.press("a", "up", "enter", "n", "u", "question_mark", "x")
         await appears(pilot, "The table needs 60 columns and 20 rows.")
         await pilot.resize_terminal(*NEEDED)
         await appears(pilot, "seat 0 human")
         assert "needs" not in shown(pilot)
+        assert not session.turns
+        await pilot.press("enter")
+        await settled(pilot)
+        assert session.turns
 
     drive(table(session, tmp_path), script)
 
@@ -522,8 +526,8 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         (["--num-players", "7"], "num_players must be 1 (solitaire), 2, 3 or 4, got 7"),
         (["--spiral.deals", "2"], "--spiral.deals is an option of the spiral game: add --game spiral"),
         (["--game", "spiral", "--flush"], "--flush is an option of Quincunx: leave out --game spiral, or the option"),
-        (["--out", "README.md"], "File exists: 'README.md'"),
-        (["--out", "README.md/games"], "Not a directory: 'README.md/games'"),
+        (["--out", "README.md"], "README.md is a file: choose another folder for the results with --out"),
+        (["--out", "README.md/games"], "README.md is a file: choose another folder for the results with --out"),
         (["--terminal", "--seed", "0"], "playing needs a terminal"),
         (["--port", "70000"], "--port is a number from 0 to 65535, got 70000"),
         (["--host", "0.0.0.0"], "--host 0.0.0.0 needs --allow-host NAME"),
