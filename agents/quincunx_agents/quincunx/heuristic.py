@@ -410,7 +410,7 @@ def weights_for(rules: Rules) -> Floats:
 
 
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Values of all plays in points, -inf where one is illegal, float32 [n, K * C].
+    """Values of all actions in points, -inf where one is illegal and for announcements, float32 [n, A].
 
     Args:
         rules: of the game, with any options.
@@ -418,7 +418,7 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
         mask: bool [n, A].
     """
     found = action_features(rules, observation, mask)
-    table = np.full((len(mask), rules.num_plays_encoded), -np.inf, np.float32)
+    table = np.full(mask.shape, -np.inf, np.float32)
     table[found.rows, found.actions] = values_of(rules, found)
     return table
 
@@ -440,13 +440,12 @@ class HeuristicPolicy:
         """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
         announces the true points.
         """
-        table = self.action_values(observation, mask, rng)
-        best = ties.best(table)
+        best = ties.best(self.action_values(observation, mask, rng))
         if self.rules.simpleton:
             announcing = observation["pending"][:, 0] >= 0
             # While a seat announces, the preview holds the pending play alone.
             points = observation["preview"][..., 0].reshape(len(mask), -1).sum(axis=1)
-            best = np.where(announcing, table.shape[1] + points - ANNOUNCE_MIN, best)
+            best = np.where(announcing, self.rules.num_plays_encoded + points - ANNOUNCE_MIN, best)
         return best
 
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:

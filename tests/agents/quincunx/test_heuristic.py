@@ -83,6 +83,7 @@ def test_positions_are_strangers_to_each_other(name: str) -> None:
     for _ in range(4):
         observation, mask = observer.observe_batch(batch), batch.mask()
         together = policy(observation, mask, np.random.default_rng(1))
+        assert policy.action_values(observation, mask, RNG).shape == mask.shape
         for row in range(8):
             one = {key: piece[row : row + 1] for key, piece in observation.items()}
             assert policy(one, mask[row : row + 1], np.random.default_rng(2)) == together[row]
