@@ -18,6 +18,7 @@ import torch
 from train import ensemble, expert_iteration, export, ppo, selfplay, tune_heuristic
 from train.common import checkpoint
 from train.common.options import run_script
+from train.recipes import sb3_maskable
 
 SCRIPTS: dict[str, Any] = {
     "ppo": ppo,
@@ -26,6 +27,7 @@ SCRIPTS: dict[str, Any] = {
     "expert_iteration": expert_iteration,
     "export": export,
     "tune_heuristic": tune_heuristic,
+    "sb3_maskable": sb3_maskable,
 }
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
 
@@ -99,6 +101,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("export solitaire-v0 --players 0", "--players: the network has learned games of [1] players"),
         ("tune_heuristic --games 0", "--games must be at least 1, got 0"),
         ("tune_heuristic --num-players 2 --match", "the heuristic is tuned on single rounds"),
+        ("sb3_maskable --num-players 2 --simpleton", "--simpleton: the network plays without announcements"),
     ],
 )
 def test_a_wrong_option_is_named_in_one_line(

@@ -64,6 +64,11 @@ class Arguments(PPOOptions):
     progress: bool = True
     """show a progress bar"""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules.simpleton:
+            raise ValueError("--simpleton: the network plays without announcements")
+
 
 def main(arguments: Arguments) -> tuple[PolicyNetwork, Evaluation | dict[str, Comparison]]:
     """Train; returns the network, and its evaluation or its comparison with each of ``against``."""
