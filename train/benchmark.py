@@ -174,22 +174,30 @@ def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> I
     return Interface(name, run, count)
 
 
-def aec(make: Callable[..., Any], name: str, steps: int) -> Interface:
-    """Time a PettingZoo environment in the loop of its documentation, taking the last legal action of each mask."""
+def aec(rules: BaseRules, make: Callable[..., Any], name: str, steps: int) -> Interface:
+    """Time a PettingZoo environment with these rules in the loop of its documentation.
+
+    The steps in which an agent leaves take time, but are not counted.
+    """
+    actions, count = record(rules, 1, steps, next_step=False)
+    script = [int(action[0]) for action in actions]
 
     def run() -> None:
-        env = make()
+        env, taken = make(rules=rules), 0
         env.reset(seed=0)
-        taken = 0
-        while taken < steps:
+        while True:
             for _agent in env.agent_iter():
-                observation, _, termination, truncation, _ = env.last()
-                over = termination or truncation
-                env.step(None if over else observation["action_mask"].nonzero()[0][-1])
-                taken += 1
+                _, _, termination, truncation, _ = env.last()
+                if termination or truncation:
+                    env.step(None)
+                elif taken == len(script):
+                    return
+                else:
+                    env.step(script[taken])
+                    taken += 1
             env.reset()
 
-    return Interface(name, run, steps)
+    return Interface(name, run, count)
 
 
 def main(arguments: Arguments) -> None:
@@ -229,10 +237,10 @@ def main(arguments: Arguments) -> None:
         scalar_engine(spiral, "plain game, spiral game", few),
     ]
     together = [
-        aec(quincunx_v0.env, "quincunx_v0.env()", few),
-        aec(quincunx_v0.raw_env, "quincunx_v0.raw_env()", few),
-        aec(spiral_v0.env, "spiral_v0.env()", few),
-        aec(spiral_v0.raw_env, "spiral_v0.raw_env()", few),
+        aec(two, quincunx_v0.env, "quincunx_v0.env()", few),
+        aec(two, quincunx_v0.raw_env, "quincunx_v0.raw_env()", few),
+        aec(spiral, spiral_v0.env, "spiral_v0.env()", few),
+        aec(spiral, spiral_v0.raw_env, "spiral_v0.raw_env()", few),
     ]
     tables = {"solitaire": alone, "engines": engines, "PettingZoo": together}
     interfaces = [interface for table in tables.values() for interface in table]
