@@ -11,6 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env import IllegalAction, spiral
+from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from tests import reference_scorer as scorer
 from tests.envs.drivers import (
     DRIVERS,
@@ -304,3 +305,14 @@ def check_ended(driver: Driver, before: Any) -> None:
     if after.deals == before.deals:
         assert after.over
         assert [*after.board] == [*before.board]
+
+
+def test_factors_far_out_of_range_do_not_wrap_around() -> None:
+    """Cards whose number times the number of cells is that of a legal one, modulo 2**64."""
+    envs = SolitaireVectorEnv(1, actions="factored")
+    _, info = envs.reset(seed=0)
+    card, cell = info["action_mask"][0, :36].argmax(), info["action_mask"][0, 36:].argmax()
+    for wrong in (card - 2**60, card + 2**60):
+        with pytest.raises(IllegalAction, match="is out of range"):
+            envs.step(np.array([[wrong, cell]]))
+    envs.step(np.array([[card, cell]]))

@@ -127,6 +127,23 @@ def test_many_plays_are_valued_at_once(rules: Rules) -> None:
     assert [*zip(points.tolist(), draws.tolist(), strict=True)] == expected
 
 
+@by_name({name: SPIRAL[name] for name in ("spiral-play-1", "spiral-play+fifteens-2")})
+def test_many_cards_are_valued_at_once(rules: BaseRules) -> None:
+    batch, rng = in_the_middle(rules), np.random.default_rng(0)
+    games: list[Any] = [batch.to_game(row) for row in range(5)]
+    rows, cards = rng.integers(0, 5, 300), rng.integers(0, 52, 300)
+    scores = [games[row].score(card) for row, card in zip(rows, cards, strict=True)]
+    assert batch.value(cards, rows).tolist() == [[score.row.points, score.column.points] for score in scores]
+
+
+@by_name(ONE_OF_EACH)
+def test_every_action_is_judged_at_once(rules: BaseRules) -> None:
+    batch = in_the_middle(rules, steps=5)
+    batch.forfeit([2])
+    rows, actions = np.repeat(np.arange(5), rules.num_actions), np.tile(np.arange(rules.num_actions), 5)
+    assert (batch.is_legal(actions, rows) == batch.mask().reshape(-1)).all()
+
+
 @by_name({**ONE_OF_EACH, **SOME_SPIRAL})
 @pytest.mark.parametrize("rows", [[3, 1], [False, True, False, True, False]], ids=["numbers", "mask"])
 def test_forfeited_games_are_over_and_keep_their_points(rules: BaseRules, rows: list[int]) -> None:
@@ -410,6 +427,12 @@ def test_given_deals_are_played(rules: BaseRules) -> None:
     assert batch.deals(0) == new_game(rules, 0, 2).deals, "the row keeps its seed, and counts its resets"
 
 
+def test_given_decks_are_played() -> None:
+    batch = Batch(Rules(), 3)
+    batch.reset(deals=np.tile(np.arange(35, -1, -1, dtype=np.int8), (3, 1, 1)))
+    assert [deal.cards for deal in batch.deals(2)] == [tuple(range(35, -1, -1))]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -426,6 +449,9 @@ def test_given_deals_are_played(rules: BaseRules) -> None:
         ({"deals": [Deal.from_seed(Rules(), 0)] * 2}, "3 games are reset and need a deal each"),
         ({"deals": [Deal.from_seed(Rules(num_players=2), 0)] * 3}, "this deal does not fit the rules"),
         ({"deals": [[Deal.from_seed(Rules(), 0)] * 2] * 3}, "these rules play 1 rounds .* a deal for each, got 2"),
+        ({"deals": np.tile(np.arange(36), (3, 1, 1))}, "the given decks .* once each, as int8"),
+        ({"deals": np.zeros((3, 1, 36), np.int8)}, "the given decks do not hold the cards of the rules once each"),
+        ({"deals": np.tile(np.arange(1, 37, dtype=np.int8), (3, 1, 1))}, "the given decks do not hold the cards"),
     ],
 )
 def test_bad_resets_are_refused_and_change_nothing(options: dict[str, Any], message: str) -> None:

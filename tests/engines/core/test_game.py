@@ -17,10 +17,10 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded, apply_action
 from quincunx_env.notation.text import print_action, to_json, to_text
-from quincunx_env.quincunx import Rules
+from quincunx_env.quincunx import Rules, scoring
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import SPIRAL
-from tests.variants import by_name, new_game, random_action
+from tests.variants import EVERY_GAME, by_name, new_game, random_action
 
 GAMES: dict[str, BaseRules] = {
     "solitaire": Rules(),
@@ -334,6 +334,13 @@ def test_points_lie_within_the_bounds_of_the_rules(rules: BaseRules) -> None:
             assert least <= min(game.totals) <= max(game.totals) <= most
     low, high = next(limits for name, (_, *limits) in make_observer(rules).counts.items() if name == "score_0")
     assert low <= least < most <= high
+
+
+@by_name({name: rules for name, rules in EVERY_GAME.items() if isinstance(rules, Rules) and not rules.simpleton})
+def test_the_bounds_hold_the_worst_play(rules: Rules) -> None:
+    """Every play beside four cards with which its sum is 9, and all cards of the deck in the hand at the end."""
+    plays = -(-rules.num_plays // rules.num_players)
+    assert rules.points_range[0] <= -rules.num_rounds * (plays * 4 * 9 + scoring.penalty(rules.deck))
 
 
 @pytest.mark.parametrize("rules", ["quincunx", {"num_players": 2}, None], ids=str)

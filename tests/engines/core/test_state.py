@@ -34,6 +34,15 @@ from tests.variants import (
 # --- Saved states ----------------------------------------------------------------------------------------------------
 
 
+def test_a_snapshot_leaves_out_what_follows_from_the_rest() -> None:
+    """Another entry, or one less, needs another `VERSION`."""
+    kept = {"version", "rules", "board", "hands", "ply", "scores", "totals", "mover", "round", "over", "decks", "seed"}
+    kept |= {"game", "_row_seed", "_row_resets"}
+    assert new_batch(SPIRAL["spiral-play-1"], 1).get_state().keys() == kept
+    open_start = new_batch(Rules(num_players=2, start="open"), 1)
+    assert open_start.get_state().keys() == kept | {"order", "drawn", "pending", "lost"}
+
+
 @by_name({**MIXED, **SOME_SPIRAL})
 @pytest.mark.parametrize("steps", [7, 31])
 def test_to_game_is_the_same_game(rules: BaseRules, steps: int) -> None:
@@ -231,6 +240,11 @@ FAULTS: dict[str, tuple[BaseRules, Change, str]] = {
     "pending": (TWO, put("pending", 3), "no such pending play"),
     "seed": (TWO, put("seed", 5), "the seed and the number are not those of the row"),
     "negative seed": (TWO, put("seed", -2), "no such seed"),
+    "negative seed of a row without a game": (
+        TWO,
+        both(both(put("seed", -1), put("game", -1)), both(put("_row_seed", -2), put("_row_resets", -1))),
+        "no such seed",
+    ),
     "negative seed of the row": (TWO, put("_row_seed", -2), "no such seed"),
     "number of the game": (TWO, put("game", 5), "the seed and the number are not those of the row"),
     "negative number": (TWO, put("_row_resets", -2), "no such number of a game"),
@@ -385,3 +399,15 @@ def test_bad_positions_are_refused(position: dict[str, Any], error: type[Excepti
     with pytest.raises(error, match=re.escape(message)):
         batch.set_position(**position)
     same(before, batch.get_state())
+
+
+@by_name({"quincunx": Rules(num_players=2), "spiral": SPIRAL["spiral-play-1"]})
+def test_positions_are_checked_by_default(rules: BaseRules) -> None:
+    batch = in_the_middle(rules)
+    before = batch.get_state()
+    position: dict[str, Any] = {"board": np.zeros(rules.num_cells, np.int64), "ply": 0}
+    with pytest.raises(ValueError, match="a card lies on the board twice"):
+        batch.set_position(**position)
+    same(before, batch.get_state())
+    batch.set_position(**position, check=False)
+    assert not batch.board[:, : rules.num_cells].any()

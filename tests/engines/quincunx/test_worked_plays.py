@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.scoring import Part
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
@@ -239,3 +241,21 @@ def test_what_scores_nothing_is_no_part() -> None:
     score = scoring.score(rules, board, 0, NAMES.index("AM"))
     assert (score.power, score.parts, score.points, score.draws) == (0, {}, 0, ((0, 1),))
     assert [part.name for part in scoring.parts(rules, board, 0, NAMES.index("AM"))] == ["draw"]
+
+
+@pytest.mark.parametrize(
+    ("row", "at", "cells"),
+    [
+        ("AV 2VL 4VL 8VL -", 0, (1, 2, 3)),
+        ("AV 2VL 4VL 8VL -", 3, (0, 1, 2)),
+        ("AV 2VL 4VL 8VL AL", 2, (0, 1, 3)),  # R6: once; of equal runs the first
+        ("AM 2VL 4VL 8VL AL", 1, (2, 3, 4)),
+        ("AV 7VY 4VL 8VL 2VL", 0, (1, 2, 3, 4)),
+    ],
+)
+def test_a_flush_comes_from_the_cells_of_its_run(row: str, at: int, cells: tuple[int, ...]) -> None:
+    rules, names = Rules(num_players=2, flush=True), row.split()
+    board = [EMPTY if name == "-" or place == at else NAMES.index(name) for place, name in enumerate(names)]
+    board += [EMPTY] * (rules.num_cells + 1 - len(board))
+    parts = scoring.parts(rules, board, at, NAMES.index(names[at]))
+    assert [part for part in parts if part.name == "flush"] == [Part("flush", 10, cells)]
