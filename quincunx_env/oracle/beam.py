@@ -157,7 +157,7 @@ class _Search:
         self.cards = np.array([*hand, *game.pile])
         self.empty = np.array([cell for cell in range(rules.num_cells) if game.board[cell] == EMPTY])
         self.ranks = [CARDS[card].rank for card in self.cards]
-        self.bonus = tables.line_bonus[0]
+        self.bonus = tables.line_bonus
         self.penalty = tables.penalty[self.cards]
         cards, empty = len(self.cards), len(self.empty)
         # laid[card * E + cell]: contribution of this card, laid there, to the words of all plays.

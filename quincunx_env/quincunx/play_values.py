@@ -274,6 +274,7 @@ def _table(
     neighbours = [orders.index(order) for order in range(len(ranks))] if part == "bonus" else list(range(num_cards))
     words = np.array(scoring.words(num_lines, ranks), np.int64)[:num_cards, :, [EMPTY, *neighbours]]
     if part == "bonus":
+        # A card stands for its rank at several places at once, where its power plays would carry into the code.
         words &= -1 << scoring.CODE_SHIFT
     sums = np.zeros(num_cards, np.int64)
     for distance in distances:

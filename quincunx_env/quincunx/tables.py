@@ -5,7 +5,7 @@ agents share the tables built from it here.
 """
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,9 @@ class DerivedTables(NamedTuple):
     """[K, K + 1]: cards that a card beside another draws (1.4.1), 0 or 1."""
     power: npt.NDArray[np.int16]
     """[K, K + 1]: points that the second card, in the grid, adds to a power play in the suits of the first (1.4.5)."""
-    line_bonus: tuple[npt.NDArray[np.int16], ...]
-    """For lines 0 and 1, and 2 and 3 where diagonals count: [2**16], the bonus of both (see `scoring.Tables.bonus`), by
-    the code of the first line in the low byte and of the second in the high byte."""
+    line_bonus: npt.NDArray[np.int16]
+    """[2**16]: the bonus of row and column together (see `scoring.Tables.bonus`), by the code of the row in the low
+    byte and of the column in the high byte."""
 
 
 def derived_tables(rules: Rules) -> DerivedTables:
@@ -40,7 +40,7 @@ def derived_tables(rules: Rules) -> DerivedTables:
 @cache
 def _derived_tables(bonus: tuple[tuple[int, ...], ...]) -> DerivedTables:
     cards, others = range(len(CARDS)), (*range(len(CARDS)), EMPTY)
-    lines = np.array(bonus, np.int16)
+    row, column = np.array(bonus[:2], np.int16)
     tables = DerivedTables(
         penalty=np.array([scoring.penalty([card]) for card in cards]),
         points=np.array(
@@ -54,11 +54,8 @@ def _derived_tables(bonus: tuple[tuple[int, ...], ...]) -> DerivedTables:
         power=np.array(
             [[scoring.power_points(CARDS[card].suits, [other]) for other in others] for card in cards], np.int16
         ),
-        line_bonus=tuple(
-            (lines[line][None, :] + lines[line + 1][:, None]).reshape(-1) for line in range(0, len(lines), 2)
-        ),
+        line_bonus=(row[None, :] + column[:, None]).reshape(-1),
     )
-    arrays: tuple[npt.NDArray[Any], ...] = tables.penalty, tables.points, tables.draws, tables.power, *tables.line_bonus
-    for table in arrays:
+    for table in tables:
         table.setflags(write=False)
     return tables

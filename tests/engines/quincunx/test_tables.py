@@ -1,9 +1,13 @@
 """The derived tables, entry by entry, against the reference scorer."""
 
-from itertools import permutations
+from itertools import permutations, product
 
+import numpy as np
 import pytest
 
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.quincunx import scoring
+from quincunx_env.quincunx.play_values import play_values
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
 from tests.reference_game import NAMES
@@ -37,11 +41,38 @@ def test_cards_in_a_power_play(rank: str) -> None:
         assert tables.power[card, -1] == 0
 
 
+@pytest.mark.parametrize("rules", [Rules(), ANY], ids=["solitaire", "several"])
+def test_bonus_of_row_and_column(rules: Rules) -> None:
+    bonus = scoring.tables(rules).bonus
+    table = derived_tables(rules).line_bonus
+    for row, column in product(range(256), repeat=2):
+        assert table[256 * column + row] == bonus[0][row] + bonus[1][column]
+
+
+@pytest.mark.parametrize("rules", [Rules(pawns=True), ANY], ids=["solitaire", "several"])
+def test_every_rank_in_a_row_of_any_ranks(rules: Rules) -> None:
+    """The tables are made of sums of bit fields: none carries into another, whatever lies within reach."""
+    ranks = dict.fromkeys(NAMES[card][0] for card in rules.deck)
+    by_rank = [[card for card in rules.deck if NAMES[card][0] == rank] for rank in ranks]
+    cell, places = (2, (0, 1, 3, 4)) if rules.num_players > 1 else (1, (0, 2, 3))
+    rows = []
+    for cards in product(by_rank, repeat=len(places)):
+        row = [same[sum(other is same for other in cards[:at]) % len(same)] for at, same in enumerate(cards)]
+        rows += [row] if len({*row}) == len(row) else []
+    boards = np.full((len(rows), rules.num_cells + 1), EMPTY, np.int8)
+    boards[:, places] = rows
+    values = play_values(rules).all_plays(boards, np.arange(len(rows)), np.full(len(rows), cell))
+    for row, found in zip(rows, values.tolist(), strict=True):
+        near: Board = {(0, place): NAMES[card] for place, card in zip(places, row, strict=True)}
+        for same in by_rank:
+            for card in [card for card in same if card not in row][:1]:
+                score = score_play(near, (0, cell), NAMES[card], solitaire=len(places) == 3, pawns=True, flush=False)
+                assert found[card] == [score.points, score.draw_count]
+
+
 def test_penalties_and_read_only() -> None:
     tables = derived_tables(ANY)
     assert tables.penalty.tolist() == list(map(penalty, NAMES))
-    assert len(derived_tables(Rules()).line_bonus) == 1
-    assert len(tables.line_bonus) == 2
-    for table in (tables.penalty, tables.points, tables.draws, tables.power, *tables.line_bonus):
+    for table in (tables.penalty, tables.points, tables.draws, tables.power, tables.line_bonus):
         with pytest.raises(ValueError, match="read-only"):
             table[...] = 0
