@@ -187,7 +187,7 @@ def compare(
         records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
-        ValueError: for rules of the solitaire, a wrong number of policies, or an unknown policy.
+        ValueError: for rules of the solitaire, a wrong number of policies, an unknown policy or a wrong name.
         IllegalAction: if a policy chooses an illegal action.
     """
     rules = rules or Rules(num_players=2)

@@ -113,7 +113,7 @@ def evaluate(
         records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
-        ValueError: for rules of several players or an unknown policy.
+        ValueError: for rules of several players, an unknown policy or a wrong name.
         ImportError: with ``records``, without SciPy.
         IllegalAction: if the policy chooses an illegal action.
     """

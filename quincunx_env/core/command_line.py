@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
+from quincunx_env.core.extras import needs_extra
+
 AnyArguments = TypeVar("AnyArguments")
 
 ERROR = 2
@@ -112,10 +114,10 @@ def require_writable(folder: Path, option: str = "--out") -> None:
 def requires_extra(extra: str) -> Iterator[None]:
     """End the program with the command that installs an extra, if a library is missing that the block imports."""
     try:
-        yield
+        with needs_extra(extra, "this program"):
+            yield
     except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        fail(f'this program needs {library}: pip install "quincunx_env[{extra}]"')
+        fail(error)
 
 
 def parse(
