@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from quincunx_env.core.extras import missing_extra
 from quincunx_env.core.policy import Agent
 from quincunx_env.policy_files import PolicyFile, is_path, same
 
@@ -74,7 +75,7 @@ def resolve(policy: Agent | str, trust: bool = False) -> Agent:
     except Exception as error:  # importing a module of another package may raise anything
         message = f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}"
         if isinstance(error, ModuleNotFoundError) and path.startswith("quincunx_agents."):
-            message = f'policy {policy!r} needs {error.name}: pip install "quincunx_env[arena]"'
+            message = missing_extra(error, "arena", f"policy {policy!r}")
         raise ValueError(message) from error
     return _checked(found, f"policy {policy!r}{origin} is {found!r}")
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quincunx_env.core.extras import missing_extra
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
@@ -222,8 +223,7 @@ def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
     except PolicyFileError:
         raise
     except ModuleNotFoundError as error:
-        extra = FORMATS[file.kind].extra
-        raise PolicyFileError(f'{file.path} needs {error.name}: pip install "quincunx_env[{extra}]"') from error
+        raise PolicyFileError(missing_extra(error, FORMATS[file.kind].extra, str(file.path))) from error
     except Exception as error:  # libraries raise anything for a damaged file
         reason = " ".join(str(error).split())[:MAX_REASON]
         reason = reason if isinstance(error, RuntimeError | ValueError) else f"{type(error).__name__}: {reason}"

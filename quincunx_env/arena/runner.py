@@ -24,6 +24,7 @@ from quincunx_env.arena.matches import (
 )
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.core.extras import missing_extra
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.processes import worker_processes
 from quincunx_env.policies import definition, resolve
@@ -171,7 +172,7 @@ def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Itera
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise ValueError(f'a Ray cluster needs {error.name}: pip install "quincunx_env[rllib]"') from error
+        raise ValueError(missing_extra(error, "rllib", "a Ray cluster")) from error
 
     started_here = not ray.is_initialized()
     if started_here:

@@ -111,10 +111,10 @@ def require_writable(folder: Path, option: str = "--out") -> None:
 
 
 @contextmanager
-def requires_extra(extra: str) -> Iterator[None]:
+def requires_extra(extra: str, feature: str = "this program") -> Iterator[None]:
     """End the program with the command that installs an extra, if a library is missing that the block imports."""
     try:
-        with needs_extra(extra, "this program"):
+        with needs_extra(extra, feature):
             yield
     except ModuleNotFoundError as error:
         fail(error)

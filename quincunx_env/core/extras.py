@@ -18,6 +18,10 @@ def needs_extra(extra: str, feature: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        message = f'{feature} needs {library}: pip install "quincunx_env[{extra}]"'
-        raise ModuleNotFoundError(message, name=error.name) from error
+        raise ModuleNotFoundError(missing_extra(error, extra, feature), name=error.name) from error
+
+
+def missing_extra(error: ModuleNotFoundError, extra: str, feature: str) -> str:
+    """Describe which library ``feature`` lacks, and the command that installs its extra."""
+    library = (error.name or "").partition(".")[0]
+    return f'{feature} needs {library}: pip install "quincunx_env[{extra}]"'

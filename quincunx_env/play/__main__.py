@@ -134,10 +134,8 @@ def _names_game(arguments: Sequence[str]) -> bool:
 
 def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | None:
     """Run the terminal interface, and return the file of the last game."""
-    try:
+    with requires_extra("play", "playing in the terminal"):
         from quincunx_env.play.terminal import Terminal
-    except ModuleNotFoundError as error:
-        fail(f'playing in the terminal needs {error.name}: pip install "quincunx_env[play]"')
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         fail("playing needs a terminal")
     terminal = Terminal(begin, chosen.out, chosen.resume)

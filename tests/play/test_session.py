@@ -12,7 +12,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session
+from quincunx_env.play.session import Session, recorded_players, seat_players
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
@@ -180,3 +180,15 @@ def test_saved_and_resumed(tmp_path: Path) -> None:
     record = Record.read(tmp_path / "game.txt")
     assert record.seats == ("human", "tests.play.test_session:drawn")
     assert Session.resume(record, [None, drawn]).game.__getstate__() == session.game.__getstate__()
+
+
+def test_players_are_seated() -> None:
+    rules = Rules(num_players=3)
+    assert seat_players(rules, 1, ["a"]) == ["a", None, "a"]
+    assert seat_players(rules, 2, ["a", "human"]) == ["a", None, None]
+    assert seat_players(Rules()) == [None]
+    assert seat_players(Rules(2), 1) == ["heuristic-v0", None], "an opponent by default"
+    assert seat_players(spiral.Rules()) == [None, "spiral-heuristic-v0"]
+    record = Record(rules, Seeded(0), seats=("a", "human", "b"))
+    assert recorded_players(record) == ["a", None, "b"]
+    assert recorded_players(Record(rules, Seeded(0))) == [None] * 3

@@ -1,31 +1,18 @@
-"""The terminal interface by keys and mouse: most tests use Textual's pilot, one a real terminal."""
+"""The terminal interface by keys and mouse, with Textual's pilot."""
 
 import asyncio
-import fcntl
-import os
-import pty
 import re
-import select
-import signal
-import struct
-import subprocess
-import sys
-import termios
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyte
 import pytest
-from rich.console import Console as Rich
 from textual.geometry import Size
 from textual.pilot import Pilot
-from textual.renderables.digits import Digits as LargeDigits
 from textual.widgets import Digits, Input
 
 from quincunx_agents.uniform import uniform
@@ -36,10 +23,9 @@ from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.core.scoring import Part
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import play_score
-from quincunx_env.play.__main__ import main
 from quincunx_env.play.dialogs import AnnounceScreen, HelpScreen, StartScreen
 from quincunx_env.play.keys import LABELS
-from quincunx_env.play.session import DEFAULT_AGENTS, Session, recorded_players, seat_players
+from quincunx_env.play.session import Session
 from quincunx_env.play.terminal import NEEDED, PlayScreen, ReplayScreen, Terminal
 from quincunx_env.play.viewer import Viewer
 from quincunx_env.play.widgets import Board, Hand, styled_points
@@ -512,215 +498,3 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         viewer.go(1)
         assert viewer.scene.title == scene.title
         assert last or len(viewer.scene.board) < len(scene.board)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--replay", "nothing.txt"], "No such file or directory: 'nothing.txt'"),
-        (["--resume", "README.md"], "README.md: a record begins with 'quincunx_env record 1'"),
-        (["--num-players", "2", "--opponents", "no-such"], "unknown policy 'no-such'"),
-        (["--num-players", "3", "--opponents", "a", "b", "c"], "name one opponent for all other seats or 2, got 3"),
-        (["--simpleton"], "simpleton=True needs 2 to 4 players"),
-        (["--seat", "1"], "these rules have the seats 0 to 0, got 1"),
-        (["--num-players", "7"], "num_players must be 1 (solitaire), 2, 3 or 4, got 7"),
-        (["--spiral.deals", "2"], "--spiral.deals is an option of the spiral game: add --game spiral"),
-        (["--game", "spiral", "--flush"], "--flush is an option of Quincunx: leave out --game spiral, or the option"),
-        (["--out", "README.md"], "README.md is a file: choose another folder for the results with --out"),
-        (["--out", "README.md/games"], "README.md is a file: choose another folder for the results with --out"),
-        (["--terminal", "--seed", "0"], "playing needs a terminal"),
-        (["--port", "70000"], "--port is a number from 0 to 65535, got 70000"),
-        (["--host", "0.0.0.0"], "--host 0.0.0.0 needs --allow-host NAME"),
-        (["--resume", "README.md", "--replay", "README.md"], "leave out either"),
-        (["--resume", "README.md", "--num-players", "3"], "the file has rules, deal and players"),
-        (["--replay", "README.md", "--seed", "3"], "the file has rules, deal and players"),
-        (["--opponents", "greedy"], "the solitaire has no --opponents: add --num-players 2"),
-    ],
-)
-def test_errors_on_the_command_line(
-    arguments: list[str],
-    complaint: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(SystemExit) as error:
-        main([*arguments, *(() if "--out" in arguments else ("--out", str(tmp_path)))])
-    assert error.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    assert complaint in line
-
-
-def test_a_missing_default_agent_is_named_in_a_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(DEFAULT_AGENTS, "quincunx", ("no-such", "greedy"))
-    for arguments, warned in (([], True), (["--opponents", "uniform", "--adviser", "uniform"], False)):
-        with pytest.raises(SystemExit):
-            main(["--terminal", "--num-players", "2", "--seed", "0", *arguments])
-        line = capsys.readouterr().err.removesuffix("error: playing needs a terminal\n")
-        assert line.startswith("warning: no-such is not available: unknown policy 'no-such'") == warned
-        assert line.endswith("; greedy takes its place\n") == warned
-
-
-def test_players_are_seated() -> None:
-    rules = Rules(num_players=3)
-    assert seat_players(rules, 1, ["a"]) == ["a", None, "a"]
-    assert seat_players(rules, 2, ["a", "human"]) == ["a", None, None]
-    assert seat_players(Rules()) == [None]
-    assert seat_players(TWO, 1) == ["heuristic-v0", None], "an opponent by default"
-    assert seat_players(spiral.Rules()) == [None, "spiral-heuristic-v0"]
-    record = Record(rules, Seeded(0), seats=("a", "human", "b"))
-    assert recorded_players(record) == ["a", None, "b"]
-    assert recorded_players(Record(rules, Seeded(0))) == [None] * 3
-
-
-# --- A real terminal -------------------------------------------------------------------------------------------------
-
-
-class Console:
-    """A program in a terminal of its own."""
-
-    def __init__(self, *arguments: str, size: tuple[int, int] = (90, 28)) -> None:
-        self.leader, self.follower = pty.openpty()
-        self.screen = pyte.Screen(*size)
-        self._stream = pyte.ByteStream(self.screen)
-        self.resize(*size)
-        self.before = termios.tcgetattr(self.follower)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "quincunx_env.play", "--terminal", *arguments],
-            stdin=self.follower,
-            stdout=self.follower,
-            stderr=self.follower,
-            cwd=ROOT,
-            # Where these are set, as pytest-xdist sets them, they hold instead of the terminal's own size.
-            env={name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-            | {"TERM": "xterm-256color"},
-            start_new_session=True,
-        )
-        self.output = ""
-        """Everything that the program has written."""
-
-    @property
-    def shown(self) -> str:
-        """The screen as text, on one line for each of its own."""
-        return "\n".join(self.screen.display)
-
-    def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size; the program learns of it at its start or by a signal."""
-        fcntl.ioctl(self.leader, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def press(self, keys: str) -> None:
-        """Send the characters of these keys."""
-        os.write(self.leader, keys.encode())
-
-    def until(self, condition: Callable[[], object], again: Callable[[], object] = lambda: None) -> None:
-        """Read the output of the program until a condition holds.
-
-        Args:
-            condition: what to wait for.
-            again: called now, and every five seconds: keys have no effect while agents run, and a signal may wait for
-                the program's main thread to wake up.
-        """
-        start, done = time.monotonic(), 0
-        while not condition():
-            waited = time.monotonic() - start
-            assert waited < 120, self.shown
-            if waited >= 5 * done:
-                again()
-                done += 1
-            if select.select([self.leader], [], [], 0.02)[0]:
-                written = os.read(self.leader, 65536)
-                self.output += written.decode(errors="replace")
-                self._stream.feed(written)
-
-    def left_in_order(self, again: Callable[[], object]) -> bool:
-        """Whether the program ended, and the terminal is as it was."""
-        self.until(lambda: self.process.poll() is not None, again)
-        self.until(lambda: not select.select([self.leader], [], [], 0.05)[0])
-        return termios.tcgetattr(self.follower) == self.before and "\x1b[?1049l" in self.output
-
-    def close(self) -> None:
-        """Kill the program and close the terminal."""
-        self.process.kill()
-        self.process.wait()
-        os.close(self.leader)
-        os.close(self.follower)
-
-
-@pytest.mark.parametrize(
-    ("size", "options", "card", "hint", "plays"),
-    [
-        ((60, 20), ["--num-players", "4", "--start", "open", "--pawns", "--opponents", "greedy"], "e", False, (4, 24)),
-        ((80, 24), [], "a", True, (1, 12)),
-        ((140, 45), ["--num-players", "2", "--opponents", "greedy"], "b", False, (2, 20)),
-    ],
-    ids=["60x20", "80x24", "140x45"],
-)
-def test_a_whole_game_on_a_real_screen(
-    size: tuple[int, int], options: list[str], card: str, hint: bool, plays: tuple[int, int], tmp_path: Path
-) -> None:
-    """Draws can be seen beside points; at the end the result stands there in words and in large digits."""
-    step, last = plays
-    console = Console(*options, "--seed", "0", "--out", str(tmp_path), size=size)
-    try:
-        console.until(lambda: "choose a card" in console.shown)
-        console.press("p" + card)
-        console.until(lambda: re.search(r" [-+]\d+d ", console.shown))
-        for number in range(step, last + 1, step):
-            if hint:
-                console.until(lambda: "prefers:" in console.shown, lambda: console.press("h"))
-            logged = re.compile(rf"\b{number}\. seat|game is kept in")
-            console.until(lambda play=logged: play.search(console.shown), lambda: console.press("\r"))  # type: ignore[misc]
-        console.until(lambda: "The game is kept in" in console.shown)
-        [path] = tmp_path.iterdir()
-        record = Record.read(path)
-        end = Session.resume(record, recorded_players(record)).ending
-        assert end is not None
-        assert end.headline in " ".join(console.shown.split())
-        points = end.points.replace(" ", "") if record.rules.num_players == 4 else end.points
-        for line in Rich(width=size[0]).render_lines(LargeDigits(points, "bold")):
-            assert "".join(segment.text for segment in line).rstrip() in console.shown
-        assert console.left_in_order(lambda: console.press("q"))
-    finally:
-        console.close()
-
-
-def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
-    """Interrupted by Ctrl-C, resumed from the file, resized, played on."""
-
-    def actions() -> int:
-        files = [*tmp_path.glob("[!.]*.txt")]  # one that is being written begins with a dot
-        return len(Record.read(files[0]).actions) if files else 0
-
-    options = ["--num-players", "2", "--opponents", "uniform", "--seed", "0"]
-    console = Console(*options, "--out", str(tmp_path))
-    try:
-        console.until(lambda: "choose a card" in console.output)
-        for plays in (2, 4):
-            console.until(lambda plays=plays: actions() >= plays, lambda: console.press("b\r"))  # type: ignore[misc]
-        assert console.left_in_order(lambda: console.press("\x03"))
-        assert console.process.returncode == 0
-        [path] = tmp_path.iterdir()
-        assert f"--resume {path}" in console.output
-    finally:
-        console.close()
-
-    console = Console("--resume", str(path))
-    try:
-        console.until(lambda: "choose a card" in console.output)
-        console.resize(40, 10)
-        resized = partial(console.process.send_signal, signal.SIGWINCH)
-        console.until(lambda: "The table needs 60 columns" in console.output, resized)
-        console.output = ""
-        console.resize(90, 28)
-        console.until(lambda: "choose a card" in console.output, resized)
-        console.press("\x00\x7f\x1bOP~")
-        console.until(lambda: actions() >= 6, lambda: console.press("\r"))
-        assert console.left_in_order(console.process.terminate)
-        assert [*tmp_path.iterdir()] == [path]
-    finally:
-        console.close()
