@@ -65,7 +65,7 @@ autodoc_mock_imports = [
 nitpick_ignore_regex = [
     # other projects
     ("py:.*", r"(collections|concurrent|importlib|inspect|pathlib)\..*"),
-    ("py:.*", r"quincunx_agents\..*"),  # has no reference pages
+    ("py:.*", r"quincunx_agents\..*"),  # most modules have no reference pages
     ("py:.*", r"(numpy|npt|np|fastapi|gymnasium|openenv|pettingzoo|ray|stable_baselines3|torch|matplotlib|minari)\..*"),
     ("py:.*", r"pyspiel\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),

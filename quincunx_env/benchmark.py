@@ -7,7 +7,7 @@ DealRange(domain='benchmark', first=100000, count=10000)
 
 A policy is trained on deals of the domain ``play`` with any seeds, selected on ``validation`` deals, and measured once
 on the ``benchmark`` deals of `Task.final`, or a slow search on those of `Task.search`. Figures elsewhere in the
-documentation use ``benchmark`` deals below `FIRST_FINAL_DEAL`.
+documentation, except the leaderboard, use ``benchmark`` deals below `FIRST_FINAL_DEAL`.
 
 A score is normalised to 0 for uniformly random play and 1 for the reference policy, from the stored results of both,
 `BASELINES`. The protocol in words: ``docs/benchmark.md``.
@@ -38,7 +38,7 @@ VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""
 
 FIRST_FINAL_DEAL = 100_000
-"""Number of the first ``benchmark`` deal of final figures. No other figure of this project uses deals from here on."""
+"""Number of the first ``benchmark`` deal of final figures. Only the leaderboard uses these deals, too."""
 
 STEPS = (1_000_000, 10_000_000, 100_000_000)
 """Tracks of learning agents: environment steps of training, all of them counted, over all games and seats."""

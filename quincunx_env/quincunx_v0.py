@@ -8,11 +8,17 @@ cards it earns; cards left in hand cost points at the end of the round. RULES.md
 game is by Chris DeLeo, the Decktet by P.D. Magnus.
 
 ## Action Space
-``Discrete``: action = ``card * cells + cell``. With Simpleton a turn consists of two decisions of the same player: the
-play, then the announcement of its points, ``cards * cells + announcement + 64``.
+``Discrete``: action = ``card * cells + cell``. There are 36 cards, 41 with the Excuse or the Pawns, and 25 cells, 81
+with the open start, counted from the top left, row by row: 900 or 2,916 actions, with 41 cards 1,025 or 3,321. With
+Simpleton a turn consists of two decisions of the same player: the play, then the announcement of its points, -64 to
+319, as ``cards * cells + announcement + 64``. With ``padded=True`` there are 3,705 actions in every variant.
 
 ## Version History
 v0: first release.
+
+Args:
+    num_players: 2 to 4. The solitaire is ``Quincunx/Solitaire-v0``.
+    mini: Not of the sources: twelve cards on a 3x3 grid for two players, small enough to be solved (ruling R16).
 """
 
 from typing import Any

@@ -8,7 +8,7 @@ cell score kinds, runs and flushes, after each play or at the end. RULES.md has 
 by David Parlett.
 
 ## Action Space
-``Discrete(52)``: the card.
+``Discrete(52)``: the card. It is laid on the next cell of the spiral.
 
 ## Version History
 v0: first release.

@@ -213,7 +213,7 @@ def tournament(
         chunk: number of deals played side by side.
         out: directory of the results. Only games that are missing there are played: the rest of an interrupted
             tournament, more deals, or those of further policies. A policy that has changed under the same name is
-            detected only if it is defined elsewhere.
+            detected if it is defined elsewhere, or is a file with other content.
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of

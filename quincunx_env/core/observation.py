@@ -1,7 +1,8 @@
 """Base class of observers: observations as named pieces or as one flat vector, their spaces and tables, and masks.
 
-An observation is the complete information state of the round from one seat: everything that seat may know and nothing
-else. Seats are counted from the observing one: 0 is the observer, 1 the next seat in turn order.
+An observation is the position as one seat knows it: everything that bears on hidden cards, and nothing that is hidden
+from the seat. It is not the whole sequence of what the seat has observed, its information state; modules of the games
+say what is left out. Seats are counted from the observing one: 0 is the observer, 1 the next seat in turn order.
 """
 
 from abc import ABC, abstractmethod

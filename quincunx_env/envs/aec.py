@@ -34,7 +34,9 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     """A game for several players.
 
     ## Agents
-    ``player_0``, ``player_1`` ..., in order of play. Player 0 begins the first round, player 1 the second (R15).
+    ``player_0``, ``player_1`` ..., in order of play. Player 0 begins the first round, player 1 the second (R15). One
+    agent acts at a time, so that there is no parallel environment;
+    ``pettingzoo.utils.conversions.turn_based_aec_to_parallel`` makes one.
 
     ## Observation Space
     The flat vector of the game's observer, from the agent's seat: all that the agent may know, and nothing else. With
@@ -46,15 +48,20 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
     (default), in ``infos[agent]["action_mask"]``, or both.
 
     ## Rewards
-    ``reward="margin"`` (default): points minus the mean of the others' points; ``"points"``; or ``"outcome"``, at the
-    end of the game (`quincunx_env.envs.rewards.REWARDS`).
+    Every step rewards all agents; ``last()`` returns the sum since the agent's previous turn. ``reward="points"``: the
+    points that the agent scores or loses. ``"margin"`` (default): its points minus the mean of the others' points.
+    ``"outcome"``: 0 until the end of the game, then (P * share - 1) / (P - 1) among P agents, where the share of the
+    win is 1/W for each of W winners and 0 for the others; with two players +1, 0 or -1. Margins and outcomes sum to
+    zero. A play scores from -36 to 302 points in Quincunx, from 0 to 82 in the spiral game; announcements, and cards
+    left in hand at the end of a round, may cost further points.
 
     ## Starting State
     ``reset(seed=s)`` starts the sequence of games of seed s; each reset without a seed deals the next game.
     ``options={"deal": ...}`` plays a given deal, or the text of one; a game of several rounds takes a list of them.
 
     ## Episode End
-    All agents terminate together, when the last round is over. No agent is truncated.
+    All agents terminate together, when the last round is over, or after an illegal action with ``illegal="lose"``. No
+    agent is truncated.
 
     ## Information
     ``action_mask``, if ``mask_in`` is ``"info"`` or ``"both"``. The last infos add ``score`` (the agent's total), and
@@ -71,7 +78,8 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
             fields, or single options.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
-        preview: add the points and draws of every legal play to the observation.
+        preview: add the points and draws of every legal play to the observation; in the spiral game the points that
+            each legal card makes for the observer and for the other player.
         padded: observations and actions have the same shape in all variants of the game.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
             game.

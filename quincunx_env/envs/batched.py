@@ -85,7 +85,8 @@ class BatchedGames:
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
         observation: ``"flat"`` or ``"pieces"``.
-        preview: add the points and draws of every legal play to the observation.
+        preview: add the points and draws of every legal play to the observation; in the spiral game the points that
+            each legal card makes for the observer and for the other player.
         padded: observations and actions have the same shape in all variants of the game
             (`quincunx_env.quincunx.padded`).
         autoreset: deal the next game when one has ended; otherwise the row waits for `reset`.

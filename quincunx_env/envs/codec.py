@@ -23,7 +23,8 @@ class EnvCodec:
     Args:
         rules: rules of the game.
         observation: ``"pieces"`` or ``"flat"``.
-        preview: add the points and draws of every legal play to the observation.
+        preview: add the points and draws of every legal play to the observation; in the spiral game the points that
+            each legal card makes for the observer and for the other player.
         actions: ``"joint"`` or ``"factored"``.
         illegal: ``"raise"`` or ``"lose"``.
         padded: observations and actions have the same shape in all variants of the game.

@@ -83,7 +83,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         num_envs: games played side by side.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         opponents: the policy of all other seats, or a sequence of policies for the seats after the agent's, in order of
-            play. A policy is an object or a name: of a registered policy, or ``"module:attribute"``
+            play. A policy is an object or a name: of a registered policy, ``"module:attribute"``, or the path of a file
             (`quincunx_env.policies.resolve`). Names survive ``spec.to_json()``, objects do not.
         pool: instead of ``opponents``: policies from which each game samples one for all other seats; `set_pool`
             replaces them.
@@ -97,7 +97,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
             fields.
         observation: ``"pieces"`` or ``"flat"``.
-        preview: add the points and draws of every legal play to the observation.
+        preview: add the points and draws of every legal play to the observation; in the spiral game the points that
+            each legal card makes for the observer and for the other player.
         actions: ``"joint"`` or ``"factored"``.
         padded: observations and actions have the same shape in all variants of the game.
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.

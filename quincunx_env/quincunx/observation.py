@@ -1,7 +1,7 @@
 """Observations of Quincunx: board, own hand and counts; see `quincunx_env.core.observation`.
 
-The plies on which a seat drew its cards and earlier rounds beyond their totals are left out, because they carry no
-information about hidden cards.
+The plies on which a seat drew its cards, earlier announcements and earlier rounds but for their totals are left out,
+because they say nothing about hidden cards.
 """
 
 from itertools import compress

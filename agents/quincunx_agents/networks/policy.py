@@ -75,7 +75,7 @@ def near_cells(num_cells: int) -> Ints:
 
 
 def sizes_of(tensors: Mapping[str, Sized]) -> Iterator[int]:
-    """The arguments ``width``, ``depth`` and ``code`` of the `PolicyNetwork` with these weights."""
+    """The arguments ``width``, ``depth`` and ``code`` of the ``PolicyNetwork`` with these weights."""
     return (len(tensors[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder"))
 
 
@@ -85,7 +85,7 @@ def count_scale(observer: Observer) -> Floats:
 
 
 def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
-    """Logits of all actions, as `PolicyNetwork` computes them: float32 [n, cards * cells], 0 for no play."""
+    """Logits of all actions, as ``PolicyNetwork`` computes them: float32 [n, cards * cells], 0 for no play."""
     tensors, features = weights.tensors, card_features(weights.rules.num_cards)
     board, hand = observation["board"], observation["hand"]
 

@@ -2,7 +2,8 @@
 
 Of every game the search keeps the ``width`` most promising positions, expands them by all actions, and keeps the best
 again until the grid is full. Positions are ranked by their points, a value of the hand, and a share of the bonuses of
-lines that lack one card. It uses the pile: call it with determinized games (`resample`), never with the true one.
+lines that lack one card. It uses the pile: call it with determinized games (`quincunx_env.core.resample`), never with
+the true one.
 
 `quincunx_env.oracle.beam` is the wide search of single games that gives oracle scores; this one is narrow, and fast in
 hundreds of games at once.

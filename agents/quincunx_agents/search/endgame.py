@@ -1,10 +1,10 @@
 """Exact values of the solitaire: expectimax over the cards that the player cannot see.
 
-To the player every order of the pile is equally likely. An information state is therefore a grid and a hand: all other
-cards of the deck are in the pile. After an action each set of as many cards as it draws is equally likely, so that the
-value of the action is a mean over these sets, and the value of a state the highest of its actions (Russell & Norvig,
-Artificial Intelligence, section on stochastic games). Unlike perfect-information Monte Carlo this has no strategy
-fusion: the player chooses without knowing the pile.
+To the player every order of the pile is equally likely. The value of an information state therefore depends on the
+grid and the hand alone: all other cards of the deck are in the pile. After an action each set of as many cards as it
+draws is equally likely, so that the value of the action is a mean over these sets, and the value of a state the highest
+of its actions (Russell & Norvig, Artificial Intelligence, section on stochastic games). Unlike perfect-information
+Monte Carlo this has no strategy fusion: the player chooses without knowing the pile.
 
 The mini variant (ruling R16) is solved from the deal on, the full solitaire in its last plays.
 """
