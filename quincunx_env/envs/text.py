@@ -38,6 +38,7 @@ from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_n
 from quincunx_env.notation.record import apply_action
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import print_action
+from quincunx_env.policies import display_name
 from quincunx_env.registry import GAMES, spec_of
 from quincunx_env.render import Frame
 
@@ -301,6 +302,7 @@ class _Recorded:
 
     def __init__(self, policy: Policy, actions: list[Any]) -> None:
         self._policy, self._actions = policy, actions
+        self.__name__ = display_name(policy)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         chosen = self._policy(observation, mask, rng)

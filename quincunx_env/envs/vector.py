@@ -158,7 +158,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
             raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},) with at least one True")
         if not self._has_reset and not mask.all():
-            raise ResetNeeded("no games have been dealt yet: the first reset() needs all rows")
+            raise ResetNeeded("no games are in progress: reset() needs all rows")
         rows = np.flatnonzero(mask)
         given = chosen.get("deal")
         decks = None if given is None else self._decks_of("options['deal']", given)
@@ -203,7 +203,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """`step` without what it shows of the new positions: rewards, terminated, and the last infos."""
         batch = self.batch
         if not self._has_reset:
-            raise ResetNeeded("no games have been dealt yet: call reset() first")
+            raise ResetNeeded("no games are in progress: call reset() first")
         ended_before = batch.over.copy()
         if self.autoreset_mode == AutoresetMode.DISABLED and ended_before.any():
             raise ResetNeeded(
@@ -317,7 +317,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             ResetNeeded: before the first reset.
         """
         if not self._has_reset:
-            raise ResetNeeded("no games have been dealt yet: call reset() first")
+            raise ResetNeeded("no games are in progress: call reset() first")
         game: Game = self.batch.to_game(row)
         return game
 

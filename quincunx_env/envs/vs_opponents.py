@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import check_seed
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, policy_for
@@ -29,7 +29,7 @@ from quincunx_env.envs.common import (
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
-from quincunx_env.policies import resolve
+from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, make_rules
 from quincunx_env.render import Frame, Renderer
 
@@ -41,9 +41,9 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
     Quincunx for two to four players, or the spiral game for two. After each action of the agent the opponents play
     until it is the agent's turn again or the game is over. Opponents are policies (`quincunx_env.core.policy.Policy`),
     chosen by name or given as objects. They act on observations from their own seats, which always include the preview;
-    those that use random numbers share the environment's generator, ``np_random``. `VsOpponentsEnv` is one game,
-    `VsOpponentsVectorEnv` many: row i seeded s plays the games of `quincunx_env.quincunx_v0` or
-    `quincunx_env.spiral_v0` seeded s + i.
+    those that use random numbers share the environment's generator, ``np_random``. After an error of an opponent all
+    rows must be reset. `VsOpponentsEnv` is one game, `VsOpponentsVectorEnv` many: row i seeded s plays the games of
+    `quincunx_env.quincunx_v0` or `quincunx_env.spiral_v0` seeded s + i.
 
     ## Action Space
     The actions of the game, joint or factored, as in `quincunx_env.envs.solitaire.SolitaireEnv`. The spiral game, and
@@ -242,6 +242,10 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
 
         Returns:
             Rewards of the agent for their plays, float64 [num_envs].
+
+        Raises:
+            RuntimeError: if an opponent chooses an illegal action. Then, and after any error of an opponent, the
+                environment must be reset.
         """
         batch, rewards = self.batch, np.zeros(self.num_envs)
         while True:
@@ -250,11 +254,18 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
                 return rewards
             policies = self.policy_index[rows, batch.mover[rows]]
             for index in np.unique(policies):
-                some = rows[policies == index]
+                some, policy = rows[policies == index], self.policies[index]
                 games = batch.fork(some)
-                observation = self._opponents_observer.observe_batch(games)
-                actions = self.policies[index](observation, games.mask(), self.np_random)
-                rewards[some] += self._agent_rewards(batch.step(actions, some), some)
+                try:
+                    actions = policy(self._opponents_observer.observe_batch(games), games.mask(), self.np_random)
+                    gains = batch.step(actions, some)
+                except BaseException as error:
+                    self._has_reset = False  # actions of the agents are taken that no opponent has answered
+                    batch.forfeit(~batch.over)
+                    if isinstance(error, IllegalAction):
+                        raise RuntimeError(f"the opponent {display_name(policy)} is at fault: {error}") from error
+                    raise
+                rewards[some] += self._agent_rewards(gains, some)
 
     def _fault(self, games: Batch, own: dict[str, npt.NDArray[Any]]) -> str | None:
         players, seat, policies = self.rules.num_players, own["seat"], own["policy_index"]
@@ -357,7 +368,8 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
 
         Raises:
             IllegalAction: if it is illegal, unless ``illegal="lose"``; nothing has changed then.
-            ResetNeeded: before the first reset and after the end of a game.
+            RuntimeError: if an action of an opponent is illegal.
+            ResetNeeded: before the first reset and after the end of a game, or an error of an opponent.
         """
         observation, rewards, terminated, _, info = self.envs.step([action])
         self._update_window()

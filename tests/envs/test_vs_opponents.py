@@ -368,3 +368,37 @@ def test_one_environment_and_many_play_a_list_of_deals() -> None:
     while not over:
         _, _, over, _, info = env.step(env.action_masks().argmax())
     assert (info["seed"], info["game"]) == (-1, 0)
+
+
+def first_action(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    """Action 0, illegal or not."""
+    return np.zeros(len(mask), np.int64)
+
+
+def failing(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    raise OSError("no connection")
+
+
+@pytest.mark.parametrize("illegal", ["raise", "lose"])
+@pytest.mark.parametrize(
+    ("opponent", "error", "message"),
+    [(first_action, RuntimeError, "the opponent first_action is at fault: game "), (failing, OSError, "no connection")],
+)
+def test_after_an_error_of_an_opponent_a_reset_is_needed(
+    illegal: Any, opponent: Any, error: type[Exception], message: str
+) -> None:
+    """The agent's action is taken then, and the cards of the opponent are not shown as the agent's."""
+    envs = VsOpponentsVectorEnv(3, opponents=[opponent], seat=0, illegal=illegal)
+    _, info = envs.reset(seed=SEED)
+    for _ in range(2):
+        with pytest.raises(error, match=message):
+            envs.step(info["action_mask"].argmax(axis=1))
+        assert not envs.action_masks().any()
+        for call in (lambda: envs.step([0, 0, 0]), lambda: envs.to_game(0)):
+            with pytest.raises(ResetNeeded, match="call reset"):
+                call()
+        with pytest.raises(ResetNeeded, match="all rows"):
+            envs.reset(options={"reset_mask": np.array([True, False, False])})
+        again, info = envs.reset(seed=SEED)
+    fresh, _ = VsOpponentsVectorEnv(3, opponents=[greedy], seat=0).reset(seed=SEED)
+    same(again, fresh)
