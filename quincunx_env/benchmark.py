@@ -23,7 +23,7 @@ from typing import Any, Literal
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
-from quincunx_env.arena.records import LineupRecord, write_records
+from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
@@ -172,10 +172,10 @@ def evaluate_on_task(
     name: str | None = None,
     seed: int = 0,
     chunk: int = 250,
-    out: Path | None = None,
+    out: Path | str | None = None,
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-    records: Path | None = None,
+    records: Path | str | None = None,
 ) -> TaskResult:
     """Evaluate a policy on a task.
 
@@ -207,6 +207,7 @@ def evaluate_on_task(
     policies: dict[str, Agent | str] = {name: policy}
     if task.opponent is not None:
         policies["opponent" if name == task.opponent else task.opponent] = task.opponent
+    require_writable_file(records)
     names, lineup = tuple(policies), one_against_others(len(policies), task.rules.num_players)
     results = run_lineups(policies, [names], config, out, workers, progress, None)[names]
     if task.opponent is None:
@@ -227,7 +228,7 @@ def evaluate_on_task(
 _COLUMNS = ("version", "task", "policy", "domain", "first", "deals", "score", "low", "high", "lost", "margin")
 
 
-def write_results(path: Path, results: Iterable[TaskResult]) -> None:
+def write_results(path: Path | str, results: Iterable[TaskResult]) -> None:
     """Write results as CSV, atomically; results in the file of other tasks or policies are kept.
 
     Raises:
@@ -235,7 +236,7 @@ def write_results(path: Path, results: Iterable[TaskResult]) -> None:
         OSError: if it cannot be written.
     """
     stored = {
-        (each.task.name, each.policy): each for each in (*(read_results(path) if path.exists() else ()), *results)
+        (each.task.name, each.policy): each for each in (*(read_results(path) if Path(path).exists() else ()), *results)
     }
     order = list(TASKS)
     rows = [_row(stored[key]) for key in sorted(stored, key=lambda key: order.index(key[0]))]
@@ -257,7 +258,7 @@ def _row(result: TaskResult) -> list[str]:
     ]
 
 
-def read_results(path: Path) -> list[TaskResult]:
+def read_results(path: Path | str) -> list[TaskResult]:
     """Read results that `write_results` wrote.
 
     Raises:
@@ -265,7 +266,7 @@ def read_results(path: Path) -> list[TaskResult]:
         OSError: if it cannot be read.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with Path(path).open(encoding="utf-8", newline="") as file:
             columns, *rows = csv.reader(file, strict=True)
         if columns != list(_COLUMNS):
             raise ValueError(f"its columns are {', '.join(columns)}")

@@ -313,7 +313,7 @@ SHIPPED = ("quincunx_agents", "networks", "weights")
 # --- Files of a run --------------------------------------------------------------------------------------------------
 
 
-def read_facts(path: Path) -> tuple[str, Facts, Path]:
+def read_facts(path: Path | str) -> tuple[str, Facts, Path]:
     """Read the results of a training run.
 
     Args:
@@ -325,6 +325,7 @@ def read_facts(path: Path) -> tuple[str, Facts, Path]:
     Raises:
         CardError: if there are none, or if they are damaged.
     """
+    path = Path(path)
     if path.is_dir():
         return _read_folder(path)
     file = path.with_suffix(".json")

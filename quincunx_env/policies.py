@@ -13,6 +13,7 @@ Any policy that Python can import can also be named as ``"module:attribute"``, a
 import pkgutil
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from quincunx_env.core.extras import missing_extra
@@ -34,12 +35,12 @@ def registered_policies() -> dict[str, EntryPoint]:
     return found
 
 
-def resolve(policy: Agent | str, trust: bool = False) -> Agent:
+def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     """Look up a policy by name, and import it.
 
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
-            use; an agent is returned as it is. A registered name comes before a file of the same name.
+            use; an agent is returned as it is. A string that is a registered name is no path.
         trust: let a file execute code where it must be unpickled, see `quincunx_env.policy_files.FORMATS`.
 
     Raises:
@@ -48,6 +49,8 @@ def resolve(policy: Agent | str, trust: bool = False) -> Agent:
             ``for_rules`` or ``__call__``; or, a `quincunx_env.policy_files.PolicyFileError`, if there is no such file
             or it is no policy. Other policies are not affected.
     """
+    if isinstance(policy, Path):
+        return same(PolicyFile(str(policy), trust))
     if not isinstance(policy, str):
         return _checked(policy, f"{policy!r} is no policy")
     if _is_file(policy):
@@ -103,10 +106,12 @@ def _origin(entry: EntryPoint) -> str:
     return f"{distribution} ({entry.value})"
 
 
-def display_name(policy: Agent | str) -> str:
+def display_name(policy: Agent | str | Path) -> str:
     """The name of a policy in tables: the string itself, the path, or the name of the function or of the class."""
     if isinstance(policy, PolicyFile):
         return policy.path
+    if isinstance(policy, Path):
+        return str(policy)
     return policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
 
 
@@ -151,7 +156,8 @@ def by_display_name(
         name, found = split_name(policy) if isinstance(policy, str) else (display_name(policy), policy)
         if check_name(name) in result:
             raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
-        result[name] = resolve(found, trust) if isinstance(found, str) and _is_file(found) else found
+        file = isinstance(found, Path) or (isinstance(found, str) and _is_file(found))
+        result[name] = resolve(found, trust) if file else found
     return result
 
 

@@ -48,8 +48,8 @@ def test_names_before_an_equals_sign() -> None:
         assert split_name(text) == expected
     found = by_display_name([f"mine={NETWORK}", "greedy", str(NETWORK)])
     assert list(found) == ["mine", "greedy", str(NETWORK)]
-    assert found["mine"] is found[str(NETWORK)] is resolve(str(NETWORK))
-    assert display_name(PolicyFile(str(NETWORK))) == str(NETWORK)
+    assert found["mine"] is found[str(NETWORK)] is resolve(str(NETWORK)) is resolve(NETWORK)
+    assert display_name(PolicyFile(str(NETWORK))) == display_name(NETWORK) == str(NETWORK)
 
 
 @pytest.mark.slow

@@ -107,8 +107,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx benchm
             return
         try:
             require_writable(options.out)
-            if options.records is not None:
-                require_writable_file(options.records)
+            require_writable_file(options.records)
             stored = f"finished games are stored, this resumes: {program} {shlex.join(arguments)}"
             results = [*options.results()]
             write_results(options.out / "results.csv", results)

@@ -48,7 +48,7 @@ def all_deals(rules: Rules, face_up: str) -> list[Deal]:
     ]
 
 
-def write_efg(path: Path, rules: Rules, deals: Iterable[Deal], visit: Visit | None = None) -> int:
+def write_efg(path: Path | str, rules: Rules, deals: Iterable[Deal], visit: Visit | None = None) -> int:
     """Write the tree of a round whose deal is one of these, each as probable as the others.
 
     Chance deals both hands, and a set of cards whenever a play draws. Information sets have perfect recall. Payoffs are

@@ -421,8 +421,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
                 raise ValueError("options that begin with --spiral. need --game spiral")
             if isinstance(command, _Options):
                 require_writable(command.out)
-                if (records := getattr(command, "records", None)) is not None:
-                    require_writable_file(records)
+                require_writable_file(getattr(command, "records", None))
             if isinstance(command, Evaluate | Tournament):
                 stored = f"finished games are stored, this resumes: {line}"
             command.run(line)

@@ -16,7 +16,7 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.records import LineupRecord, write_records
+from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -165,7 +165,7 @@ def compare(
     chunk: int = 250,
     names: Sequence[str] | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-    records: Path | None = None,
+    records: Path | str | None = None,
 ) -> Comparison:
     """Play policies against each other on paired deals.
 
@@ -203,6 +203,7 @@ def compare(
     seats = seatings(lineup)
     players = [lineup.index(number) for number in range(max(lineup) + 1)]
     playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
+    require_writable_file(records)
     results = concatenate(play_matches(playing, seats, config, number) for number in progress(config.chunks))
     comparison = Comparison(tuple(names[at] for at in players), seats, results.totals, config)
     if records is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.arena.matches import MatchConfig, MatchResults, concatenate, play_matches
-from quincunx_env.arena.records import LineupRecord, write_records
+from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -96,7 +96,7 @@ def evaluate(
     lost_value: float = 0.0,
     chunk: int = 1000,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-    records: Path | None = None,
+    records: Path | str | None = None,
 ) -> Evaluation:
     """Evaluate a policy at the solitaire on numbered deals.
 
@@ -121,6 +121,7 @@ def evaluate(
     alone = np.zeros((1, 1), np.int64)
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
     name = check_name(display_name(policy))
+    require_writable_file(records)
     results = concatenate(play_matches([agent], alone, config, number) for number in progress(config.chunks))
     evaluation = Evaluation.of_results(results, lost_value)
     if records is not None:
@@ -138,11 +139,11 @@ def evaluate_all(
     seed: int = 0,
     lost_value: float = 0.0,
     chunk: int = 1000,
-    out: Path | None = None,
+    out: Path | str | None = None,
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ray: str | None = None,
-    records: Path | None = None,
+    records: Path | str | None = None,
 ) -> dict[str, Evaluation]:
     """`evaluate` several policies, in parallel and resumable.
 
@@ -169,6 +170,7 @@ def evaluate_all(
     """
     policies, config = by_display_name(policies), MatchConfig(_solitaire(rules), domain, first, deals, seed, chunk)
     lineups = [(name,) for name in policies]
+    require_writable_file(records)
     results = run_lineups(policies, lineups, config, out, workers, progress, ray)
     evaluations = {name: Evaluation.of_results(results[name,], lost_value) for name in policies}
     if records is not None:
@@ -177,7 +179,7 @@ def evaluate_all(
 
 
 def _write_records(
-    path: Path,
+    path: Path | str,
     config: MatchConfig,
     policies: Mapping[str, Agent | str],
     results: Mapping[str, MatchResults],
@@ -243,7 +245,7 @@ def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation
     return "\n".join(lines)
 
 
-def plot(evaluations: Mapping[str, Evaluation], path: Path | None = None) -> "Figure":
+def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) -> "Figure":
     """Plot the distributions of the scores of finished rounds, with the shares of lost rounds in the legend.
 
     Args:

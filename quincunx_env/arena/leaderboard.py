@@ -47,7 +47,7 @@ class VerifiedFile:
     @classmethod
     def check(
         cls,
-        path: Path,
+        path: Path | str,
         policies: Mapping[str, Agent | str] | None = None,
         positions: int = POSITIONS,
         seed: int | None = None,
@@ -77,7 +77,7 @@ class VerifiedFile:
                 reruns[name] = found = rerun(records, name, policy, positions, seed)
                 if found.equal < found.positions:
                     raise VerificationError(f"{path}: {found}")
-        return cls(path, records, results, reruns)
+        return cls(Path(path), records, results, reruns)
 
     @property
     def games(self) -> int:
@@ -138,7 +138,7 @@ def sections(files: Iterable[VerifiedFile], flag: Flag | None = None) -> str:
     return "\n".join(parts + several)
 
 
-def plot_solitaires(files: Iterable[VerifiedFile], path: Path | None = None) -> "Figure | None":
+def plot_solitaires(files: Iterable[VerifiedFile], path: Path | str | None = None) -> "Figure | None":
     """Plot the distributions of scores at the default solitaire, as `quincunx_env.arena.plot`; None if there are none.
 
     Args:

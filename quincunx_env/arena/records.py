@@ -172,7 +172,7 @@ class Records:
         type(self).from_bytes(content)
         return content
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write a file atomically; equal games make equal files.
 
         Raises:
@@ -185,7 +185,7 @@ class Records:
     # --- Reading -----------------------------------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: Path | str) -> Self:
         """Read a file, without replaying its games.
 
         Raises:
@@ -193,7 +193,7 @@ class Records:
             OSError: if the file cannot be read.
         """
         try:
-            with path.open("rb") as file:
+            with Path(path).open("rb") as file:
                 return cls.from_bytes(file.read(MAX_BYTES + 1))
         except RecordError as error:
             raise RecordError(f"{path}: {error}") from error
@@ -228,13 +228,16 @@ class Records:
         return cls(config, _read_games(body, config.rules, lineups), about)
 
 
-def require_writable_file(path: Path) -> None:
-    """Check that a file of games can be written, before games are played.
+def require_writable_file(path: Path | str | None) -> None:
+    """Check that a file of games can be written, before games are played; None needs none.
 
     Raises:
         ValueError: if it is a folder, would be in a file, or is a file with something else.
         OSError: if nothing can be written there.
     """
+    if path is None:
+        return
+    path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name a file for the games with --records")
     if path.exists() and path.stat().st_size and not path.read_bytes().startswith(TITLE.encode()):
@@ -243,7 +246,7 @@ def require_writable_file(path: Path) -> None:
 
 
 def write_records(
-    path: Path, config: MatchConfig, lineups: Sequence[LineupRecord], policies: Mapping[str, Agent | str]
+    path: Path | str, config: MatchConfig, lineups: Sequence[LineupRecord], policies: Mapping[str, Agent | str]
 ) -> None:
     """Write the games of an evaluation, a comparison or a tournament, with information on versions and policies.
 

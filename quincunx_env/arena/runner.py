@@ -91,7 +91,7 @@ def run_lineups(
     policies: Mapping[str, Agent | str],
     lineups: Sequence[Lineup],
     config: MatchConfig,
-    out: Path | None,
+    out: Path | str | None,
     workers: int,
     progress: Callable[[Iterable[Any]], Iterable[Any]],
     ray: str | None,
@@ -131,7 +131,7 @@ def run_lineups(
     files = {name: agent for name, agent in agents.items() if isinstance(agent, PolicyFile)}
     for file in files.values():
         file.for_rules(config.rules)
-    folder = _prepare_folder(out, config, {name: definition(agent) for name, agent in agents.items()})
+    folder = _prepare_folder(Path(out), config, {name: definition(agent) for name, agent in agents.items()})
     policies = {**policies, **files}  # a process refuses a file that has changed since
     chunks = {
         lineup: [

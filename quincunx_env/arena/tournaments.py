@@ -12,7 +12,7 @@ import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
-from quincunx_env.arena.records import LineupRecord, write_records
+from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
@@ -111,7 +111,7 @@ class Tournament:
             lines.append(f"| {self.names[n]} | {value:+.0f} | {low:+.0f} to {high:+.0f} | {rates} |")
         return "\n".join(lines)
 
-    def plot(self, path: Path | None = None) -> "Figure":
+    def plot(self, path: Path | str | None = None) -> "Figure":
         """Plot ratings with their intervals, and the matrix of win rates.
 
         Args:
@@ -191,11 +191,11 @@ def tournament(
     first: int = 0,
     seed: int = 0,
     chunk: int = 250,
-    out: Path | None = None,
+    out: Path | str | None = None,
     workers: int = 1,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ray: str | None = None,
-    records: Path | None = None,
+    records: Path | str | None = None,
 ) -> Tournament:
     """Play a round robin of policies on paired deals.
 
@@ -234,6 +234,7 @@ def tournament(
     arrange = itertools.combinations if rules.num_players == 2 else itertools.permutations
     pairs = list(arrange(sorted(policies), 2))
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
+    require_writable_file(records)
     results = run_lineups(policies, pairs, config, out, workers, progress, ray)
     lineup = one_against_others(2, rules.num_players)
     comparisons = {pair: Comparison(pair, seatings(lineup), results[pair].totals, config) for pair in pairs}

@@ -17,7 +17,7 @@ ABANDONED = 86_400.0
 """Age in seconds from which a temporary file of another machine counts as abandoned; longer than any write takes."""
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
     """Write a file atomically: ``path`` holds either the old content or the new, whatever interrupts the write.
 
     The first write of a process to a folder removes the temporary files that killed processes left there.
@@ -29,6 +29,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         OSError: if the file cannot be written, naming it or its folder.
     """
+    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_once(path.parent.resolve())
     unfinished = path.with_name(f".{path.stem}.unfinished-{platform.node()}-{os.getpid()}_{get_ident()}{path.suffix}")

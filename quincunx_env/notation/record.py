@@ -199,12 +199,12 @@ class Record:
 
     # --- Files -------------------------------------------------------------------------------------------------------
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write a file atomically."""
         write_atomically(path, lambda unfinished: unfinished.write_text(f"{self}\n", encoding="utf-8"))
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: Path | str) -> Self:
         """Read a file.
 
         Raises:
@@ -212,7 +212,7 @@ class Record:
             OSError: if the file cannot be read.
         """
         try:
-            return cls.parse(path.read_text(encoding="utf-8"))
+            return cls.parse(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
             raise RecordError(f"{path}: a record is text; quincunx replay reads files of games, too") from error
         except ValueError as error:

@@ -55,7 +55,7 @@ def benchmark_game(number: int) -> Game:
     return Game(Rules(), Deal.from_seed(Rules(), number, domain="benchmark"))
 
 
-def read(path: Path | None = None) -> dict[int, OracleEntry]:
+def read(path: Path | str | None = None) -> dict[int, OracleEntry]:
     """Read oracle scores, by deal number.
 
     Args:
@@ -65,7 +65,7 @@ def read(path: Path | None = None) -> dict[int, OracleEntry]:
         ValueError: if the file is damaged.
         OSError: if the file cannot be read.
     """
-    path = path or BENCHMARK_FILE
+    path = Path(path or BENCHMARK_FILE)
     if not path.exists():
         return {}
     try:
@@ -101,7 +101,7 @@ def _read_play(text: str) -> tuple[int, int]:
     return parse_card(card), Rules().grid.cell((row, column))
 
 
-def write(path: Path, entries: Iterable[OracleEntry]) -> None:
+def write(path: Path | str, entries: Iterable[OracleEntry]) -> None:
     """Write oracle scores atomically: concurrent readers find either the old file or the new one."""
     grid, text = Rules().grid, io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

@@ -13,6 +13,7 @@ import pytest
 
 from quincunx_env.arena import compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena import records as module
+from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.records import Records, most_actions
 from quincunx_env.arena.verification import verify
 from quincunx_env.notation.record import RecordError, Seeded
@@ -241,3 +242,27 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="JSON"):
         evaluate("greedy", 2, lost_value=float("nan"), records=tmp_path / "none.games")
     assert not list(tmp_path.iterdir())
+
+
+def test_files_are_named_by_strings_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    comparison = compare(["greedy", "uniform"], 4, records="comparison.games")
+    (verified,) = verify(Records.read("comparison.games"))
+    assert isinstance(verified, Comparison)
+    assert verified.win_rate() == comparison.win_rate()
+    tournament(["greedy", "uniform"], 4, out="out", records="tournament.games")
+    evaluate_all(["greedy", "uniform"], 4, out=Path("out"), records=Path("evaluations.games"))
+    assert sorted(path.name for path in tmp_path.glob("*.games")) == [
+        *("comparison.games", "evaluations.games", "tournament.games")
+    ]
+
+
+@pytest.mark.parametrize("play", [compare, tournament, evaluate_all])
+def test_where_no_games_can_be_written_none_are_played(play: Any, tmp_path: Path) -> None:
+    def unused(*arguments: Any) -> Any:
+        raise AssertionError("no game is played")
+
+    (tmp_path / "file").write_text("something else")
+    for path in (tmp_path, tmp_path / "file", tmp_path / "file" / "games"):
+        with pytest.raises(ValueError, match="--records"):
+            play({"one": unused, "other": unused} if play is not compare else [unused, "greedy"], 4, records=path)
