@@ -211,10 +211,12 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
         controls: of the fast policies on the same deals first, then more; at most n - 3 policies.
 
     Raises:
-        ValueError: if a control has not played more deals.
+        ValueError: without controls, with more than n - 3, or if one has not played more deals.
         ImportError: without SciPy.
     """
     n = len(evaluation.values)
+    if not 1 <= len(controls) <= n - 3:
+        raise ValueError(f"{n} deals allow 1 to {max(n - 3, 0)} controls, got {len(controls)}")
     if any(len(control.values) <= n for control in controls):
         raise ValueError(f"each control needs the same {n} deals and more")
     deviations = np.stack([control.values[:n] - control.values.mean() for control in controls], axis=1)
@@ -223,10 +225,12 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
     degrees_of_freedom = n - columns.shape[1]
     residual = float(((evaluation.values - columns @ fit) ** 2).sum()) / degrees_of_freedom
     error = math.sqrt(residual * float(np.linalg.inv(columns.T @ columns)[0, 0]))
-    # The means of the controls are themselves estimates from finitely many deals.
-    error = math.hypot(
-        error, *(b * c.values.std() / len(c.values) ** 0.5 for b, c in zip(fit[1:], controls, strict=True))
-    )
+    # The means of the controls are themselves estimates from finitely many deals, which they share: two means of N and M
+    # of them have the covariance of the scores on a deal, divided by the larger number.
+    sizes = np.array([len(control.values) for control in controls])
+    scores = np.stack([control.values[: sizes.min()] for control in controls])
+    of_means = np.atleast_2d(np.cov(scores)) / np.maximum.outer(sizes, sizes)
+    error = math.hypot(error, math.sqrt(float(fit[1:] @ of_means @ fit[1:])))
     return Estimate.of_standard_error(float(fit[0]), error, degrees_of_freedom)
 
 

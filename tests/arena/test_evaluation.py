@@ -156,6 +156,25 @@ def test_adjusted_intervals_cover_the_truth_and_are_shorter() -> None:
     assert shorter > 0.95 * repeats
 
 
+def test_adjusted_intervals_count_the_luck_that_controls_share() -> None:
+    """Three controls have the same luck on their deals, and so the means of all three err in the same direction."""
+    rng = np.random.default_rng(2)
+    covered, repeats = 0, 400
+    for _ in range(repeats):
+        luck = rng.normal(0, 30, 300)
+        controls = [100 + luck[:size] + rng.normal(0, 15, size) for size in (300, 200, 250)]
+        slow = sum(control[:100] for control in controls) / 3 + rng.normal(0, 2, 100)
+        _, low, high = adjusted_mean(scores(slow), [scores(control) for control in controls])
+        covered += low <= 100 <= high
+    assert 0.92 <= covered / repeats <= 0.98
+
+
 def test_a_control_needs_more_deals() -> None:
     with pytest.raises(ValueError, match="the same 50 deals and more"):
         adjusted_mean(scores(np.arange(50.0)), [scores(np.arange(50.0))])
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_controls_are_fewer_than_deals(count: int) -> None:
+    with pytest.raises(ValueError, match=f"4 deals allow 1 to 1 controls, got {count}"):
+        adjusted_mean(scores(np.arange(4.0)), [scores(np.arange(9.0))] * count)
