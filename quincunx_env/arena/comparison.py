@@ -187,7 +187,8 @@ def compare(
         records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
-        ValueError: for rules of the solitaire, a wrong number of policies, an unknown policy or a wrong name.
+        ValueError: for rules of the solitaire, a wrong number of policies, an unknown policy or a wrong name; with
+            ``records`` also for two policies of the same name.
         IllegalAction: if a policy chooses an illegal action.
     """
     rules = rules or Rules(num_players=2)
@@ -202,13 +203,18 @@ def compare(
     lineup = _line_up(found, rules.num_players)
     seats = seatings(lineup)
     players = [lineup.index(number) for number in range(max(lineup) + 1)]
-    playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
+    names = [names[at] for at in players]
+    if records is not None and len(set(names)) < len(names):
+        raise ValueError(f"a file of games needs different names, got {', '.join(names)}: set one as 'name=...'")
     require_writable_file(records)
-    results = concatenate(play_matches(playing, seats, config, number) for number in progress(config.chunks))
-    comparison = Comparison(tuple(names[at] for at in players), seats, results.totals, config)
+    playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
+    results = concatenate(
+        play_matches(playing, seats, config, number, names=names) for number in progress(config.chunks)
+    )
+    comparison = Comparison(tuple(names), seats, results.totals, config)
     if records is not None:
         lineup_record = LineupRecord.of_results(comparison.names, lineup, results, comparison.figures())
-        write_records(records, config, [lineup_record], {names[at]: policies[at] for at in players})
+        write_records(records, config, [lineup_record], dict(zip(names, playing, strict=True)))
     return comparison
 
 

@@ -122,7 +122,9 @@ def evaluate(
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
     name = check_name(display_name(policy))
     require_writable_file(records)
-    results = concatenate(play_matches([agent], alone, config, number) for number in progress(config.chunks))
+    results = concatenate(
+        play_matches([agent], alone, config, number, names=[name]) for number in progress(config.chunks)
+    )
     evaluation = Evaluation.of_results(results, lost_value)
     if records is not None:
         _write_records(records, config, {name: policy}, {name: results}, {name: evaluation})
@@ -163,8 +165,8 @@ def evaluate_all(
         records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
-        ValueError: for rules of several players, no or an unknown policy, two of the same name, an ``out`` that holds
-            games of another policy of the same name, or if Ray is required and not installed.
+        ValueError: for rules of several players, no or an unknown policy, two of the same name, one that other
+            processes cannot get, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
@@ -225,8 +227,8 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
     degrees_of_freedom = n - columns.shape[1]
     residual = float(((evaluation.values - columns @ fit) ** 2).sum()) / degrees_of_freedom
     error = math.sqrt(residual * float(np.linalg.inv(columns.T @ columns)[0, 0]))
-    # The means of the controls are themselves estimates from finitely many deals, which they share: two means of N and M
-    # of them have the covariance of the scores on a deal, divided by the larger number.
+    # The means of the controls are themselves estimates from finitely many deals, which they share: the covariance of
+    # two means, of N and of M of these deals, is that of the scores on a deal divided by the larger number.
     sizes = np.array([len(control.values) for control in controls])
     scores = np.stack([control.values[: sizes.min()] for control in controls])
     of_means = np.atleast_2d(np.cov(scores)) / np.maximum.outer(sizes, sizes)

@@ -89,10 +89,11 @@ def play_matches(
     config: MatchConfig,
     chunk: int,
     recorded: MatchResults | None = None,
+    names: Sequence[str] | None = None,
 ) -> MatchResults:
     """Play each deal of a chunk from each of the seatings, all side by side.
 
-    A policy that occurs several times in ``policies``, or plays several seats, is called once for all its positions.
+    A policy that plays several seats is called once for all its positions.
 
     Args:
         policies: the players.
@@ -102,6 +103,7 @@ def play_matches(
         recorded: games of this chunk that are replayed: their actions are played, and the ``actions`` of the results
             are what each policy chooses in these positions, with its generator in the same state as in the game. A
             policy may be None, for which the recorded actions stand.
+        names: of the policies in errors, by default their `display_name`.
 
     Raises:
         IllegalAction: if a policy chooses an illegal action.
@@ -111,8 +113,7 @@ def play_matches(
     observer = make_observer(rules, preview=True)
     batch: Any = spec_of(rules).Batch(rules, len(numbers) * count, config.domain)
     batch.reset(seed=np.repeat(numbers, count))
-    first = np.array([next(at for at, other in enumerate(policies) if other is policy) for policy in policies])
-    seated = first[np.tile(seatings, (len(numbers), 1))]
+    seated = np.tile(seatings, (len(numbers), 1))
     rngs = [np.random.default_rng([config.seed, chunk, number]) for number in range(len(policies))]
     playing = [None if policy is None else policy_for(policy, rules) for policy in policies]
     if recorded is not None:
@@ -129,7 +130,7 @@ def play_matches(
                 try:
                     chosen = policy(observer.observe_batch(games), games.mask(), rngs[number])
                 except Exception as error:
-                    error.add_note(f"{RAISED_BY} {display_name(policies[number])}")
+                    error.add_note(f"{RAISED_BY} {names[number] if names else display_name(policy)}")
                     raise
             actions = chosen if recorded is None else recorded.actions[upcoming[own]]
             try:
@@ -137,7 +138,8 @@ def play_matches(
             except IllegalAction as error:
                 if recorded is not None:
                     raise
-                raise IllegalAction(f"the policy {display_name(policies[number])}: {error}") from None
+                name = names[number] if names else display_name(policies[number])
+                raise IllegalAction(f"the policy {name}: {error}") from None
             if recorded is not None:
                 upcoming[own] += 1
             played.append(own)

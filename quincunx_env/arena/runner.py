@@ -4,6 +4,7 @@ deals in a file.
 
 import hashlib
 import json
+import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ class Chunk:
     machine.
     """
 
+    names: Lineup
     policies: tuple[Agent | str, ...]
     config: MatchConfig
     number: int
@@ -56,7 +58,7 @@ class Chunk:
     def play(self) -> MatchResults:
         """Play the games."""
         policies = [resolve(policy) for policy in self.policies]
-        return play_matches(policies, self.seatings, self.config, self.number)
+        return play_matches(policies, self.seatings, self.config, self.number, names=self.names)
 
     def save(self, results: MatchResults) -> None:
         """Write results to `path`."""
@@ -112,8 +114,8 @@ def run_lineups(
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead.
 
     Raises:
-        ValueError: for no or an unknown policy, fewer workers than 1, if ``out`` holds games of another policy of the
-            same name or files of something else, or if Ray is required and not installed.
+        ValueError: for no or an unknown policy, one that cannot be sent to other processes, fewer workers than 1, if
+            ``out`` holds files of something else, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         ChildProcessError: if a process is killed.
         OSError: if ``out`` cannot be written.
@@ -131,12 +133,15 @@ def run_lineups(
     files = {name: agent for name, agent in agents.items() if isinstance(agent, PolicyFile)}
     for file in files.values():
         file.for_rules(config.rules)
-    folder = _prepare_folder(Path(out), config, {name: definition(agent) for name, agent in agents.items()})
     policies = {**policies, **files}  # a process refuses a file that has changed since
+    if workers > 1 or ray is not None:
+        _require_picklable(policies)
+    folder, definitions = _prepare_folder(Path(out), config), {name: definition(agents[name]) for name in agents}
     chunks = {
         lineup: [
-            Chunk(tuple(policies[name] for name in lineup), config, number, folder / _file_name(lineup, config, number))
+            Chunk(lineup, tuple(policies[name] for name in lineup), config, number, path)
             for number in config.chunks
+            for path in [folder / _file_name({name: definitions[name] for name in lineup}, config, number)]
         ]
         for lineup in lineups
     }
@@ -148,10 +153,29 @@ def run_lineups(
     return {lineup: concatenate(chunk.load() for chunk in each) for lineup, each in chunks.items()}
 
 
-def _file_name(lineup: Lineup, config: MatchConfig, chunk: int) -> str:
-    """Lineup and range of deals. Quoting leaves no plus sign in the name of a policy."""
-    numbers = config.deal_numbers(chunk)
-    return f"{'+'.join(quote(name, safe='') for name in lineup)}.{numbers[0]}-{numbers[-1]}.npz"
+def _file_name(lineup: Mapping[str, str], config: MatchConfig, chunk: int) -> str:
+    """A file for these policies and no others, from their names and definitions and the range of deals.
+
+    A long lineup is cut: a name of a file has 255 bytes at most, and two names may differ in the case of letters alone.
+    """
+    numbers, digest = config.deal_numbers(chunk), hashlib.sha256(json.dumps([*lineup.items()]).encode()).hexdigest()
+    return f"{quote('+'.join(lineup), safe='+')[:60]}.{digest[:16]}.{numbers[0]}-{numbers[-1]}.npz"
+
+
+def _require_picklable(policies: Mapping[str, Agent | str]) -> None:
+    """Check that other processes can get the policies.
+
+    Raises:
+        ValueError: naming the first that they cannot get.
+    """
+    for name, policy in policies.items():
+        try:
+            pickle.dumps(policy)
+        except Exception as error:  # objects raise anything
+            raise ValueError(
+                f"the policy {name!r} cannot be sent to other processes ({error}): "
+                "name it as 'module:attribute', or play with workers=1"
+            ) from error
 
 
 def _run_in_processes(chunks: list[Chunk], workers: int, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
@@ -197,40 +221,19 @@ def _play_task(task: tuple[int, Chunk]) -> tuple[int, MatchResults]:
     return index, chunk.play()
 
 
-def _prepare_folder(out: Path, config: MatchConfig, policies: dict[str, str]) -> Path:
+def _prepare_folder(out: Path, config: MatchConfig) -> Path:
     """The directory of results for a configuration, created with a ``settings.json`` that describes it.
 
     The number of deals is left out of its name, since results serve a run over more deals as well.
 
     Raises:
-        ValueError: if it holds games of a policy of the same name that is defined elsewhere, or other settings.
+        ValueError: if its settings are damaged, or of other games.
     """
     shared = {name: value for name, value in config.to_json().items() if name != "deals"}
     folder = out / "games" / hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
-    path = folder / "settings.json"
-    known = _read_settings(path, shared) if path.exists() else {}
-    for name, defined in policies.items():
-        if known.get(name, defined) != defined:
-            raise ValueError(
-                f"{out} holds games in which {name!r} was {known[name]} and not {defined}: "
-                "give it another name, or choose another directory"
-            )
-    text = json.dumps({**shared, "policies": known | policies}, indent=2) + "\n"
-    write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+    path, text = folder / "settings.json", json.dumps(shared, indent=2) + "\n"
+    if not path.exists():
+        write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+    elif path.read_bytes() != text.encode():
+        raise ValueError(f"{path} is of other games or damaged: choose another directory, or delete {folder}")
     return folder
-
-
-def _read_settings(path: Path, shared: dict[str, Any]) -> dict[str, str]:
-    """The policies of stored games: their definitions by name.
-
-    Raises:
-        ValueError: if the file is damaged or of another configuration.
-    """
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-        known: dict[str, str] = dict(settings.pop("policies"))
-    except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: choose another directory, or delete {path.parent}") from error
-    if settings != shared:
-        raise ValueError(f"{path} is of other games: choose another directory, or delete {path.parent}")
-    return known

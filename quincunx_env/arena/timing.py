@@ -66,6 +66,6 @@ def seconds_per_action(
     timed = {name: _Timed(resolve(policy), rules) for name, policy in named.items()}
     config, seats = MatchConfig(rules, domain, first, deals, seed, chunk), np.zeros((1, rules.num_players), np.int64)
     for number in config.chunks:
-        for policy in timed.values():  # in turn, so that a change of the machine's speed concerns all
-            play_matches([policy], seats, config, number)
+        for name, policy in timed.items():  # in turn, so that a change of the machine's speed concerns all
+            play_matches([policy], seats, config, number, names=[name])
     return {name: policy.seconds / policy.actions for name, policy in timed.items()}

@@ -212,8 +212,8 @@ def tournament(
         seed: seed of the policies' generators, as in `compare`.
         chunk: number of deals played side by side.
         out: directory of the results. Only games that are missing there are played: the rest of an interrupted
-            tournament, more deals, or those of further policies. A policy that has changed under the same name is
-            detected if it is defined elsewhere, or is a file with other content.
+            tournament, more deals, or those of further policies. They are not taken for those of a
+            policy of the same name that is defined elsewhere, or is a file with other content.
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of
@@ -221,8 +221,8 @@ def tournament(
         records: file of the games, see `quincunx_env.arena.records`.
 
     Raises:
-        ValueError: for rules of the solitaire, fewer than two policies, an unknown policy or two of the same name, an
-            ``out`` that holds games of another policy of the same name, or if Ray is required and not installed.
+        ValueError: for rules of the solitaire, fewer than two policies, an unknown policy or two of the same name, one
+            that other processes cannot get, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """

@@ -1,6 +1,7 @@
 """Comparisons of policies in games for several players: seatings, paired deals, margins, wins."""
 
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -123,11 +124,7 @@ def test_a_policy_against_itself_is_even_on_every_deal(players: int) -> None:
 
 
 def test_a_policy_is_called_once_for_all_its_positions() -> None:
-    last = Last()
-    compare([last, last], 6, rules=Rules(num_players=3))
-    plays = Rules(num_players=3).num_plays
-    assert last.sizes == [18] * plays
-    last.sizes.clear()
+    last, plays = Last(), Rules(num_players=3).num_plays
     compare([last, first_legal, last], 6, rules=Rules(num_players=3))
     # Three seatings, in each of which it has two seats.
     assert sum(last.sizes) == 6 * plays * 2
@@ -213,3 +210,22 @@ def test_comparisons_that_cannot_be_seated_are_refused() -> None:
         compare([greedy, uniform], 5, chunk=0)
     with pytest.raises(ValueError, match="2 policies and 1 names"):
         compare([greedy, uniform], 5, names=["greedy"])
+
+
+def test_one_policy_under_two_names_has_two_generators() -> None:
+    """So that `rerun` can ask one of them alone."""
+    drawn: list[float] = []
+
+    def gambler(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        drawn.append(rng.random())
+        return first_legal(observation, mask, rng)
+
+    compare([gambler, gambler], 2, names=["one", "other"])
+    first, second = (np.random.default_rng([0, 0, number]).random(20).tolist() for number in (0, 1))
+    assert sorted(drawn) == sorted([*first, *second])
+
+
+def test_files_of_games_need_different_names(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="needs different names, got greedy, greedy: set one as"):
+        compare(["greedy", "greedy"], 2, records=tmp_path / "games")
+    compare(["greedy", "greedy"], 2, names=["one", "other"], records=tmp_path / "games")

@@ -149,16 +149,39 @@ def test_more_deals_reuse_results(tmp_path: Path) -> None:
     assert same(other, tournament(["greedy", "uniform"], deals=11, chunk=3, first=100))
 
 
-def test_games_of_another_policy_or_damaged_ones_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"a": uniform, "b": greedy}, {"a": greedy, "b": uniform}),
+        ({"a": uniform, "b": greedy}, {"A": greedy, "B": uniform}),  # one file on some systems
+        ({"a+b": uniform, "c": greedy}, {"a": greedy, "b+c": uniform}),
+        ({"runs/net" * 100: uniform, "b": greedy}, {"runs/net" * 100 + "s": greedy, "b": uniform}),
+    ],
+)
+def test_stored_games_are_those_of_the_policies(first: dict[str, Any], second: dict[str, Any], tmp_path: Path) -> None:
+    tournament(first, out=tmp_path, **SMALL)
+    assert same(tournament(second, out=tmp_path, **SMALL), tournament(second, **SMALL))
+    assert same(tournament(first, out=tmp_path, **SMALL), tournament(first, **SMALL))
+    names = [path.name.casefold() for path in tmp_path.rglob("*.npz")]
+    assert len(set(names)) == len(names) == 2 * 4
+    assert max(map(len, names)) < 150, "with the prefix of an unfinished file at most 255"
+
+
+def test_damaged_games_are_refused(tmp_path: Path) -> None:
     tournament({"a": uniform, "b": greedy}, out=tmp_path, **SMALL)
-    with pytest.raises(
-        ValueError, match=r"'a' was quincunx_agents\.uniform:uniform and not quincunx_agents\.greedy:greedy"
-    ):
-        tournament({"a": greedy, "b": greedy}, out=tmp_path, **SMALL)
     file = next(tmp_path.rglob("*.npz"))
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(ValueError, match=r"npz cannot be read: delete it"):
         tournament({"a": uniform, "b": greedy}, out=tmp_path, **SMALL)
+
+
+def test_what_other_processes_cannot_get_is_refused_before_games_are_played(tmp_path: Path) -> None:
+    def local(observation: Any, mask: Any, rng: Any) -> Any:
+        raise AssertionError("no game is played")
+
+    with pytest.raises(ValueError, match=r"'mine' cannot be sent to other processes \(.*module:attribute.*workers=1"):
+        tournament({"mine": local, "greedy": greedy}, out=tmp_path, workers=2, **SMALL)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_tournaments_that_cannot_be_played_are_refused() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env.arena import Evaluation, evaluate, evaluate_all
+from quincunx_env.arena import Evaluation, compare, evaluate, evaluate_all
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
 from quincunx_env.arena.records import LineupRecord, Records
 from quincunx_env.arena.verification import VerificationError, rerun, verify
@@ -253,6 +253,14 @@ def test_the_policy_itself_agrees(tmp_path: Path) -> None:
     assert (every.equal, every.chunks) == (len(records.lineups[1].actions), 6)
     reseeded = dataclasses.replace(records, config=dataclasses.replace(records.config, seed=8))
     assert rerun(reseeded, "uniform", "uniform").equal < 0.2 * 200
+
+
+def test_one_policy_under_two_names_agrees(tmp_path: Path) -> None:
+    compare(["uniform", "uniform"], 10, names=["one", "other"], records=tmp_path / "games")
+    records = Records.read(tmp_path / "games")
+    for name in ("one", "other"):
+        found = rerun(records, name, "uniform")
+        assert found.equal == found.positions == 200
 
 
 def test_one_action_of_another_policy_is_found() -> None:
