@@ -40,6 +40,10 @@ class Estimate(NamedTuple):
         error = float(values.std(ddof=1)) / math.sqrt(len(values))
         return cls.of_standard_error(float(values.mean()), error, len(values) - 1)
 
+    def within(self, low: float, high: float) -> "Estimate":
+        """The estimate of a quantity that lies between two bounds, with the interval cut there."""
+        return Estimate(self.value, *(float(min(max(end, low), high)) for end in self[1:]))
+
     @classmethod
     def of_standard_error(cls, value: float, error: float, degrees_of_freedom: int) -> "Estimate":
         """Student's t interval around a value: the 97.5 % quantile times the standard error to either side.

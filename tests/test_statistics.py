@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from quincunx_env.arena import Evaluation
+from quincunx_env.arena import Evaluation, compare
 from quincunx_env.oracle import oracle_scores, regret
 from quincunx_env.statistics import Estimate
 
@@ -25,6 +25,14 @@ def test_every_mean_has_students_t_interval(count: int) -> None:
     assert Estimate.of_mean(values) == pytest.approx((values.mean(), low, high))
     assert Evaluation(values, np.zeros(count, np.bool_)).ci95 == pytest.approx((low, high))
     assert regret(oracle_scores(0, count) - values) == pytest.approx((values.mean(), low, high))
+
+
+def test_intervals_of_win_rates_are_cut_at_their_bounds() -> None:
+    assert Estimate(0.9, 0.7, 1.1).within(0, 1) == (0.9, 0.7, 1)
+    assert Estimate(0.1, -0.1, 0.3).within(0, 1) == (0.1, 0, 0.3)
+    few = compare(["greedy", "heuristic-v0"], 3)
+    assert (few.win_rate(0).low, few.win_rate(1).high) == (0, 1)
+    assert Estimate.of_mean(few.wins[:, 0]).low < 0
 
 
 def test_a_single_value_has_no_interval() -> None:

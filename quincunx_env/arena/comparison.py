@@ -107,8 +107,8 @@ class Comparison:
         return Estimate.of_mean(self.margins[:, policy])
 
     def win_rate(self, policy: int = 0) -> Estimate:
-        """Mean over deals of a policy's `wins`."""
-        return Estimate.of_mean(self.wins[:, policy])
+        """Mean over deals of a policy's `wins`; the interval lies between 0 and 1."""
+        return Estimate.of_mean(self.wins[:, policy]).within(0, 1)
 
     def figures(self) -> dict[str, Any]:
         """The figures of each policy, as JSON values."""
