@@ -23,7 +23,6 @@ header allow.
 import hashlib
 import json
 import platform
-import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,7 +137,7 @@ class Records:
             self.config.rules,
             Seeded(self.config.first + deal, 0, self.config.domain),
             tuple(lineup.actions[start : start + lineup.lengths[number]].tolist()),
-            tuple(" ".join(re.split(r"[,#\s]+", name)).strip() or "?" for name in players),
+            tuple(players),
         )
 
     # --- Writing -----------------------------------------------------------------------------------------------------

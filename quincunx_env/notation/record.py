@@ -11,10 +11,11 @@
     check 5f3a9c21
 
 The first line has the version of the format, ``game`` the options that differ from the defaults, ``seats`` (optional)
-the names of the players, and ``seed`` the seed of the deals, instead of which a line ``deal`` may hold each deal. Each
-action has a line with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the
-points gained by each seat; a line ``round 2`` precedes the second round, and so on. ``over``, or ``stopped`` for a game
-that has not ended, has the points of all seats. Empty lines and everything after a ``#`` are ignored.
+the names of the players, and ``seed`` the seed of the deals, instead of which a line ``deal`` may hold each deal. In
+names, characters that have a meaning here are percent-encoded as in URLs: a comma is ``%2C``. Each action has a line
+with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the points gained by each seat;
+a line ``round 2`` precedes the second round, and so on. ``over``, or ``stopped`` for a game that has not ended, has the
+points of all seats. Empty lines and everything after a ``#`` are ignored.
 
 Parsing a record replays it: a record that breaks the rules, or whose points are not those of its plays, is an error.
 ``check`` is the CRC-32 checksum of everything before it, so that a changed record is an error, too.
@@ -41,6 +42,7 @@ from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar, cast
+from urllib.parse import quote, unquote
 
 from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import BaseDeal, Deals, Domain
@@ -119,8 +121,7 @@ class Record:
         for name in self.seats:
             if not _is_seat_name(name):
                 raise RecordError(
-                    "the name of a seat is text that can be written as UTF-8, without comma, #, line break or outer "
-                    f"space, got {name!r}"
+                    f"the name of a seat is text of at least one character, which UTF-8 can encode, got {name!r}"
                 )
         game, dealt = _start(self.rules, self.dealt), self.dealt
         if isinstance(dealt, Seeded):
@@ -269,10 +270,9 @@ def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
 
 
 def _is_seat_name(name: object) -> bool:
-    """Whether a name can be written to a file and read again."""
-    if not isinstance(name, str) or not name or name != " ".join(name.split()) or set(name) & set(",#"):
-        return False
-    return not any("\ud800" <= character <= "\udfff" for character in name)  # a surrogate without its other half
+    """Whether a name can be written to a file."""
+    # A surrogate without its other half cannot be encoded.
+    return isinstance(name, str) and name != "" and not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 # --- Writing ---------------------------------------------------------------------------------------------------------
@@ -286,10 +286,20 @@ def _header(rules: BaseRules, dealt: Seeded | Deals, seats: Sequence[str]) -> li
     ]
     lines = [f"{_TITLE} {VERSION}", " ".join(["game", spec_of(rules).name, *options])]
     if seats:
-        lines.append(f"seats {', '.join(seats)}")
+        lines.append(f"seats {', '.join(map(_print_seat, seats))}")
     if isinstance(dealt, Seeded):
         return [*lines, f"seed {dealt.seed} game {dealt.game} domain {dealt.domain}"]
     return [*lines, *(f"deal {deal}" for deal in dealt)]
+
+
+_ENCODED = re.compile(r"[,#]|[^\S ]|\A | (?= |\Z)|%(?=[0-9A-Fa-f]{2})")
+"""What is encoded in a name: a comma, which separates names, a #, which begins a comment, white space other than single
+spaces between words, and a % that would be decoded."""
+
+
+def _print_seat(name: str) -> str:
+    """Percent-encode a name where needed; ``unquote`` is the inverse."""
+    return _ENCODED.sub(lambda found: quote(found[0]), name)
 
 
 def _print_option(value: bool | int | str) -> str:
@@ -344,7 +354,7 @@ def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Se
         if not lines_of(keyword) and not (keyword == "seed" and lines_of("deal")):
             raise RecordError(f"the line '{keyword} ...' is missing" + " (or 'deal ...')" * (keyword == "seed"))
     rules = lines_of("game")[0].read(_read_rules)
-    seats = lines_of("seats")[0].read(lambda text: tuple(text.split(", "))) if lines_of("seats") else ()
+    seats = lines_of("seats")[0].read(lambda text: tuple(map(unquote, text.split(", ")))) if lines_of("seats") else ()
     cls: type[BaseDeal] = spec_of(rules).Deal
     deals = tuple(line.read(cls.parse) for line in lines_of("deal"))
     return rules, seats, deals or lines_of("seed")[0].read(_read_seeded)

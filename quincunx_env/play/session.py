@@ -344,8 +344,7 @@ class Session:
     @property
     def record(self) -> Record:
         """The game so far."""
-        names = tuple(name.replace(",", ";").replace("#", "") for name in self.names)
-        return Record(self.rules, self._dealt, tuple(turn.action for turn in self.turns), names)
+        return Record(self.rules, self._dealt, tuple(turn.action for turn in self.turns), self.names)
 
     def save(self, path: Path) -> None:
         """Write the game so far to a file."""

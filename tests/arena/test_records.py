@@ -16,7 +16,7 @@ from quincunx_env.arena import records as module
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.records import Records, most_actions
 from quincunx_env.arena.verification import verify
-from quincunx_env.notation.record import RecordError, Seeded
+from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import GAMES
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -76,7 +76,8 @@ def test_a_game_is_a_record_with_its_players(players: int, tmp_path: Path) -> No
     for number, (lineup, game) in enumerate(numbers):
         record = games.record(number)
         seating = lineup.seatings[game % len(lineup.seatings)]
-        assert record.seats == tuple(lineup.policies[each].replace(", #", " ") for each in seating)
+        assert record.seats == tuple(lineup.policies[each] for each in seating)
+        assert Record.parse(str(record)) == record
         assert record.dealt == Seeded(games.config.first + game // len(lineup.seatings), 0, games.config.domain)
         assert record.game().over
         assert record.game().totals == lineup.totals[game].tolist()

@@ -16,6 +16,8 @@ from quincunx_env.play.session import Session, recorded_players, seat_players
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
+WEIGHTS = Path(__file__).parents[2] / "agents" / "quincunx_agents" / "networks" / "weights" / "players-v0.safetensors"
+
 GAMES: dict[str, BaseRules] = {
     **BASES,
     **SPIRAL,
@@ -180,6 +182,18 @@ def test_saved_and_resumed(tmp_path: Path) -> None:
     record = Record.read(tmp_path / "game.txt")
     assert record.seats == ("human", "tests.play.test_session:drawn")
     assert Session.resume(record, [None, drawn]).game.__getstate__() == session.game.__getstate__()
+
+
+@pytest.mark.parametrize("name", ["dir/my  net.safetensors", "a,b#.safetensors"])
+def test_a_file_with_any_name_is_resumed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_bytes(WEIGHTS.read_bytes())
+    session = Session(Rules(num_players=3), seat_players(Rules(num_players=3), 0, [name]), Seeded(0))
+    session.save(Path("game.txt"))
+    record = Record.read("game.txt")
+    assert recorded_players(record) == [None, name, name]
+    assert Session.resume(record, recorded_players(record)).names == session.names
 
 
 def test_players_are_seated() -> None:
