@@ -1,6 +1,8 @@
 """Command lines of programs: one line for an error, and an exit status."""
 
+import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -16,6 +18,9 @@ AnyArguments = TypeVar("AnyArguments")
 
 ERROR = 2
 """Exit status after an error that the message explains, as after a wrong command line."""
+
+LEAST_COLUMNS = 40
+"""Columns for which help is printed at least: in a terminal of five columns tyro breaks lines without end."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -111,6 +116,19 @@ def require_writable(folder: Path, option: str = "--out") -> None:
 
 
 @contextmanager
+def _wide_enough() -> Iterator[None]:
+    """Let the terminal have at least `LEAST_COLUMNS` columns."""
+    columns = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(max(LEAST_COLUMNS, shutil.get_terminal_size().columns))
+    try:
+        yield
+    finally:
+        del os.environ["COLUMNS"]
+        if columns is not None:
+            os.environ["COLUMNS"] = columns
+
+
+@contextmanager
 def requires_extra(extra: str, feature: str = "this program") -> Iterator[None]:
     """End the program with the command that installs an extra, if a library is missing that the block imports."""
     try:
@@ -139,7 +157,8 @@ def parse(
     # With a function tyro leaves errors of the dataclass alone, which it would print as a box of several lines.
     make.__annotations__ = {"options": Annotated[arguments, tyro.conf.arg(name="")]}
     try:
-        options: AnyArguments = tyro.cli(make, prog=program, description=description, args=args)
+        with _wide_enough():
+            options: AnyArguments = tyro.cli(make, prog=program, description=description, args=args)
     except ValueError as error:
         fail(error)
     return options

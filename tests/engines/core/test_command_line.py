@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import pytest
@@ -89,3 +91,24 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     out, error = capsys.readouterr()
     assert error == "error: --number must be at least 1, got 0\n"
     assert "usage: python -m program [-h]" in out
+
+
+def test_help_in_a_narrow_terminal() -> None:
+    """In a process of its own, because tyro did not end, and took all memory."""
+    pytest.importorskip("tyro")
+    program = "from tests.engines.core.test_command_line import *; parse(Arguments, 'program', None, ['--help'])"
+    command = f'ulimit -v 4000000; exec {sys.executable} -c "{program}"'
+    environment = os.environ | {"COLUMNS": "5"}
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "a number" in done.stdout
+
+
+@pytest.mark.parametrize("columns", ["5", "100", None])
+def test_parsing_leaves_the_environment_alone(columns: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    parse(Arguments, "program", None, [])
+    assert os.environ.get("COLUMNS") == columns
