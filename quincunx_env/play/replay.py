@@ -8,7 +8,7 @@ from pathlib import Path
 from quincunx_env.arena.explanation import explain
 from quincunx_env.arena.records import TITLE, Records
 from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.command_line import one_line_errors
+from quincunx_env.core.command_line import one_line_errors, require_writable
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
 from quincunx_env.play.player import replay_page
@@ -92,6 +92,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx replay
             raise ValueError("--values needs --html")
         if options.html and (options.html.is_dir() or options.html.resolve() == options.file.resolve()):
             raise ValueError(f"--html must name a file of its own, such as game.html, got {options.html}")
+        if options.html:
+            require_writable(options.html.parent, "--html")
         games = read_games(options.file, options.game)
         if not options.html:
             texts = [text for game in games for text in transcript(game, options.seat, options.positions)]

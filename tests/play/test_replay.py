@@ -1,7 +1,11 @@
 """``quincunx replay``: a game record as text."""
 
+import errno
+import os
 import re
+import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -65,6 +69,10 @@ def test_positions_as_a_seat_sees_them() -> None:
         (["tests/golden/records/solitaire.txt", "--values", "value"], "--values needs --html"),
         (["tests/golden/records/solitaire.txt", "--html", "."], "--html must name a file of its own"),
         (["README.md", "--html", "README.md"], "--html must name a file of its own"),
+        (
+            ["tests/golden/records/solitaire.txt", "--html", "/dev/null/x.html"],
+            "/dev/null is a file: choose another folder for the results with --html",
+        ),
         (["tests/golden/records/solitaire.txt", "--html", "x", "--positions"], "--html shows every position"),
         (["docs/leaderboard/greedy.games", "--game", "10000"], "game must be an integer from 0 to 9999, got 10000"),
     ],
@@ -79,3 +87,17 @@ def test_errors(
     out, error = capsys.readouterr()
     assert (out, error.count("\n")) == ("", 1)
     assert error.startswith(f"error: {complaint}")
+
+
+def test_a_page_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is found out before the game is read, and the message names the option."""
+
+    def refuse(**_: object) -> NoReturn:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "name")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    with pytest.raises(SystemExit) as end:
+        main(["none.txt", "--html", "page.html"])
+    assert end.value.code == 2
+    error = "error: nothing can be written to . (Read-only file system): choose another folder with --html\n"
+    assert capsys.readouterr().err == error
