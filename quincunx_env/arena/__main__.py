@@ -22,7 +22,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -359,8 +359,9 @@ LEGEND = """\
 `replayed`: every game was replayed from its numbered deal; it is legal, and the figures are those of the games. Since
 numbered deals are public, this does not show that the policy could not see hidden cards. `rerun`: besides, the policy
 chose the recorded actions when it was asked again. Intervals are Student's t at 95 %, over deals; lost rounds count 0
-unless a file says otherwise. Ratings are Bradley-Terry in Elo points with mean 0, their intervals from resampled deals;
-the columns after them are the share of wins of the policy in the row against that in the column.
+unless the row says otherwise; such rows have a table of their own. Ratings are Bradley-Terry in Elo points with mean 0,
+their intervals from resampled deals; the columns after them are the share of wins of the policy in the row against that
+in the column.
 """
 
 
@@ -369,9 +370,9 @@ ROUNDING = 1e-4
 
 
 def _flag(rules: BaseRules, result: Evaluation) -> str:
-    """Mark a mean above the best known one, which may have seen hidden cards."""
+    """Mark a mean above the best known one, in which lost rounds count 0: the policy may have seen hidden cards."""
     best = best_known(rules)
-    if best is None or result.mean <= best.score.value + ROUNDING:
+    if best is None or replace(result, lost_value=0.0).mean <= best.score.value + ROUNDING:
         return ""
     return f"above the best known result ({best.policy}, {best.score.value:.1f})"
 

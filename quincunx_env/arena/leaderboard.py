@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation, plot, table
+from quincunx_env.arena.matches import one_against_others
 from quincunx_env.arena.records import Records
 from quincunx_env.arena.tournaments import Tournament
 from quincunx_env.arena.verification import POSITIONS, Rerun, VerificationError, rerun, verify
@@ -21,7 +22,7 @@ from quincunx_env.registry import spec_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DEFAULTS = {"domain": "benchmark", "first": 0, "deals": 1000, "seed": 0, "chunk": 250}
+DEFAULTS = {"domain": "benchmark", "first": 0, "deals": 1000, "seed": 0, "chunk": 250, "lost-value": 0}
 """Options of the commands that `VerifiedFile.command` leaves out."""
 
 Flag = Callable[[BaseRules, Evaluation], str]
@@ -105,16 +106,21 @@ class VerifiedFile:
         alone = rules.num_players == 1
         program = "evaluate" if alone else "compare" if len(lineups) == 1 else "tournament"
         words = ["quincunx", program]
-        words += dict.fromkeys(name for lineup in lineups for name in lineup.policies)
+        first = lineups[0]
+        if program == "compare" and [*first.seats] != one_against_others(2, rules.num_players):
+            words += [first.policies[number] for number in first.seats]
+        else:
+            words += dict.fromkeys(name for lineup in lineups for name in lineup.policies)
         words += [] if isinstance(rules, Rules) else ["--game", "spiral"]
         default = Rules(num_players=1 if alone else 2) if isinstance(rules, Rules) else type(rules)()
         for option in changed_options(rules, default):
             flag, value = option.replace("_", "-"), getattr(rules, option)
             flag = f"--{flag}" if isinstance(rules, Rules) else f"--{spec_of(rules).name}.{flag}"
             words += [flag] if value is True else [flag, str(value)]
-        for name in ("domain", "first", "deals", "seed", "chunk"):
-            if (value := getattr(config, name)) != DEFAULTS[name]:
-                words += [f"--{name}", str(value)]
+        options = {**vars(config), "lost-value": getattr(self.results[0], "lost_value", 0)}
+        for name, default_value in DEFAULTS.items():
+            if options[name] != default_value:
+                words += [f"--{name}", str(options[name])]
         return f"{shlex.join(words)} --records {shlex.quote(self.path.name)}".replace("`", "'")
 
 
@@ -134,7 +140,7 @@ def sections(files: Iterable[VerifiedFile], flag: Flag | None = None) -> str:
         else:
             several.append(_section(config.rules, _table_of_several(file), [file]))
     for (rules, _), group in alone.items():
-        parts.append(_section(rules, _table_of_solitaire(group, flag), group))
+        parts.append(_section(rules, _tables_of_solitaire(group, flag), group))
     return "\n".join(parts + several)
 
 
@@ -145,7 +151,11 @@ def plot_solitaires(files: Iterable[VerifiedFile], path: Path | str | None = Non
         files: verified files.
         path: file to save the figure to.
     """
-    shown = {name: result for file, name, result in _evaluations(files) if file.records.config.rules == Rules()}
+    shown = {
+        ", ".join(filter(None, [name, _lost_value(result)])): result
+        for file, name, result in _evaluations(files)
+        if file.records.config.rules == Rules()
+    }
     return plot(shown, path) if shown else None
 
 
@@ -177,14 +187,26 @@ def _evaluations(files: Iterable[VerifiedFile]) -> list[tuple[VerifiedFile, str,
     return sorted(found, key=lambda each: -each[2].mean)
 
 
-def _table_of_solitaire(files: Sequence[VerifiedFile], flag: Flag | None) -> str:
+def _lost_value(result: Evaluation) -> str:
+    """What lost rounds count, in a few words; empty for 0."""
+    return f"lost rounds count {result.lost_value:g}" if result.lost_value else ""
+
+
+def _tables_of_solitaire(files: Sequence[VerifiedFile], flag: Flag | None) -> str:
+    """A table for each value of a lost round, because means with different ones cannot be compared; 0 comes first."""
+    tables: dict[float, list[tuple[VerifiedFile, str, Evaluation]]] = {0.0: []}
+    for row in _evaluations(files):
+        tables.setdefault(row[2].lost_value, []).append(row)
+    return "\n\n".join(_table_of_solitaire(rows, flag) for rows in tables.values() if rows)
+
+
+def _table_of_solitaire(rows: Sequence[tuple[VerifiedFile, str, Evaluation]], flag: Flag | None) -> str:
     """The table of `quincunx_env.arena.table`, with the numbers of the deals and what has been checked."""
-    rows = _evaluations(files)
     head, line, *body = table([(_plain(name), result) for _, name, result in rows]).splitlines()
     lines = [f"{head} numbers | checked |", f"{line}---|---|"]
     for (file, name, result), row in zip(rows, body, strict=True):
         marks = ["rerun" if name in file.reruns else "replayed"]
-        marks += filter(None, [flag(file.records.config.rules, result) if flag else ""])
+        marks += filter(None, [_lost_value(result), flag(file.records.config.rules, result) if flag else ""])
         lines.append(f"{row} {file.deals} | {', '.join(marks)} |")
     return "\n".join(lines)
 

@@ -17,6 +17,7 @@ import pytest
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Estimate, compare, evaluate, exploit
+from quincunx_env.arena.leaderboard import VerifiedFile
 from quincunx_env.arena.records import Records
 from quincunx_env.benchmark import BASELINES, best_known, read_results
 from quincunx_env.quincunx.rules import Rules
@@ -91,6 +92,37 @@ def test_a_false_file_has_another_exit_status(
         "false.games: the file is damaged or cut short"
     )
     assert not Path("board.md").exists()
+
+
+def test_rows_with_other_values_of_lost_rounds_have_a_table_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their means cannot be compared, and the rows and the command name the value."""
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    evaluate("greedy", 20, lost_value=200, records="high.games")
+    evaluate("uniform", 20, records="plain.games")
+    run(monkeypatch, "leaderboard high.games plain.games --page board.md")
+    page = Path("board.md").read_text()
+    plain, high = page.split("| agent |")[1:]
+    assert "| uniform |" in plain
+    assert "| 0 to 19 | replayed |" in plain
+    assert "| greedy |" in high
+    assert "| 0 to 19 | replayed, lost rounds count 200 |" in high
+    assert "`quincunx evaluate greedy --deals 20 --chunk 1000 --lost-value 200 --records high.games`" in page
+    assert "`quincunx evaluate uniform --deals 20 --chunk 1000 --records plain.games`" in page
+    assert "above the best known result" not in page, "there lost rounds count 0"
+
+
+@pytest.mark.parametrize("seats", ["uniform greedy greedy greedy", "uniform uniform greedy greedy"])
+def test_the_command_of_a_comparison_seats_the_policies(seats: str, tmp_path: Path) -> None:
+    path = tmp_path / "four.games"
+    compare(seats.split(), 2, rules=Rules(4), chunk=1, records=path)
+    named = "uniform greedy" if seats.endswith("greedy greedy greedy") else seats
+    file = VerifiedFile.check(path)
+    assert file.command == f"quincunx compare {named} --num-players 4 --deals 2 --chunk 1 --records four.games"
+    again = compare(named.split(), 2, rules=Rules(4), chunk=1)
+    assert file.results[0].to_json() == again.to_json()
 
 
 def test_a_mean_above_the_best_known_one_is_flagged(
