@@ -21,16 +21,18 @@ import math
 import os
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from inspect import getdoc
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
 from quincunx_env.arena.exploitation import BUDGET, exploit
-from quincunx_env.arena.leaderboard import VerifiedFile, changed_options, heading, plot_solitaires, sections
+from quincunx_env.arena.leaderboard import VerifiedFile, heading, plot_solitaires, sections
 from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.arena.records import require_writable_file
 from quincunx_env.arena.timing import seconds_per_action
@@ -41,6 +43,8 @@ from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.command_line import (
     fail,
     one_line_errors,
+    parse,
+    refuse_other_game,
     require_writable,
     requires_extra,
 )
@@ -111,17 +115,8 @@ class _MultiplayerOptions(_Options):
 
     @property
     def chosen_rules(self) -> BaseRules:
-        """The rules of the chosen game.
-
-        Raises:
-            ValueError: for options of Quincunx in the spiral game.
-        """
-        if self.game == "quincunx":
-            return self.rules
-        fields: Any = type(self).__dataclass_fields__
-        if changed := changed_options(self.rules, fields["rules"].default_factory()):
-            raise ValueError(f"{changed[0]} is an option of Quincunx: leave it out, or leave out --game spiral")
-        return self.spiral
+        """The rules of the chosen game."""
+        return self.rules if self.game == "quincunx" else self.spiral
 
 
 def _cores() -> int:
@@ -405,21 +400,28 @@ def _write_text(path: Path, text: str) -> None:
 FALSE = 1
 """Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
 
-COMMANDS = (Evaluate, Compare, Tournament, Exploit, Times, Verify, Leaderboard)
-"""The commands, each with its name in lower case."""
+COMMANDS: dict[str, type[Any]] = {
+    command.__name__.lower(): command
+    for command in (Evaluate, Compare, Tournament, Exploit, Times, Verify, Leaderboard)
+}
+"""The commands by name, in the order in which they are listed."""
 
 
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
     """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help"):
+        print(_overview(program))
+        return
+    if name not in COMMANDS:
+        fail(f"{program} has no command {name!r}: the commands are {', '.join(COMMANDS)}")
     line, stored = f"{program} {shlex.join(arguments)}", ""
     with one_line_errors(remedy=lambda: stored):
         try:
-            command: Any = tyro.extras.subcommand_cli_from_dict(
-                {each.__name__.lower(): each for each in COMMANDS}, prog=program, description=__doc__, args=arguments
-            )
-            if getattr(command, "game", "") == "quincunx" and any(flag.startswith("--spiral.") for flag in arguments):
-                raise ValueError("options that begin with --spiral. need --game spiral")
+            command = parse(COMMANDS[name], f"{program} {name}", getdoc(COMMANDS[name]), arguments[1:])
+            if isinstance(command, _MultiplayerOptions):
+                refuse_other_game(command.game, arguments, [option.name for option in fields(Rules)])
             if isinstance(command, _Options):
                 require_writable(command.out)
                 require_writable_file(getattr(command, "records", None))
@@ -432,6 +434,18 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
             if raised_by_policy(error):
                 raise
             fail(error)
+
+
+def _overview(program: str) -> str:
+    """Help on all commands."""
+    width = max(map(len, COMMANDS))
+    indent = " " * (width + 4)
+    summaries = (
+        textwrap.fill(str(getdoc(command)), 100, initial_indent=f"  {name:<{width}}  ", subsequent_indent=indent)
+        for name, command in COMMANDS.items()
+    )
+    heading = f"Commands: {program} <command>; {program} <command> --help lists the options"
+    return "\n".join([f"usage: {program} [-h] <command> ...\n", str(__doc__), heading, *summaries])
 
 
 if __name__ == "__main__":

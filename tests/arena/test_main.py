@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import runpy
 import shlex
 import sys
@@ -191,8 +192,9 @@ ERRORS = {
     "compare greedy": "compare takes 2 policies or one for each of the 2 seats, got 1",
     "tournament greedy": "a tournament needs at least two policies, got 1",
     "tournament greedy uniform --num-players 7": "num_players must be 1 (solitaire), 2, 3 or 4, got 7",
-    "tournament greedy uniform --spiral.deals 2": "options that begin with --spiral. need --game spiral",
-    "compare greedy uniform --game spiral --simpleton": "simpleton is an option of Quincunx",
+    "tournament greedy uniform --spiral.deals 2": "--spiral.deals is an option of the spiral game: add --game spiral",
+    "compare greedy uniform --game spiral --simpleton": "--simpleton is an option of Quincunx: leave out --game spiral",
+    "compare greedy uniform --game spiral --start corners": "--start is an option of Quincunx: leave out --game spiral",
     "exploit": "there is nothing to exploit",
     "exploit greedy --budget 0": "budget must be at least 1, got 0",
     "exploit greedy --num-players 1": "rules for several players are needed, got the solitaire",
@@ -211,6 +213,8 @@ ERRORS = {
     "leaderboard some.games --page some.games": "--page must name a file of its own",
     "leaderboard some.games --page page.png": "--page must name a file of its own",
     "leaderboard some.games --page .": "--page must name a file of its own",
+    "evalaute greedy": "python -m quincunx_env.arena has no command 'evalaute': the commands are evaluate, compare, ",
+    "--nonsense": "python -m quincunx_env.arena has no command '--nonsense': the commands are evaluate, compare, ",
     "compare greedy uniform --records file/new": "file is a file: choose another folder for the results with --records",
 }
 """Commands, and how the line of the error begins after ``error:``."""
@@ -318,3 +322,32 @@ def test_an_error_of_a_policy_has_its_traceback_and_names_it(
     assert caught.value.__notes__ == ["raised by the policy mine"]
     line = failure(monkeypatch, capsys, "compare greedy mine=wrong_policies:fractions --deals 4")
     assert line.startswith("the policy mine: 4 integer actions are needed, got float64")
+
+
+@pytest.mark.parametrize("program", ["quincunx", "python -m quincunx_env.arena"])
+def test_wrong_flags_name_the_help_of_their_command(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tyro")
+    from quincunx_env.arena.__main__ import main
+
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", "greedy", "--dealz", "3"], program)
+    assert end.value.code == 2
+    message = capsys.readouterr().err
+    assert f"{program} evaluate --help " in message
+    assert message.count("--help") == 1
+    assert "--deals INT" in message
+
+
+@pytest.mark.parametrize("arguments", ["", "-h", "--help"])
+def test_help_lists_the_commands(
+    arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tyro")
+    run(monkeypatch, arguments)
+    text = capsys.readouterr().out
+    assert text.startswith("usage: python -m quincunx_env.arena [-h] <command> ...\n")
+    assert "\n  evaluate     Evaluate policies at the solitaire; resumable.\n" in text
+    assert re.findall(r"^  (\w+) +[A-Z]", text, re.MULTILINE) == [
+        *("evaluate", "compare", "tournament", "exploit", "times", "verify", "leaderboard")
+    ]
+    assert all(len(line) <= 120 for line in text.splitlines())

@@ -97,7 +97,7 @@ def stop_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
         return read_and_stop
 
     readers = (
-        *((tyro, "cli"), (tyro.extras, "subcommand_cli_from_dict")),
+        (tyro, "cli"),
         (argparse.ArgumentParser, "parse_args"),  # tyro has another
     )
     for place, name in readers:
