@@ -332,15 +332,17 @@ class Leaderboard(_Files):
     """file to write; the plot has the same name and the suffix .png"""
 
     def run(self, command: str) -> None:
-        """Write the page.
+        """Write the page, and print what has been written.
 
         Raises:
             ValueError: if the page or its plot would replace one of the files, or each other.
+            OSError: if nothing can be written to the folder of the page.
         """
         picture = self.page.with_suffix(".png") if self.page.name else self.page
         written = {self.page.resolve(), picture.resolve()}
         if self.page.is_dir() or len(written) < 2 or written & {file.resolve() for file in self.files}:
             raise ValueError(f"--page must name a file of its own, such as leaderboard.md, got {self.page}")
+        require_writable(self.page.parent, "--page")
         verified = self.verified()
         plotted = ""
         if plot_solitaires(verified) is not None:
@@ -348,6 +350,7 @@ class Leaderboard(_Files):
             plotted = f"![Distributions of the scores]({picture.name})\n\n"
         text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified, _flag)}"
         _write_text(self.page, text)
+        print(f"wrote {self.page}" + (f" and {picture}" if plotted else ""))
 
 
 LEGEND = """\

@@ -63,6 +63,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "| 0 to 19 | replayed |" in page
     assert "`python -m quincunx_env.arena leaderboard alone.games three.games held.games --rerun greedy --page" in page
     assert Path("board.png").exists()
+    assert capsys.readouterr().out.endswith("wrote board.md and board.png\n")
     for played, file in (
         ("evaluate greedy random --deals 20", "alone.games"),
         ("compare greedy random --num-players 3 --start open --deals 20", "three.games"),
@@ -213,6 +214,7 @@ ERRORS = {
     "leaderboard some.games --page some.games": "--page must name a file of its own",
     "leaderboard some.games --page page.png": "--page must name a file of its own",
     "leaderboard some.games --page .": "--page must name a file of its own",
+    "leaderboard nowhere --page file/x.md": "file is a file: choose another folder for the results with --page",
     "evalaute greedy": "python -m quincunx_env.arena has no command 'evalaute': the commands are evaluate, compare, ",
     "--nonsense": "python -m quincunx_env.arena has no command '--nonsense': the commands are evaluate, compare, ",
     "compare greedy uniform --records file/new": "file is a file: choose another folder for the results with --records",
@@ -259,6 +261,8 @@ def test_results_that_cannot_be_written(
         for command in ("compare greedy uniform", "evaluate greedy", "tournament greedy uniform"):
             message = failure(patched, capsys, f"{command} --out sub/runs --deals 4")
             assert message == "nothing can be written to sub/runs (Permission denied): choose another folder with --out"
+        message = failure(patched, capsys, "leaderboard none.games --page sub/board.md")
+        assert message == "nothing can be written to sub (Permission denied): choose another folder with --page"
     assert not list(tmp_path.iterdir())
 
     def fill(*_: object, **__: object) -> NoReturn:
