@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import batch_space
+from gymnasium.wrappers import vector as wrappers
 from gymnasium.wrappers.vector import DictInfoToList
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as VectorRecordEpisodeStatistics
 
@@ -434,3 +435,32 @@ def test_a_list_of_deals_continues_after_copies_and_single_deals() -> None:
 def test_what_is_no_list_of_deals_is_refused(deals: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SolitaireVectorEnv(2, given_deals=deals)
+
+
+WITHOUT_SAME_STEP = {AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED}
+
+
+@pytest.mark.skipif(not gymnasium.__version__.startswith("1.4."), reason="the documentation is about Gymnasium 1.4")
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize(
+    ("wrap", "modes"),
+    [
+        (wrappers.FlattenObservation, WITHOUT_SAME_STEP),
+        (lambda env: wrappers.DtypeObservation(env, np.float32), WITHOUT_SAME_STEP),
+        (lambda env: wrappers.RescaleObservation(env, np.float32(0), np.float32(1)), WITHOUT_SAME_STEP),
+        (wrappers.NormalizeObservation, {AutoresetMode.NEXT_STEP}),
+        (wrappers.NormalizeReward, {*AutoresetMode}),
+        (lambda env: wrappers.ClipReward(env, -1, 1), {*AutoresetMode}),
+        (VectorRecordEpisodeStatistics, {*AutoresetMode}),
+    ],
+)
+def test_wrappers_refuse_the_modes_that_the_documentation_names(
+    wrap: Callable[[Any], Any], modes: set[AutoresetMode], mode: AutoresetMode
+) -> None:
+    """The table of autoreset modes in ``docs/environments/index.md``."""
+    env = make_vector({"observation": "flat", "autoreset_mode": mode})
+    if mode in modes:
+        wrap(env).reset(seed=SEED)
+    else:
+        with pytest.raises(ValueError, match="autoreset_mode"):
+            wrap(env)
