@@ -88,7 +88,9 @@ class TextEnv(gymnasium.Env[str, str]):
     ``Text``, ASCII. At the top the rules card, or what happened since the last prompt: each play with its points and
     the parts of its score, or the reply to a question or to an illegal answer. Below it the position as the seat knows
     it: grid (a dot where a card may be played), pile, points, hand. The last line says how to answer. With the
-    default names a prompt has fewer than 1,500 characters in all variants.
+    default names a prompt has fewer than 1,500 characters in all variants. Since Gymnasium 1.4 cannot share memory of
+    ``Text`` spaces, ``gymnasium.make_vec`` with ``vectorization_mode="async"`` returns wrong prompts unless it gets
+    ``vector_kwargs={"shared_memory": False}``.
 
     ## Rewards
     Those of the environment of the same game. A question and an illegal answer have reward 0.

@@ -245,3 +245,12 @@ def test_given_deals_specs_and_copies() -> None:
     copies = [copy.deepcopy(first), pickle.loads(pickle.dumps(first))]
     steps = [[each.step("announce 3"), each.step("nonsense")] for each in (first, *copies)]
     assert steps[0] == steps[1] == steps[2]
+
+
+def test_prompts_of_other_processes() -> None:
+    """As the docstring says; in shared memory Gymnasium 1.4 returns "aaa..."."""
+    options = {"shared_memory": False, "context": "spawn"}  # a fork of a process with threads may hang
+    games = gymnasium.make_vec("Quincunx/Text-v0", 2, vectorization_mode="async", vector_kwargs=options)
+    prompts, _ = games.reset(seed=0)
+    assert prompts == tuple(TextEnv().reset(seed=seed)[0] for seed in (0, 1))
+    games.close()
