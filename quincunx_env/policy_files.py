@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from quincunx_env.core.extras import missing_extra
+from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
@@ -140,7 +142,9 @@ class PolicyFile:
         Raises:
             PolicyFileError: if the file is damaged or has changed, needs a library or trust, or is of other rules.
         """
-        return _policy(self, rules)
+        policy = _policy(self, rules)
+        # A policy with values is one of this package, and can be copied and pickled as it is.
+        return policy if hasattr(policy, "action_values") else _FilePolicy(self, rules)
 
     def _find_kind(self) -> str:
         path = self.location
@@ -162,6 +166,23 @@ class PolicyFile:
             raise PolicyFileError(f"{self.path} cannot be read: {error.strerror or error}") from error
         except ValueError as error:
             raise PolicyFileError(f"{self.path} cannot be used: {error}") from error
+
+
+class _FilePolicy:
+    """The policy in a file; a `quincunx_env.core.policy.Policy`. Pickles hold the name of the file, not its content."""
+
+    def __init__(self, file: PolicyFile, rules: BaseRules) -> None:
+        self._source = file, rules
+        self._policy = _policy(file, rules)
+
+    def __call__(
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Choose legal actions, int64 [n]."""
+        return self._policy(observation, mask, rng)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _FilePolicy, self._source
 
 
 @lru_cache(maxsize=MAX_LOADED)

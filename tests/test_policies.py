@@ -1,5 +1,7 @@
 """Policies by name: entry points of this package and of others, and strings ``module:attribute``."""
 
+import copy
+import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -8,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 
 from quincunx_agents.greedy import greedy
@@ -15,11 +18,12 @@ from quincunx_agents.quincunx.heuristic import HeuristicAgent
 from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, spiral
 from quincunx_env.arena import compare, evaluate
-from quincunx_env.core.policy import Agent
+from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.play import session
 from quincunx_env.play.session import HUMAN, Session, adviser_name, default_agent, seat_players
 from quincunx_env.policies import by_display_name, display_name, registered_policies, resolve
+from quincunx_env.registry import make_observer
 
 Install = Callable[..., None]
 
@@ -114,6 +118,26 @@ def test_unknown_policies_are_refused() -> None:
     for unusable in (3, Rules, None):
         with pytest.raises(ValueError, match=f"^{re.escape(repr(unusable))} is no policy: a function or an instance"):
             resolve(unusable)
+
+
+@pytest.mark.parametrize("name", registered_policies())
+@pytest.mark.parametrize("rules", [Rules(), Rules(2, simpleton=True), spiral.Rules()], ids=["one", "two", "spiral"])
+def test_the_copy_of_a_policy_chooses_the_same_actions(name: str, rules: BaseRules) -> None:
+    pytest.importorskip("safetensors")
+    try:
+        policy = policy_for(resolve(name), rules)
+    except ValueError:
+        pytest.skip("it does not play these games")
+    observer = make_observer(rules, preview=True)
+    games = observer.make_batch(2)
+    games.reset(seed=0)
+    while games.ply[0] < rules.num_plays - 4:
+        games.step(greedy(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
+    observation, mask = observer.observe_batch(games), games.mask()
+    assert not games.over.any()
+    copies = [policy, copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))]
+    expected, *found = [each(observation, mask, np.random.default_rng(1)).tolist() for each in copies]
+    assert found == [expected, expected]
 
 
 def test_display_names() -> None:

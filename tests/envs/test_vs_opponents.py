@@ -1,5 +1,7 @@
 """One learner among opponents: what it gets is all that happened since its last decision, and nothing else."""
 
+import copy
+import pickle
 import warnings
 from typing import Any
 
@@ -12,6 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from quincunx_agents.greedy import greedy
+from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.uniform import uniform
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
@@ -250,6 +253,21 @@ def test_an_illegal_action_may_end_the_game() -> None:
     assert over.tolist() == [False, True]
     assert rewards[1] == -50
     assert info["win"][1] == 0.0
+
+
+@pytest.mark.parametrize("opponent", ["uniform", MonteCarlo(shortlist=4, samples=2, rounds=2)])
+def test_a_copy_goes_on_as_the_original(opponent: Any) -> None:
+    env = VsOpponentsEnv(opponents=opponent)
+    _, info = env.reset(seed=0)
+    mask, copies = info["action_mask"], [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    for _ in range(3):
+        action = int(mask.argmax())
+        _, reward, _, _, info = env.step(action)
+        mask = info["action_mask"]
+        for other in copies:
+            _, again, _, _, found = other.step(action)
+            assert again == reward
+            assert found["action_mask"].tolist() == mask.tolist()
 
 
 def test_the_generator_and_its_seed_are_those_of_the_opponents() -> None:

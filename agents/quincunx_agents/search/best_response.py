@@ -9,11 +9,13 @@ The hidden cards are drawn uniformly, not by what the policy's actions say of th
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from quincunx_agents.afterstates import Bools, Floats, observer_for
+from quincunx_agents.afterstates import Bools, observer_for
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,
@@ -43,20 +45,21 @@ class BestResponse(SearchConfig):
         """
         if rules.num_players == 1:
             raise ValueError("a best response needs an opponent, got rules of the solitaire")
-        policy, candidates = policy_for(self.agent, rules), rollout_policy_of(rules)
+        policy = policy_for(self.agent, rules)
+        return DeterminizedSearch(rules, self, partial(_evaluate, policy), partial(_prior, policy, rules))
 
-        def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
-            play_out(policy, games, rng)
-            return payoffs(games)[:, seat]
 
-        def prior(observation: Pieces, mask: Bools) -> Floats:
-            """The rollout policy's; what the agent itself would do comes first, so that it is among the candidates."""
-            values = candidates.prior(rules, observation, mask).copy()
-            own = policy(observation, mask, np.random.default_rng(0))
-            values[np.arange(len(mask)), own] = values.max(axis=1) + 1
-            return values
+def _evaluate(policy: Policy, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
+    play_out(policy, games, rng)
+    return payoffs(games)[:, seat]
 
-        return DeterminizedSearch(rules, self, evaluate, prior)
+
+def _prior(policy: Policy, rules: BaseRules, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
+    """The rollout policy's; what the agent itself would do comes first, so that it is among the candidates."""
+    values = rollout_policy_of(rules).prior(rules, observation, mask).copy()
+    own = policy(observation, mask, np.random.default_rng(0))
+    values[np.arange(len(mask)), own] = values.max(axis=1) + 1
+    return values
 
 
 def best_response(agent: Agent, budget: int) -> BestResponse:

@@ -13,6 +13,7 @@ in Games with Incomplete Information, Artificial Intelligence 100, 1998). The se
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -60,7 +61,7 @@ class RolloutPolicy(Protocol):
 
 
 class Evaluator(Protocol):
-    """Estimates the values of determinized games."""
+    """Estimates the values of determinized games. It can be pickled, so that policies can."""
 
     def __call__(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
         """Estimate the values of games to a seat.
@@ -118,8 +119,7 @@ class DeterminizedSearch:
         self.config = config
         self.evaluate = evaluate
         self.beliefs = beliefs
-        self.rollout_policy = rollout_policy_of(rules)
-        self.prior = prior or (lambda observation, mask: self.rollout_policy.prior(rules, observation, mask))
+        self.prior = prior or partial(rollout_policy_of(rules).prior, rules)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """Choose legal actions, int64 [n]. With Simpleton it announces the true points."""
@@ -173,9 +173,10 @@ class DeterminizedSearch:
             drawn = rng.permutation(max(samples, len(hands[0])))[:samples] % len(hands[0])
             hands = [hand[drawn] for hand in hands]
         dealt = resample(self.observer, position, rng, samples, hands)
-        seat, left = int(dealt.mover[0]), self.rollout_policy.plays_left(dealt) - 1
+        rollout_policy = rollout_policy_of(dealt.rules)  # a module, and so no attribute, which could not be pickled
+        seat, left = int(dealt.mover[0]), rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))
-        self.rollout_policy.step(games, np.repeat(actions, samples))
+        rollout_policy.step(games, np.repeat(actions, samples))
         total: Values = self.evaluate(games, seat, left, rng).reshape(len(actions), samples).sum(axis=1)
         return total
 

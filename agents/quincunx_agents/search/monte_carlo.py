@@ -34,14 +34,12 @@ class MonteCarlo(SearchConfig):
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
         """The policy for a game."""
-        policy = rollout_policy_of(rules)
-        horizon = None if rules.num_players == 1 else self.horizon
+        return DeterminizedSearch(rules, self, self._evaluate)
 
-        def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
-            roll_out(policy, games, left if horizon is None else min(left, horizon))
-            return payoffs(games, self.lost_value)[:, seat]
-
-        return DeterminizedSearch(rules, self, evaluate)
+    def _evaluate(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
+        horizon = None if games.rules.num_players == 1 else self.horizon
+        roll_out(rollout_policy_of(games.rules), games, left if horizon is None else min(left, horizon))
+        return payoffs(games, self.lost_value)[:, seat]
 
 
 def roll_out(policy: RolloutPolicy, games: Any, plays: int) -> None:

@@ -9,6 +9,7 @@ also say which hands they are likely to hold.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,28 +73,36 @@ class NetworkSearch(SearchConfig):
         """
         weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
         value.require_learned(weights, rules)
-        observer, players = observer_for(rules), rules.num_players
-        margin_weights = value.margin_weights(players)
-        others = None if self.others is None or players == 1 else policy_for(self.others, rules)
+        alone = rules.num_players == 1
+        others = None if self.others is None or alone else policy_for(self.others, rules)
         beliefs = None
-        if self.belief_samples and players > 1:
+        if self.belief_samples and not alone:
             model: Any = None if self.others is None else policy_for(self.others, round_rules(rules))
             if not hasattr(model, "action_values"):
                 raise ValueError("belief_samples needs others, a policy with action_values: give it, or choose 0")
             beliefs = Beliefs(rules, model, self.belief_samples)
+        evaluate = partial(self._evaluate, weights.tensors, others)
+        return DeterminizedSearch(rules, self, evaluate, partial(_prior, weights, rules), beliefs)
 
-        def prior(observation: Pieces, mask: Bools) -> Floats:
-            # The network knows the points to come; the rollouts return all points of the game.
-            counts, kind = observer.named_counts(observation), "total" if rules.num_rounds > 1 else "score"
-            points = np.stack([counts[f"{kind}_{seat}"] for seat in range(players)], axis=1)
-            so_far = points.astype(np.float32) @ margin_weights[:players]
-            return so_far[:, None] + value.action_values(weights, rules, observation, mask)
+    def _evaluate(
+        self,
+        tensors: Mapping[str, Floats],
+        others: Policy | None,
+        games: Any,
+        seat: int,
+        left: int,
+        rng: np.random.Generator,
+    ) -> Values:
+        depth = left if self.depth is None else min(self.depth, left)
+        return rollout_values(tensors, games, seat, left, depth, self.rollout_candidates, others)
 
-        def evaluate(games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
-            depth = left if self.depth is None else min(self.depth, left)
-            return rollout_values(weights.tensors, games, seat, left, depth, self.rollout_candidates, others)
 
-        return DeterminizedSearch(rules, self, evaluate, prior, beliefs)
+def _prior(weights: value.ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
+    # The network knows the points to come; the rollouts return all points of the game.
+    counts, kind = observer_for(rules).named_counts(observation), "total" if rules.num_rounds > 1 else "score"
+    points = np.stack([counts[f"{kind}_{seat}"] for seat in range(rules.num_players)], axis=1)
+    so_far = points.astype(np.float32) @ value.margin_weights(rules.num_players)[: rules.num_players]
+    return so_far[:, None] + value.action_values(weights, rules, observation, mask)
 
 
 def rollout_values(

@@ -41,11 +41,10 @@ class PimcBeam(SearchConfig):
         """
         if not isinstance(rules, Rules) or rules.num_players != 1:
             raise ValueError(f"this agent plays the solitaire, got rules for {rules.num_players} players")
+        return DeterminizedSearch(rules, self, self._evaluate)
 
-        def evaluate(games: Batch, seat: int, left: int, rng: np.random.Generator) -> Values:
-            return beam_search(games, self.width, self.lost_value)
-
-        return DeterminizedSearch(rules, self, evaluate)
+    def _evaluate(self, games: Batch, seat: int, left: int, rng: np.random.Generator) -> Values:
+        return beam_search(games, self.width, self.lost_value)
 
 
 FAST = PimcBeam(samples=4, width=4)

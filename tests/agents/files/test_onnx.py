@@ -1,5 +1,7 @@
 """ONNX models as policies."""
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +116,8 @@ def test_a_model_is_an_opponent(tmp_path: Path) -> None:
     path = save(tmp_path / "model.onnx", size=make_observer(rules).size, actions=rules.num_actions)
     env = VsOpponentsEnv(opponents=path, num_players=2)
     _, info = env.reset(seed=1)
-    env.step(int(np.flatnonzero(info["action_mask"])[0]))
+    for each in (env, copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        each.step(int(np.flatnonzero(info["action_mask"])[0]))
 
 
 @pytest.mark.parametrize("location", ["weights.bin", f"{'w' * 200}.bin"], ids=len)
