@@ -153,6 +153,10 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         """A state before the first card is dealt."""
         return CardGameState(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OpenSpiel's own pickles leave out the attributes. A function of this module, because it registers the game.
+        return _load_game, (str(self),)
+
     def max_chance_nodes_in_history(self) -> int:
         """Upper limit of the chance nodes of a game."""
         return 1 if self.chance == "number" else self.rules.num_rounds * self.rules.num_dealt
@@ -162,6 +166,10 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         if params:
             raise ValueError(f"observations have no parameters, got {params}")
         return _Observer(self, kind or pyspiel.IIGObservationType(perfect_recall=False))
+
+
+def _load_game(text: str) -> Any:
+    return pyspiel.load_game(text)
 
 
 class CardGameState(pyspiel.State):  # type: ignore[misc]

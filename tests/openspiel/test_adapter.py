@@ -1,7 +1,10 @@
 """The OpenSpiel adapter: OpenSpiel's own checks, and agreement with the engines."""
 
+import copy
 import pickle
 import random
+import subprocess
+import sys
 import unittest
 from collections import Counter
 from dataclasses import asdict
@@ -22,6 +25,7 @@ from quincunx_env.adapters.gambit import write_efg
 from quincunx_env.adapters.openspiel import CardGame, CardGameState
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.spiral import Rules as SpiralRules
 from tests.variants import BASES, COVERING, EVERY_GAME, by_name, random_action
 
 GAMES = {name: rules for name, rules in EVERY_GAME.items() if name in {*BASES, *COVERING, "mini", "mini-2"}}
@@ -376,14 +380,25 @@ def test_states_are_resampled_uniformly_from_the_information_set() -> None:
     assert chisquare([draws[text] for text in weights], expected).pvalue > 0.001
 
 
+@pytest.mark.parametrize("rules", [Rules(2, mini=True), SpiralRules()], ids=str)
+def test_games_survive_pickle_and_copies(rules: BaseRules) -> None:
+    game = load(rules, chance="cards", reward="outcome")
+    for found in (pickle.loads(pickle.dumps(game)), copy.deepcopy(game)):
+        assert (type(found), str(found), found.rules) == (type(game), str(game), rules)
+        assert found.new_initial_state().chance_outcomes() == game.new_initial_state().chance_outcomes()
+    # Another process registers the games when it reads the pickle.
+    script = f"import pickle; print(pickle.loads({pickle.dumps(game)!r}))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip() == str(game)
+
+
 def test_pickle_and_copies() -> None:
     game = load(EVERY_GAME["open-3+excuse+pawns+flush"], chance="cards")
     for state in play(game, random.Random(4)):
-        for copy in (state.clone(), pickle.loads(pickle.dumps(state))):
-            assert str(copy) == str(state)
-            assert copy.history() == state.history()
-            assert copy.is_chance_node() or [*map(copy.information_state_string, range(3))] == [
+        for other in (state.clone(), pickle.loads(pickle.dumps(state))):
+            assert str(other) == str(state)
+            assert other.history() == state.history()
+            assert other.is_chance_node() or [*map(other.information_state_string, range(3))] == [
                 *map(state.information_state_string, range(3))
             ]
-            if not copy.is_terminal():
-                copy.apply_action(copy.legal_actions()[0])
+            if not other.is_terminal():
+                other.apply_action(other.legal_actions()[0])
