@@ -143,8 +143,8 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
             following = np.array([self._row_seed, self._row_resets + 1])
             following[:, rows] = wanted  # rows without a seed have drawn one
             due = np.flatnonzero((self._ahead != following).any(axis=0) & (following[0] >= 0))
-            self._ahead[:, due] = following[:, due]
             self._ahead_decks[due] = self._shuffle(*following[:, due])
+            self._ahead[:, due] = following[:, due]  # last, as Ctrl-C may interrupt the shuffle
         return self._ahead_decks[rows]
 
     def _decks_of(

@@ -402,6 +402,24 @@ def test_every_row_plays_the_deals_of_its_seed_whatever_was_reset_before(rules: 
                 assert batch.deals(row) == tuple(deal.from_seed(rules, seed, game, number) for number in rounds)
 
 
+def test_an_interrupted_shuffle_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch, other = new_batch(Rules(), 5), new_batch(Rules(), 5)
+    for each in (batch, other):
+        each.reset(seed=0)
+    shuffle = batch._shuffle
+
+    def interrupted(*args: Any) -> Any:
+        monkeypatch.setattr(batch, "_shuffle", shuffle)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(batch, "_shuffle", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        batch.reset()
+    for each in (batch, other):
+        each.reset()
+    same(batch.get_state(), other.get_state())
+
+
 def test_without_any_seed_games_differ() -> None:
     one, other = Batch(Rules(), 50), Batch(Rules(), 50)
     one.reset()
