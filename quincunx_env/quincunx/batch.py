@@ -18,6 +18,7 @@ from quincunx_env.core.arrays import ONE, Bools, Ints, Words, as_bits, in_range,
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.batch_state import state_array
 from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.integers import as_array
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game, Pending
@@ -338,8 +339,9 @@ class Batch(BaseBatch[Rules, Game]):
         >>> points.tolist(), draws.tolist()
         ([20, 4], [1, 0])
         """
-        if "order" in state and "ply" not in state:
-            state["ply"] = np.maximum(np.max(state["order"], axis=-1), 0)
+        order = as_array(state.get("order"))
+        if "ply" not in state and order.dtype.kind in "iu" and order.size:  # anything else is refused, if given
+            state["ply"] = np.maximum(order.max(axis=-1), 0)
         super().set_position(check=check, **state)
 
     def _position(self, name: str) -> npt.NDArray[Any]:

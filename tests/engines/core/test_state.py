@@ -386,6 +386,7 @@ def test_boards_without_a_game_have_values_only(rules: BaseRules) -> None:
         ({"board": np.full(16, -1.0)}, ValueError, "'board' must be integers of shape (5, 16) or (16,), got float64"),
         ({"board": [0, 1]}, ValueError, "'board' must be integers of shape (5, 16) or (16,), got int64 of shape (2,)"),
         ({"board": "AM"}, ValueError, "'board' must be integers"),
+        *(({"order": order}, ValueError, "'order' must be integers") for order in ("AM", None, 3, [], [[0], [0, 1]])),
         ({"board": np.arange(16) % 8}, ValueError, "a card lies on the board twice"),
         ({"board": np.full(16, 36)}, ValueError, "the board holds a card that is not in the deck"),
         ({"board": np.full(16, -1), "mover": 0, "drawn": 2}, ValueError, "'drawn' is set, but there is no deck"),
