@@ -59,10 +59,6 @@ class Rect(NamedTuple):
         """(x, y) of the middle."""
         return self.x + self.width / 2, self.y + self.height / 2
 
-    def holds(self, x: float, y: float) -> bool:
-        """Whether a point lies in the rectangle."""
-        return self.x <= x < self.right and self.y <= y < self.bottom
-
     def grown(self, space: float) -> "Rect":
         """The rectangle with this space around it."""
         return Rect(self.x - space, self.y - space, self.width + 2 * space, self.height + 2 * space)
@@ -92,14 +88,6 @@ class TableLayout:
     """The part of the picture with the grid and its numbers."""
     hand_area: Rect
     """The part of the picture with `hand`."""
-
-    def cell_at(self, x: float, y: float) -> int | None:
-        """The cell at a point, if there is one."""
-        return next((cell for cell, rect in self.cells.items() if rect.holds(x, y)), None)
-
-    def card_at(self, x: float, y: float) -> int | None:
-        """The topmost card of `hand` at a point, if there is one."""
-        return next((card for card, rect in reversed(self.hand.items()) if rect.holds(x, y)), None)
 
 
 def layout_scene(scene: Scene) -> TableLayout:

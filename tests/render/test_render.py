@@ -181,30 +181,12 @@ def test_a_picture_from_a_seat_shows_nothing_hidden(rules: Any) -> None:
         assert render.to_svg(game) != render.to_svg(twin)
 
 
-@pytest.mark.parametrize("name", ["solitaire", "corners-3", "open-4", "spiral-play-2"])
-def test_what_lies_at_a_point(name: str) -> None:
-    """Every cell and every card of the hand is found where it is drawn, and none elsewhere."""
-    game = position(name)
-    scene = spec_of(game.rules).scene(game)
-    where = layout_scene(scene)
-    for cell, rect in where.cells.items():
-        assert where.cell_at(*rect.centre) == cell
-        assert where.card_at(*rect.centre) is None
-    assert set(scene.board) <= set(where.cells)
-    assert set(where.hand) == set(game.hand(game.mover))
-    for card, rect in where.hand.items():
-        assert where.card_at(rect.x + 1, rect.centre[1]) == card
-    assert where.cell_at(2, 2) is None
-    assert where.card_at(2, 2) is None
-
-
 def test_a_large_hand_overlaps_and_stays_inside() -> None:
     game = new_game(Rules(), 0)
     for card in game.pile:
         game.hands[0][card] = 1
     where = layout_scene(spec_of(game.rules).scene(game))
-    assert len(where.hand) == 32
-    assert all(where.card_at(rect.x + 1, rect.centre[1]) == card for card, rect in where.hand.items())
+    assert len({(round(rect.x), rect.y) for rect in where.hand.values()}) == 32, "the left edge of each is seen"
     assert all(rect.right <= render.WIDTH and rect.bottom <= render.HEIGHT for rect in where.hand.values())
 
 
