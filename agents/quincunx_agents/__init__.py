@@ -24,11 +24,8 @@ def load(name: str | Path) -> Agent:
         WeightsError: if the file is missing, damaged or of another format. Loading executes no code, unlike
             ``MaskablePPO.load``, which unpickles ``model.zip``.
     """
-    from quincunx_agents.networks import policy, value, weights_io  # they need safetensors; the other agents do not
+    from quincunx_agents.files import weights  # these need safetensors; the other agents do not
+    from quincunx_agents.networks import value
 
     path = Path(name)
-    if path.suffix != ".safetensors":
-        return value.load(str(name))
-    if weights_io.read(path)[1].get("network") == policy.KIND:
-        return policy.PolicyNetworkAgent(policy.load_weights(path))
-    return value.ValueAgent(value.load_weights(path))
+    return weights.read(path, trust=False) if path.suffix == ".safetensors" else value.load(str(name))
