@@ -14,9 +14,15 @@ def greedy(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Gene
     """
     points = observation["preview"][..., 0].reshape(len(mask), -1)
     plays = points.shape[1]
-    best: npt.NDArray[np.int64] = np.where(mask[:, :plays], points, np.iinfo(points.dtype).min).argmax(axis=1)
-    if "pending" in observation:
-        announcing = observation["pending"][:, 0] >= 0
-        # While announcing, the preview holds the pending play alone.
-        best = np.where(announcing, plays + points.sum(axis=1) - ANNOUNCE_MIN, best)
-    return best
+    best = np.where(mask[:, :plays], points, np.iinfo(points.dtype).min).argmax(axis=1)
+    return with_announcements(observation, best)
+
+
+def with_announcements(observation: Pieces, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The chosen plays, int64 [n], and the true points instead where they are to be announced (Simpleton)."""
+    if "pending" not in observation:
+        return chosen
+    # While a seat announces, the preview holds the pending play alone.
+    points = observation["preview"][..., 0].reshape(len(chosen), -1)
+    announcing = observation["pending"][:, 0] >= 0
+    return np.where(announcing, points.shape[1] + points.sum(axis=1) - ANNOUNCE_MIN, chosen)

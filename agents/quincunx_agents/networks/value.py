@@ -31,7 +31,7 @@ from quincunx_agents.afterstates import (
     Floats,
     Ints,
 )
-from quincunx_agents.greedy import greedy
+from quincunx_agents.greedy import with_announcements
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
 from quincunx_agents.quincunx import features as quincunx_features
@@ -227,10 +227,7 @@ class OnePlyPolicy:
         """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
         announces the true points.
         """
-        best = ties.best(self.action_values(observation, mask, rng))
-        if "pending" in observation:
-            best = np.where(observation["pending"][:, 0] >= 0, greedy(observation, mask, rng), best)
-        return best
+        return with_announcements(observation, ties.best(self.action_values(observation, mask, rng)))
 
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
         """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
+from quincunx_agents.greedy import with_announcements
 from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
@@ -21,7 +22,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.play_values import play_values
-from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
+from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import STRAIGHT_BONUS, THREE_BONUS, power, rank_order
 from quincunx_env.quincunx.tables import derived_tables
 
@@ -440,13 +441,7 @@ class HeuristicPolicy:
         """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
         announces the true points.
         """
-        best = ties.best(self.action_values(observation, mask, rng))
-        if self.rules.simpleton:
-            announcing = observation["pending"][:, 0] >= 0
-            # While a seat announces, the preview holds the pending play alone.
-            points = observation["preview"][..., 0].reshape(len(mask), -1).sum(axis=1)
-            best = np.where(announcing, self.rules.num_plays_encoded + points - ANNOUNCE_MIN, best)
-        return best
+        return with_announcements(observation, ties.best(self.action_values(observation, mask, rng)))
 
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
         """Values of all plays; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
