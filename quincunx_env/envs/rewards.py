@@ -40,7 +40,19 @@ def margin(gains: Sequence[Number]) -> list[Any]:
 
 def outcome(totals: Sequence[Number]) -> list[Any]:
     """Return the ``outcome`` rewards of each seat from the totals of each: numbers, or arrays [n] of many games."""
-    players = len(totals)
-    wins = np.asarray(totals) == np.max(totals, axis=0)
-    shares = wins / wins.sum(axis=0)
+    players, shares = len(totals), win_shares(np.asarray(totals).T).T
     return list((players * shares - 1) / (players - 1))
+
+
+def win_shares(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the share of each seat in the win, 1/W for each of the W seats with most points, otherwise 0.
+
+    Args:
+        totals: [..., P].
+
+    Returns:
+        float64 [..., P].
+    """
+    wins = totals == totals.max(axis=-1, keepdims=True)
+    shares: npt.NDArray[np.float64] = wins / wins.sum(axis=-1, keepdims=True)
+    return shares

@@ -27,7 +27,7 @@ from quincunx_env.envs.common import (
     reset_options,
 )
 from quincunx_env.envs.options import options_of, takes_options
-from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
+from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards, win_shares
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, make_rules
@@ -285,14 +285,13 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
         batch, players, each = self.batch, self.rules.num_players, np.arange(len(rows))
         totals = np.take_along_axis(batch.totals[rows], (self.seat[rows, None] + np.arange(players)) % players, axis=1)
-        wins = totals == totals.max(axis=1, keepdims=True)
         played = batch.ply[rows] == self.rules.num_plays  # the agent forfeited the others
         opponent = {"opponent": self.policy_index[rows, 0]} if self._pooled else {}
         return {
             "score": totals[each, 0],
             "value": self.value[rows],
             "totals": totals,
-            "win": np.where(played, wins[:, 0] / wins.sum(axis=1), 0.0),
+            "win": np.where(played, win_shares(totals)[:, 0], 0.0),
             "seat": self.seat[rows],
             "seed": batch.seed[rows],
             "game": batch.game[rows],

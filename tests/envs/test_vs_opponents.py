@@ -17,6 +17,7 @@ from quincunx_agents.greedy import greedy
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.uniform import uniform
 from quincunx_env.core.observation import Pieces
+from quincunx_env.envs.rewards import win_shares
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv, VsOpponentsVectorEnv
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
@@ -60,6 +61,10 @@ def reward_of(reward: str, gains: list[int], seat: int) -> float:
     """A reward by its definition; ``outcome`` comes at the end."""
     rest = [gain for other, gain in enumerate(gains) if other != seat]
     return {"points": float(gains[seat]), "margin": gains[seat] - sum(rest) / len(rest), "outcome": 0.0}[reward]
+
+
+def test_a_win_is_shared_by_the_seats_with_most_points() -> None:
+    assert win_shares(np.array([[3, 3, 1], [0, 5, 2]])).tolist() == [[0.5, 0.5, 0], [0, 1, 0]]
 
 
 @each_game
