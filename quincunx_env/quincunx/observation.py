@@ -16,11 +16,8 @@ from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pie
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.play_values import play_values
-from quincunx_env.quincunx.rules import Rules
+from quincunx_env.quincunx.rules import PLAY_POINTS_MAX, PLAY_POINTS_MIN, Rules
 from quincunx_env.quincunx.scoring import POINTS_LIMIT
-
-PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
-"""Bounds of the points of a single play."""
 
 _ONLY_ROW = np.zeros(1, np.int64)
 

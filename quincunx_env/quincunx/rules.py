@@ -48,8 +48,11 @@ MINI_SETUPS = {
 }
 """The mini variant, by number of players (ruling R16)."""
 
+PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
+"""Bounds of the points of a single play."""
+
 ANNOUNCE_MIN, ANNOUNCE_MAX = -64, 319
-"""Simpleton: least and greatest announcement. The points of a play lie between -36 and 302."""
+"""Simpleton: least and greatest announcement, beyond the bounds of a play."""
 
 
 @dataclass(frozen=True)
@@ -171,11 +174,13 @@ class Rules:
     def points_range(self) -> tuple[int, int]:
         """Bounds of the points of a seat in a whole game, far from what occurs.
 
-        A play scores -36 to 302 points. With Simpleton it loses at most 391, and brings the next seat at most 366. A
+        With Simpleton a seat loses, or the next one gains, what the announcement differs from the points of the play. A
         card left in hand costs at most 15.
         """
         plays = -(-self.num_plays // self.num_players) * self.num_rounds
-        least, most = (-391, 302 + 366) if self.simpleton else (-36, 302)
+        least, most = PLAY_POINTS_MIN, PLAY_POINTS_MAX
+        if self.simpleton:
+            least, most = 2 * least - ANNOUNCE_MAX, 2 * most - ANNOUNCE_MIN
         return plays * least - 15 * len(self.deck) * self.num_rounds, plays * most
 
     @cached_property

@@ -14,11 +14,8 @@ from quincunx_env.core.observation import BaseObserver, Count, Hidden, Mask, Pie
 from quincunx_env.spiral.batch import Batch
 from quincunx_env.spiral.cards import CARDS
 from quincunx_env.spiral.game import Game
-from quincunx_env.spiral.rules import HAND, NUM_CELLS, PLAYS, SPIRAL, Rules
+from quincunx_env.spiral.rules import HAND, LINE_LIMIT, NUM_CELLS, PLAYS, SPIRAL, Rules
 from quincunx_env.spiral.scoring import POINTS_LIMIT
-
-LINE_LIMIT = 41
-"""Upper bound of the points of a play in a line: kinds 12, runs 12, a flush of 5, and six fifteens 12."""
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):

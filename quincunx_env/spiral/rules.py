@@ -40,6 +40,9 @@ PLAYS = NUM_CELLS - 1
 HAND = 13
 """Cards dealt to each player; the last of them stays unused."""
 
+LINE_LIMIT = 41
+"""Upper bound of the points of a play in a line: kinds 12, runs 12, a flush of 5, and six fifteens 12."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -77,8 +80,8 @@ class Rules:
 
     @property
     def points_range(self) -> tuple[int, int]:
-        """Bounds of the points of a seat in a whole game, far from what occurs: 12 plays a deal of 41 points a line."""
-        return 0, PLAYS * 41 * self.deals
+        """Bounds of the points of a seat in a whole game, far from what occurs: 12 plays a deal with two lines."""
+        return 0, PLAYS * LINE_LIMIT * self.deals
 
     @property
     def num_rounds(self) -> int:

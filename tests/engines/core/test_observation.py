@@ -10,8 +10,7 @@ from gymnasium import spaces
 
 from quincunx_env import Deal, Game, Observer, Rules, spiral
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.observation import PLAY_POINTS_MAX, PLAY_POINTS_MIN
-from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN
+from quincunx_env.quincunx.rules import ANNOUNCE_MAX, ANNOUNCE_MIN, PLAY_POINTS_MAX, PLAY_POINTS_MIN
 from quincunx_env.registry import make_observer, spec_of
 from tests.reference_game import NAMES, ReferenceGame
 from tests.reference_scorer import EXTENDED_DECK, penalty

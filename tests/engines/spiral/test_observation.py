@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 
 from quincunx_env.spiral import Observer, Rules, scoring
-from quincunx_env.spiral.observation import LINE_LIMIT
+from quincunx_env.spiral.rules import LINE_LIMIT
 from quincunx_env.spiral.scoring import POINTS_LIMIT
 from tests import spiral_reference_scorer as scorer
 from tests.engines.spiral.comparison import Comparison, faces, names
