@@ -38,6 +38,13 @@ STANDARD = {
 }
 """Modules of the policies that can be built without their pickles, with their default activation functions."""
 
+UNSUPPORTED = {
+    "sb3_contrib.ars.policies": "ARS",
+    "sb3_contrib.common.recurrent.policies": "RecurrentPPO",
+    "sb3_contrib.qrdqn.policies": "QRDQN",
+}
+"""Modules of policies that would be refused after unpickling, too: without logits or Q-values of a single position."""
+
 ACTIVATIONS = ("ELU", "GELU", "LeakyReLU", "ReLU", "SiLU", "Tanh")
 """Activation functions of ``torch.nn`` that are known by name."""
 
@@ -196,7 +203,7 @@ def read(path: Path, trust: bool) -> Model:
         trust: build policies from their pickles where necessary.
 
     Raises:
-        ValueError: if the file is damaged or no such model.
+        ValueError: if the file is damaged, no such model, or of another algorithm.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -212,6 +219,8 @@ def read(path: Path, trust: bool) -> Model:
         raise ValueError(
             f"it is damaged, or no model of stable-baselines3: {type(error).__name__}: {reason}"
         ) from error
+    if algorithm := UNSUPPORTED.get(data["policy_class"].get("__module__")):
+        raise ValueError(f"it is a model of {algorithm}; those of PPO, A2C, DQN and MaskablePPO can be used")
     return Model(path, data, weights, trust)
 
 

@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
-from sb3_contrib import MaskablePPO  # noqa: E402
+from sb3_contrib import ARS, QRDQN, MaskablePPO, RecurrentPPO  # noqa: E402
 from stable_baselines3 import A2C, DQN, PPO  # noqa: E402
 from stable_baselines3.common.torch_layers import FlattenExtractor  # noqa: E402
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
@@ -205,6 +205,19 @@ def test_normalized_observations_are_refused(tmp_path: Path) -> None:
     model.save(tmp_path / "model.zip")
     with pytest.raises(PolicyFileError, match=r"its last observations were changed.*VecNormalize"):
         PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "policy"), [(ARS, "LinearPolicy"), (QRDQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")]
+)
+def test_models_of_other_algorithms_are_refused_without_being_trusted(
+    algorithm: Any, policy: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.zip"
+    algorithm(policy, SolitaireVecEnv(1, observation="flat"), **SMALL).save(path)
+    for trust in (False, True):
+        with pytest.raises(PolicyFileError, match=f"cannot be used: it is a model of {algorithm.__name__}; those of"):
+            PolicyFile(str(path), trust).for_rules(Rules())
 
 
 @pytest.mark.parametrize(
