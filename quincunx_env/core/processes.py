@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -10,18 +11,23 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
+_MOST_ON_WINDOWS = 61
+"""Windows waits for no more processes at a time."""
+
 
 @contextmanager
 def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """An executor for the ``with`` block; if the block fails or is interrupted, work in progress is dropped.
 
     Args:
-        count: number of processes, which are spawned: they share nothing with this one, so that all operating systems
-            behave alike. Each computes with one thread.
+        count: number of processes, on Windows 61 at most. They are spawned: they share nothing with this one, so that
+            all operating systems behave alike. Each computes with one thread.
 
     Raises:
         ChildProcessError: if a process is killed.
     """
+    if sys.platform == "win32":
+        count = min(count, _MOST_ON_WINDOWS)
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     with reader, writer, single_threaded(), ProcessPoolExecutor(count, context, _end_with_parent, (reader,)) as pool:

@@ -39,6 +39,12 @@ def test_worker_processes_compute_with_one_thread_each(before: str | None, monke
     assert os.environ.get("OMP_NUM_THREADS") == before
 
 
+def test_on_windows_more_processes_than_it_allows_are_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with worker_processes(64) as pool:
+        assert pool._max_workers == 61  # type: ignore[attr-defined]
+
+
 def start(folder: Path, program: list[str]) -> subprocess.Popen[str]:
     """Start a program in a process group of its own, which its workers share."""
     folder.mkdir(exist_ok=True)
