@@ -186,7 +186,8 @@ class PlayValues:
 
 def _power_plays(values: Values) -> Ints:
     """Indices of the power plays among values before `PlayValues._add_power`."""
-    # Words, on a little-endian machine: values[..., 1] >= _POWER, which is for any, takes more than twice the time.
+    # Compares points and draws as one word, which needs a little-endian machine: ``values[..., 1] >= _POWER`` takes
+    # more than twice the time.
     found: Ints = np.flatnonzero(values.view(np.int32).reshape(-1) >= _POWER << 16)
     return found
 
