@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from quincunx_env.core.command_line import one_line_errors, parse, requires_extra
+from quincunx_env.core.command_line import one_line_errors, parse, require_writable, requires_extra
 from quincunx_env.core.processes import worker_processes
 from quincunx_env.oracle.store import BENCHMARK_FILE, COMMAND, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
 
@@ -21,6 +21,19 @@ with requires_extra("arena"):
 
 _WRITE_EVERY = 20
 """Deals searched between two writes of the file, as an interruption may lose them. Not tuned."""
+
+
+def default_path(package_file: Path) -> Path:
+    """The file of the package in a checkout, which has a ``pyproject.toml`` two folders above it, else another one.
+
+    In an installation a command must not change what `quincunx_env.oracle.regret` returns.
+    """
+    in_checkout = (package_file.parents[2] / "pyproject.toml").exists()
+    return package_file if in_checkout else Path("runs/oracle.csv")
+
+
+DEFAULT_PATH = default_path(BENCHMARK_FILE)
+"""File of the command if no ``--path`` is given."""
 
 
 @dataclass
@@ -33,43 +46,49 @@ class Arguments:
     """states kept after each play; deals already searched with such a width are skipped"""
     processes: int = 1
     """deals searched at the same time"""
-    path: Path = BENCHMARK_FILE
-    """file of oracle scores; it is updated as the search goes on, and only better scores replace those in it"""
+    path: Path = DEFAULT_PATH
+    """file of oracle scores; it is updated as the search goes on, and only better scores replace those in it. In a
+    checkout of the project the default is the file of the package, elsewhere runs/oracle.csv, which begins with the
+    scores of the package"""
 
     def __post_init__(self) -> None:
         for name in ("deals", "width", "processes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name} must be at least 1, got {getattr(self, name)}")
+        if self.path.is_dir():
+            raise ValueError(f"--path must be a file, got the folder {self.path}")
 
 
 def main(arguments: Sequence[str] | None = None, program: str = COMMAND) -> None:
     """Run the command line, or ``arguments`` in place of it: search, write and print a summary."""
     options = parse(Arguments, program, __doc__, arguments)
     with one_line_errors(ValueError):
-        entries = read(options.path)
+        entries = read(options.path) or (read() if options.path == DEFAULT_PATH else {})
+        due = [
+            (number, options.width, entries.get(number))
+            for number in range(options.deals)
+            if number not in entries or entries[number].width < options.width
+        ]
+        if due:
+            require_writable(options.path.parent, "--path")
     remedy = "the same command continues; --path names another file"
-    with one_line_errors(remedy=lambda: remedy):
-        _search(options, entries)
+    with one_line_errors(ValueError, remedy=lambda: remedy):
+        _search(options, entries, due)
 
 
-def _search(options: Arguments, entries: dict[int, OracleEntry]) -> None:
-    due = [
-        (number, options.width, entries.get(number))
-        for number in range(options.deals)
-        if number not in entries or entries[number].width < options.width
-    ]
-    if due:
-        write(options.path, entries.values())  # fails before the search, not after it
+def _search(
+    options: Arguments, entries: dict[int, OracleEntry], due: list[tuple[int, int, OracleEntry | None]]
+) -> None:
     progress = tqdm(_improved(due, options.processes), total=len(due), unit="deal")
     try:
         for done, entry in enumerate(progress):
             entries[entry.deal] = entry
             progress.set_postfix(mean=f"{np.mean([each.score for each in entries.values()]):.1f}")
             if done % _WRITE_EVERY == _WRITE_EVERY - 1:
-                write(options.path, entries.values())
+                _merge(options.path, entries)
     finally:
         if due:
-            write(options.path, entries.values())
+            _merge(options.path, entries)
     searched = [entries[number] for number in range(options.deals)]
     scores = np.array([entry.score for entry in searched])
     print(
@@ -77,6 +96,15 @@ def _search(options: Arguments, entries: dict[int, OracleEntry]) -> None:
         f"median {np.median(scores):.0f}, highest {scores.max()}, 150 or more: {(scores >= 150).mean():.1%}, "
         f"never finished: {sum(not entry.plays for entry in searched)}"
     )
+
+
+def _merge(path: Path, entries: dict[int, OracleEntry]) -> None:
+    """Take better entries from the file, which another command may have written during the search, and write all."""
+    for number, stored in read(path).items():
+        known = entries.get(number, stored)
+        best = max(stored, known, key=lambda entry: (bool(entry.plays), entry.score))
+        entries[number] = best._replace(width=max(stored.width, known.width))
+    write(path, entries.values())
 
 
 def _improved(due: list[tuple[int, int, OracleEntry | None]], processes: int) -> Iterator[OracleEntry]:

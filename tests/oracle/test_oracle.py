@@ -302,11 +302,8 @@ def test_the_command_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
         (["--deals", "-3"], "--deals must be at least 1, got -3"),
         (["--width", "0"], "--width must be at least 1, got 0"),
         (["--processes", "0"], "--processes must be at least 1, got 0"),
-        (["--path", "."], "[Errno 21] Is a directory: '.'"),
-        (
-            ["--path", "file/below.csv", "--deals", "1", "--width", "10"],
-            "[Errno 17] File exists: 'file'; the same command",
-        ),
+        (["--path", "."], "--path must be a file, got the folder ."),
+        (["--path", "file/below.csv"], "file is a file: choose another folder for the results with --path\n"),
     ],
 )
 def test_a_wrong_option_is_named_in_one_line(
@@ -326,6 +323,52 @@ def test_a_wrong_option_is_named_in_one_line(
     assert end.value.code == 2
     assert capsys.readouterr().err.startswith(f"error: {message}")
     assert [*Path().iterdir()] == [Path("file")]
+
+
+def test_commands_that_run_at_the_same_time_keep_the_better_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tyro")
+    from quincunx_env.oracle import __main__ as program
+
+    path, plays = tmp_path / "oracle.csv", ((1, 2),)
+    ours = {number: OracleEntry(number, 100, 10, plays) for number in range(3)}
+    theirs = [OracleEntry(0, 200, 5, plays), OracleEntry(1, 50, 20, plays), OracleEntry(2, LOST_SCORE, 20, ())]
+    other = OracleEntry(7, 70, 10, plays)
+
+    def improve_while_another_command_ends(number: int, width: int, known: OracleEntry | None) -> OracleEntry:
+        if number == 2:
+            write(path, [*theirs, other])
+        return ours[number]
+
+    monkeypatch.setattr(program, "improve", improve_while_another_command_ends)
+    program.main(["--path", str(path), "--deals", "3", "--width", "10"])
+    kept = [theirs[0]._replace(width=10), ours[1]._replace(width=20), ours[2]._replace(width=20), other]
+    assert [*read(path).values()] == kept
+
+
+def test_only_in_a_checkout_the_default_file_is_that_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere it begins with the rows of the package."""
+    pytest.importorskip("tyro")
+    from quincunx_env.oracle import __main__ as program
+
+    package_file = tmp_path / "quincunx_env" / "oracle" / "benchmark.csv"
+    elsewhere = program.default_path(package_file)
+    assert elsewhere == Path("runs/oracle.csv")
+    (tmp_path / "pyproject.toml").touch()
+    assert program.default_path(package_file) == package_file
+
+    def improve(number: int, width: int, known: OracleEntry | None) -> OracleEntry:
+        assert known == read()[number]
+        return known._replace(width=width)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(program, "DEFAULT_PATH", elsewhere)
+    monkeypatch.setattr(program, "improve", improve)
+    program.main(["--path", str(elsewhere), "--deals", "1", "--width", "1000000"])
+    assert read(elsewhere) == read() | {0: read()[0]._replace(width=1_000_000)}
 
 
 def test_a_worse_line_never_replaces_a_better_one(tmp_path: Path) -> None:
