@@ -8,7 +8,7 @@ the pile and computed exactly (`quincunx_agents.search.endgame`). Deals are thos
 number 0 on; what a policy knows of a deal is its grid and its hand. Of a policy that draws random numbers, one that
 these numbers make of it is measured; only ``uniform`` is measured as the distribution that it is.
 
-The rows of ``--out`` are added to, or replaced by policy.
+The rows of ``--out`` are added to, or replaced by policy, as soon as a policy is measured.
 """
 
 import csv
@@ -66,28 +66,37 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
     """Measure the policies; returns all rows of the table."""
     for _, policy in map(split_name, arguments.policies):
         resolve(policy)  # an unknown one ends the run before it begins
-    rows: dict[str, dict[str, str]] = {}
-    if arguments.out.exists():
-        with arguments.out.open(encoding="utf-8", newline="") as file:
-            rows = {row["policy"]: row for row in csv.DictReader(file)}
+    read(arguments.out)  # likewise a table that cannot be read
     for name, policy in map(split_name, arguments.policies):
         numbers = tqdm(range(arguments.deals), desc=name, disable=not arguments.progress, mininterval=1)
         optimal, reached = map(np.array, regret(policy, numbers))
         found = Estimate.of_mean(optimal - reached)
         figures = (optimal.mean(), reached.mean(), *found)
         row = (name, str(arguments.deals), *(f"{figure:.4f}" for figure in figures))
-        rows[name] = dict(zip(COLUMNS, row, strict=True))
+        add(arguments.out, dict(zip(COLUMNS, row, strict=True)))
         print(f"{name}: {figures[1]:.1f} of {figures[0]:.1f} points, regret {found.value:.1f}")
+    return [*read(arguments.out).values()]
+
+
+def read(path: Path) -> dict[str, dict[str, str]]:
+    """The rows of a table by policy; a file that does not exist has none."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["policy"]: row for row in csv.DictReader(file)}
+
+
+def add(path: Path, row: dict[str, str]) -> None:
+    """Add a row to a table, or replace that of its policy; other rows stay as they are in the file now."""
 
     def write(unfinished: Path) -> None:
+        rows = read(path) | {row["policy"]: row}
         with unfinished.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(sorted(rows.values(), key=lambda row: -float(row["regret"])))
 
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(arguments.out, write)
-    return [*rows.values()]
+    write_atomically(path, write)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("torch")  # the options of all scripts
 pytest.importorskip("tyro")
 
+from train import regret
 from train.regret import COLUMNS, Arguments, main
 
 
@@ -26,3 +28,20 @@ def test_policies_are_measured_and_added_to_the_table(tmp_path: Path, capsys: py
         assert float(row["low"]) < float(row["regret"]) < float(row["high"])
         assert float(row["regret"]) > 0
     assert "uniform: " in capsys.readouterr().out
+
+
+def test_finished_policies_and_rows_written_meanwhile_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last policy is interrupted; while it was measured, another command has ended."""
+    out, measure = tmp_path / "solitaire.csv", regret.regret
+
+    def interrupted(agent: Any, deals: Any) -> tuple[list[float], list[float]]:
+        if agent == "heuristic-v0":
+            raise KeyboardInterrupt
+        if agent == "greedy":
+            main(Arguments(("theirs=uniform",), 2, out, progress=False))
+        return measure(agent, deals)
+
+    monkeypatch.setattr(regret, "regret", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main(Arguments(("uniform", "greedy", "heuristic-v0"), 2, out, progress=False))
+    assert {*regret.read(out)} == {"uniform", "greedy", "theirs"}
