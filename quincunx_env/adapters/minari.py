@@ -95,6 +95,7 @@ def write_dataset(
     env = gymnasium.make(ENVIRONMENT, mask_in="obs", **options)
     playing = policy_for(policy, env.unwrapped.rules)  # type: ignore[attr-defined]
     dataset: MinariDataset | None = None
+    created = False
     try:
         for number in range(-(-games // CHUNK)):
             start = number * CHUNK
@@ -104,6 +105,8 @@ def write_dataset(
             if dataset is not None:
                 dataset.update_dataset_from_buffer(episodes)
                 continue
+            _check_name(dataset_id)  # another process may have made it during the games
+            created = True
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of authors that are not given
                 dataset = minari.create_dataset_from_buffers(
@@ -122,7 +125,8 @@ def write_dataset(
         path = get_dataset_path(dataset_id) / "README.md"
         write_atomically(path, lambda unfinished: unfinished.write_text(card, encoding="utf-8"))
     except BaseException:
-        shutil.rmtree(get_dataset_path(dataset_id), ignore_errors=True)
+        if created:
+            shutil.rmtree(get_dataset_path(dataset_id), ignore_errors=True)
         raise
     return dataset
 

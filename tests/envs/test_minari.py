@@ -121,6 +121,32 @@ def test_failures_leave_no_dataset(arguments: Any, message: str) -> None:
     assert not minari.list_local_datasets()
 
 
+def failing(observation: Any, mask: Any, rng: Any) -> Any:
+    """A policy that fails after the first chunk of games, whose dataset is written then."""
+    if minari.list_local_datasets():
+        raise RuntimeError("out of ideas")
+    return mask.argmax(axis=1)
+
+
+def test_an_error_of_the_policy_leaves_no_part_of_a_dataset(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "CHUNK", 2)
+    with pytest.raises(RuntimeError, match="out of ideas"):
+        write_dataset(NAME, failing, 4)
+    assert not (folder / NAME).exists()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_dataset_that_another_process_makes_meanwhile_stays(fails: bool) -> None:
+    def slow(observation: Any, mask: Any, rng: Any) -> Any:
+        if not minari.list_local_datasets():
+            write_dataset(NAME, greedy, 3)
+        return (mask.argmin if fails else mask.argmax)(axis=1)
+
+    with pytest.raises(ValueError, match="cannot be played" if fails else "already a dataset quincunx/games-v0"):
+        write_dataset(NAME, slow, 2)
+    assert minari.load_dataset(NAME).total_episodes == 3
+
+
 def test_a_dataset_is_never_replaced() -> None:
     first = write_dataset(NAME, greedy, 3)
     with pytest.raises(ValueError, match="already a dataset quincunx/games-v0: choose another version"):
