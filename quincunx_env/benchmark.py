@@ -235,13 +235,13 @@ def write_results(path: Path | str, results: Iterable[TaskResult]) -> None:
         ValueError: if the file exists and holds something else.
         OSError: if it cannot be written.
     """
-    stored = {
-        (each.task.name, each.policy): each for each in (*(read_results(path) if Path(path).exists() else ()), *results)
-    }
-    order = list(TASKS)
-    rows = [_row(stored[key]) for key in sorted(stored, key=lambda key: order.index(key[0]))]
+    results, order = [*results], list(TASKS)
 
     def write(unfinished: Path) -> None:
+        # The file is read here, and not before, to keep what another process has written meanwhile.
+        kept = read_results(path) if Path(path).exists() else ()
+        stored = {(each.task.name, each.policy): each for each in (*kept, *results)}
+        rows = [_row(stored[key]) for key in sorted(stored, key=lambda key: order.index(key[0]))]
         with unfinished.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerows([_COLUMNS, *rows])

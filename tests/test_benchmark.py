@@ -1,6 +1,7 @@
 """The standard benchmark: its deals are used by nothing else, and its stored scores are those of the policies."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,17 @@ def test_results_are_stored(tmp_path: Path) -> None:
     assert read_results(path) == [alone, again]
     write_results(path, [])
     assert read_results(path) == [alone, again]
+
+
+def test_results_written_meanwhile_are_kept(tmp_path: Path) -> None:
+    path, (one, other) = tmp_path / "results.csv", read_results(BASELINES)[:2]
+
+    def results() -> Iterator[TaskResult]:
+        write_results(path, [one])
+        yield other
+
+    write_results(path, results())
+    assert read_results(path) == [one, other]
 
 
 @pytest.mark.parametrize(
