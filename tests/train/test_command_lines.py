@@ -17,6 +17,7 @@ import torch
 
 from train import ensemble, expert_iteration, export, ppo, selfplay, tune_heuristic
 from train.common import checkpoint
+from train.common.evaluation import provenance
 from train.common.options import run_script
 from train.recipes import sb3_maskable
 
@@ -208,6 +209,12 @@ def test_temporary_files_of_a_killed_run_are_removed_by_the_next() -> None:
     checkpoint.save(Path("runs/other/checkpoint.pt"), ppo.Arguments(), {})
     left = [path for path in Path().rglob(".*") if "elsewhere" not in path.name]
     assert not left
+
+
+def test_a_card_names_the_command_as_a_shell_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["anything", "--name", "two words", "--resume", "--against", "a:b($x)"])
+    command = provenance("train.ppo", ppo.Arguments())["command"]
+    assert command == "python -m train.ppo --name 'two words' --against 'a:b($x)'"
 
 
 # --- Help ------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import platform
+import shlex
 import sys
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -102,7 +103,7 @@ def provenance(module: str, arguments: Any) -> dict[str, Any]:
         arguments: of the run, a dataclass with ``threads``.
     """
     return {
-        "command": " ".join([f"python -m {module}", *(a for a in sys.argv[1:] if a != "--resume")]),
+        "command": shlex.join(["python", "-m", module, *(a for a in sys.argv[1:] if a != "--resume")]),
         "arguments": dataclasses.asdict(arguments),
         "machine": f"{platform.machine()}, {arguments.threads} thread(s)",
         "versions": {
