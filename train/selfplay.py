@@ -49,11 +49,10 @@ from quincunx_agents.networks import value
 from quincunx_agents.networks.value import VARIANTS, ValueAgent, feature_module_of, save_weights
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.arena import resolve
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from train.common import checkpoint
-from train.common.evaluation import provenance, require_opponent, strengths
+from train.common.evaluation import provenance, require_opponent, strengths, write_json
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
@@ -437,8 +436,8 @@ def write_card(run: Run) -> dict[str, Any]:
         "validation": run.history,
         "benchmark": evaluate_variants(run, run.arguments.test_deals, "benchmark", run.arguments.progress),
     }
-    name, text = run.arguments.name, json.dumps(card, indent=1) + "\n"
-    write_atomically(run.arguments.folder / f"{name}.json", lambda path: path.write_text(text, encoding="utf-8"))
+    name = run.arguments.name
+    write_json(run.arguments.folder / f"{name}.json", card)
     print(json.dumps(card["benchmark"], indent=1))
     print(f"\nWritten to {run.arguments.folder}: {name}.safetensors, {name}.json, learning_curve.png, tensorboard/")
     return card
