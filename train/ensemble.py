@@ -73,6 +73,7 @@ class Arguments(CheckedOptions):
     """show a progress bar"""
 
 
+@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
     """Merge networks, evaluate the result, and write it to ``runs/<name>``; returns the model card."""
     torch.set_num_threads(arguments.threads)
@@ -87,7 +88,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     card = provenance("train.ensemble", arguments) | summary(cards) | {"benchmark": found}
     card["arguments"]["against"] = arguments.against
     folder = Path("runs") / arguments.name
-    checkpoint.keep_earlier_run(folder)
+    checkpoint.begin_run(folder)
     folder.mkdir(parents=True, exist_ok=True)
     save_weights(folder / f"{arguments.name}.safetensors", merged)
     write_json(folder / f"{arguments.name}.json", card)

@@ -151,6 +151,7 @@ DEALS_APART = 10**12
 """Seeds between the first deals of runs with successive seeds, and between those of variants: more than a run uses."""
 
 
+@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
     """Play, search, learn, evaluate, and write everything to ``runs/<name>``; returns the model card."""
     torch.set_num_threads(arguments.threads)
@@ -204,9 +205,10 @@ def begin(arguments: Arguments) -> None:
     path = arguments.folder / "checkpoint.pt"
     if arguments.resume:
         with checkpoint.restoring(arguments, checkpoint.load(path), MAY_CHANGE):
-            return
-    checkpoint.keep_earlier_run(arguments.folder)
-    checkpoint.save(path, arguments, {})
+            pass
+    checkpoint.begin_run(arguments.folder, arguments.resume)
+    if not arguments.resume:
+        checkpoint.save(path, arguments, {})
 
 
 def initial_tensors(arguments: Arguments, teacher: ValueWeights) -> Mapping[str, Floats]:

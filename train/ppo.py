@@ -119,12 +119,12 @@ EvaluationRecord = tuple[int, float, float, float, float]
 """Steps; mean, lower and upper end of its interval, share of lost rounds on the validation deals."""
 
 
+@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Evaluation]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the evaluations of the final table."""
     folder = arguments.folder
     content = checkpoint.load(folder / "checkpoint.pt") if arguments.resume else None
-    if content is None:
-        checkpoint.keep_earlier_run(folder)
+    checkpoint.begin_run(folder, arguments.resume)
 
     torch.set_num_threads(arguments.threads)
     env = SolitaireVecEnv(

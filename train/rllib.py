@@ -155,6 +155,7 @@ class State:
     """Evaluations so far."""
 
 
+@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
     folder, several = arguments.folder, arguments.rules.num_players > 1
@@ -162,8 +163,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
         require_cluster(arguments.address)
     checkpoints = RemoteCheckpoints(arguments.storage, arguments.name, arguments.keep)
     state = last_state(arguments, checkpoints) if arguments.resume else State(members=["initial"] * arguments.places)
+    checkpoint.begin_run(folder, arguments.resume)
     if not arguments.resume:
-        checkpoint.keep_earlier_run(folder)
         checkpoints.refuse_existing()
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(arguments.threads)

@@ -185,6 +185,7 @@ class Run:
         return {phase: seconds + self.earlier_seconds.get(phase, 0.0) for phase, seconds in spent}
 
 
+@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the model card."""
     torch.set_num_threads(arguments.threads)
@@ -246,8 +247,8 @@ def begin(arguments: Arguments) -> Run:
         run.averaged = run.acting = weights_of(network, run.arguments.backend)
     if arguments.resume:
         restore_checkpoint(run)
-    else:
-        checkpoint.keep_earlier_run(run.arguments.folder)
+    checkpoint.begin_run(arguments.folder, arguments.resume)
+    if not arguments.resume:
         save_checkpoint(run)  # any interruption from now on can be resumed
     return run
 

@@ -1,9 +1,12 @@
 """Command lines of the training scripts: one line for what the user can repair."""
 
 import errno
+import os
 import resource
 import runpy
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -205,10 +208,71 @@ def test_temporary_files_of_a_killed_run_are_removed_by_the_next() -> None:
         Path("runs", name).mkdir(parents=True)
         Path("runs", name, ".checkpoint.unfinished-elsewhere-1.pt").touch()
         Path("runs", name, f".checkpoint.unfinished-{__import__('platform').node()}-{2**22 + 1}.pt").touch()
-    checkpoint.keep_earlier_run(Path("runs/x"))
+    with checkpoint.unlocks_runs():
+        checkpoint.begin_run(Path("runs/x"))
     checkpoint.save(Path("runs/other/checkpoint.pt"), ppo.Arguments(), {})
     left = [path for path in Path().rglob(".*") if "elsewhere" not in path.name]
     assert not left
+
+
+# --- Runs at the same time --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_progress() -> Iterator[subprocess.Popen[bytes]]:
+    """Another process, which has begun the run x."""
+    program = "from pathlib import Path; from train.common import checkpoint; checkpoint.begin_run(Path('runs/x'));"
+    program += "Path('runs/x').mkdir(); Path('runs/x/file').touch(); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("script", ["ppo", "selfplay"])
+def test_the_folder_of_a_run_in_progress_is_not_renamed(
+    script: str,
+    in_progress: "subprocess.Popen[bytes]",
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It blocks no run of another name, and none after it was killed."""
+    before = {*Path().rglob("*")}
+    flags = {"ppo": TINY, "selfplay": "--iterations 1 --games 2 --updates 1 --test-deals 2 --eval-deals 2"}
+    line = error(script, ["--name", "x", *flags[script].split()], monkeypatch, capsys)
+    assert line.startswith("error: a run of that name is in progress in runs/x: choose another --name, or remove ")
+    assert {*Path().rglob("*")} == before, "the lock of the run that is refused is removed"
+    with checkpoint.unlocks_runs(), pytest.raises(checkpoint.CheckpointError, match="in progress"):
+        checkpoint.begin_run(Path("runs/x"), resume=True)
+    with checkpoint.unlocks_runs():
+        checkpoint.begin_run(Path("runs/x.run"))
+    assert {*Path().rglob("*")} == before
+    in_progress.kill()
+    in_progress.wait()
+    with checkpoint.unlocks_runs():
+        checkpoint.begin_run(Path("runs/x"), resume=True)
+        assert Path("runs/x/file").exists()
+        checkpoint.begin_run(Path("runs/x"))
+        assert Path("runs/x-1/file").exists()
+    assert not list(Path("runs").glob(".*"))
+
+
+def test_a_resumed_run_takes_over_the_lock_of_a_run_killed_elsewhere() -> None:
+    """Whether it has ended cannot be seen from here. The lock is renewed with each checkpoint, and then removed."""
+    lock = Path("runs/.x.run.unfinished-elsewhere-1")
+    Path("runs/x").mkdir(parents=True)
+    lock.touch()
+    with checkpoint.unlocks_runs(), pytest.raises(checkpoint.CheckpointError, match="in progress"):
+        checkpoint.begin_run(Path("runs/x"))
+    with checkpoint.unlocks_runs():
+        checkpoint.begin_run(Path("runs/x"), resume=True)
+        (own,) = Path("runs").glob(".*")
+        assert own != lock
+        os.utime(own, (0, 0))
+        checkpoint.save(Path("runs/x/checkpoint.pt"), ppo.Arguments(), {})
+        assert own.stat().st_mtime
+    assert [*Path("runs").iterdir()] == [Path("runs/x")]
 
 
 def test_a_card_names_the_command_as_a_shell_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 import dataclasses
 import io
 import itertools
+import os
+import platform
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -36,6 +38,8 @@ def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     torch.save({"arguments": dataclasses.asdict(arguments), **content}, buffer)
     write_atomically(path, lambda unfinished: unfinished.write_bytes(buffer.getbuffer()))
+    if (lock := _lock_of(path.parent)) in _locks:
+        lock.touch()
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -99,7 +103,65 @@ def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items() if not isinstance(value, dict)}
 
 
-def keep_earlier_run(folder: Path) -> None:
+# --- Folders of runs -------------------------------------------------------------------------------------------------
+
+_locks: set[Path] = set()
+"""Lock files of this process."""
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.absolute().with_name(f"{_lock_prefix(folder)}{platform.node()}-{os.getpid()}")
+
+
+def _lock_prefix(folder: Path) -> str:
+    return f".{folder.name}.run.unfinished-"
+
+
+def begin_run(folder: Path, resume: bool = False) -> None:
+    """Lock the folder of a run until `unlocks_runs`; unless it is resumed, rename that of an earlier run of its name.
+
+    The lock is a file beside the folder whose name says host and process, like those of the temporary files of
+    `write_atomically`. By the rules of `remove_unfinished` a killed process leaves none that counts; on another machine
+    a run counts as ended a day after its last checkpoint. A run that is resumed follows one that may have been killed
+    on another machine: it takes over the lock unless it sees that the other process runs.
+
+    Args:
+        folder: of the run.
+        resume: whether the run goes on in its folder.
+
+    Raises:
+        CheckpointError: if a run of that name is in progress.
+        OSError: if nothing can be written beside the folder.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = _lock_of(folder)
+    lock.touch()  # first, so that of two runs that begin at the same time no more than one goes on
+    _locks.add(lock)
+    remove_unfinished(folder.parent)
+    for other in folder.parent.iterdir():
+        if other.name.startswith(_lock_prefix(folder)) and other.name != lock.name:
+            known_to_run = other.name.rpartition("-")[0] == lock.name.rpartition("-")[0] and os.name != "nt"
+            if known_to_run or not resume:
+                raise CheckpointError(
+                    f"a run of that name is in progress in {folder}: choose another --name, or remove {other} if that "
+                    "run has ended"
+                )
+            other.unlink(missing_ok=True)
+    if not resume:
+        _keep_earlier_run(folder)
+
+
+@contextmanager
+def unlocks_runs() -> Iterator[None]:
+    """Remove the locks of `begin_run` when the ``with`` block, or the function that this decorates, ends."""
+    try:
+        yield
+    finally:
+        while _locks:
+            _locks.pop().unlink(missing_ok=True)
+
+
+def _keep_earlier_run(folder: Path) -> None:
     """Rename the folder of an earlier run of the same name to the first free ``<name>-<number>``."""
     if not folder.exists():
         return

@@ -85,10 +85,11 @@ def q_values(network: PolicyNetwork, observation: Tensor, mask: Tensor) -> Tenso
     return values
 
 
+@checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Evaluation]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the evaluations of the final table."""
     folder = Path("runs") / arguments.name
-    checkpoint.keep_earlier_run(folder)
+    checkpoint.begin_run(folder)
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(arguments.threads)
     rng = np.random.default_rng(arguments.seed)
