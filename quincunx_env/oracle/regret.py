@@ -1,5 +1,7 @@
 """Regret of a policy: the mean difference between the oracle scores and its values."""
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
@@ -7,13 +9,14 @@ from quincunx_env.oracle.store import oracle_scores
 from quincunx_env.statistics import Estimate
 
 
-def regret(values: npt.ArrayLike, first: int = 0) -> Estimate:
+def regret(values: npt.ArrayLike, first: int = 0, path: Path | str | None = None) -> Estimate:
     """Mean over deals of oracle score minus value, with Student's t interval over deals.
 
     Args:
         values: float64 [deals], the policy's values on benchmark deals by the default rules, as in
             ``Evaluation.values``.
         first: number of the first deal.
+        path: file of oracle scores, as `quincunx_env.oracle.read` takes it.
 
     Raises:
         ValueError: for fewer than 2 values, or if a deal has no oracle score.
@@ -22,4 +25,4 @@ def regret(values: npt.ArrayLike, first: int = 0) -> Estimate:
     scores = np.asarray(values, np.float64)
     if scores.ndim != 1 or len(scores) < 2:
         raise ValueError(f"an interval needs the values of at least 2 deals, [deals], got shape {scores.shape}")
-    return Estimate.of_mean(oracle_scores(first, len(scores)) - scores)
+    return Estimate.of_mean(oracle_scores(first, len(scores), path) - scores)

@@ -112,12 +112,13 @@ def write(path: Path | str, entries: Iterable[OracleEntry]) -> None:
     write_atomically(path, lambda unfinished: unfinished.write_text(text.getvalue(), encoding="ascii"))
 
 
-def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS) -> Ints:
+def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS, path: Path | str | None = None) -> Ints:
     """Oracle scores of benchmark deals by the default rules.
 
     Args:
         first: number of the first deal.
         deals: number of deals.
+        path: file of the scores, as `read` takes it.
 
     Returns:
         int64 [deals]; 0 for deals of which no line is known that finishes the round.
@@ -125,13 +126,13 @@ def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS) -> Ints:
     Raises:
         ValueError: if a deal has no oracle score.
     """
-    entries = read()
+    entries = read(path)
     missing = [number for number in range(first, first + deals) if number not in entries]
     if missing:
         raise ValueError(
             f"{len(missing)} of the benchmark deals {first} to {first + deals - 1} have no oracle score, the first is "
-            f"number {missing[0]}; the package has those below {NUM_BENCHMARK_DEALS}, and this command computes more:\n"
-            f"    {COMMAND} --deals {first + deals}"
+            f"number {missing[0]}; the package has those below {NUM_BENCHMARK_DEALS}, and this command computes more "
+            f"in a file, which path= names:\n    {COMMAND} --deals {first + deals}"
         )
     return np.array([entries[number].score for number in range(first, first + deals)], np.int64)
 

@@ -218,6 +218,14 @@ def test_deals_without_an_oracle_score_are_refused_with_the_command() -> None:
         oracle_scores(NUM_BENCHMARK_DEALS - 1, 3)
 
 
+def test_scores_and_regret_are_those_of_a_file(tmp_path: Path) -> None:
+    better = [entry._replace(score=entry.score + 10) for entry in read().values() if entry.deal < 4]
+    write(tmp_path / "oracle.csv", better)
+    assert (oracle_scores(0, 4, tmp_path / "oracle.csv") == oracle_scores(0, 4) + 10).all()
+    values = [100, 120, 130, 90]
+    assert regret(values, path=str(tmp_path / "oracle.csv")).value == pytest.approx(regret(values).value + 10)
+
+
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "new" / "oracle.csv"
     some = [read()[number] for number in (7, 2)]
