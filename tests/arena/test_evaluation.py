@@ -12,10 +12,13 @@ from quincunx_agents.uniform import uniform
 from quincunx_env.arena import (
     Evaluation,
     adjusted_mean,
+    compare,
     evaluate,
     evaluate_all,
     plot,
+    seconds_per_action,
     table,
+    tournament,
 )
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
@@ -178,3 +181,20 @@ def test_a_control_needs_more_deals() -> None:
 def test_controls_are_fewer_than_deals(count: int) -> None:
     with pytest.raises(ValueError, match=f"4 deals allow 1 to 1 controls, got {count}"):
         adjusted_mean(scores(np.arange(4.0)), [scores(np.arange(9.0))] * count)
+
+
+# --- Errors of policies ----------------------------------------------------------------------------------------------
+
+
+def first_card(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Action 0, illegal or not."""
+    return np.zeros(len(mask), np.int64)
+
+
+def test_errors_name_the_policy_as_the_table_does() -> None:
+    policies: dict[str, Any] = {"mine": greedy, "yours": first_card}
+    for play in (evaluate_all, tournament, seconds_per_action):
+        with pytest.raises(IllegalAction, match="the policy yours: game"):
+            play(policies, 2)
+    with pytest.raises(IllegalAction, match="the policy yours: game"):
+        compare([greedy, first_card], 2, names=[*policies])
