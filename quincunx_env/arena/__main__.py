@@ -416,7 +416,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help"):
         print(_overview(program))
-        return
+        sys.exit()
     if name not in COMMANDS:
         fail(f"{program} has no command {name!r}: the commands are {', '.join(COMMANDS)}")
     line, stored = f"{program} {shlex.join(arguments)}", ""

@@ -347,7 +347,9 @@ def test_help_lists_the_commands(
     arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("tyro")
-    run(monkeypatch, arguments)
+    with pytest.raises(SystemExit) as end:
+        run(monkeypatch, arguments)
+    assert not end.value.code
     text = capsys.readouterr().out
     assert text.startswith("usage: python -m quincunx_env.arena [-h] <command> ...\n")
     assert "\n  evaluate     Evaluate policies at the solitaire; resumable.\n" in text

@@ -297,10 +297,9 @@ def test_the_usage_names_the_command(
     module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["anything", "--help"])
-    try:
+    with pytest.raises(SystemExit) as end:
         runpy.run_module(module, run_name="__main__", alter_sys=False)
-    except SystemExit as end:
-        assert not end.code
+    assert not end.value.code
     assert capsys.readouterr().out.startswith(f"usage: python -m {module} ")
 
 
