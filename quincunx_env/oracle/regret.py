@@ -16,7 +16,7 @@ def regret(values: npt.ArrayLike, first: int = 0, path: Path | str | None = None
         values: float64 [deals], the policy's values on benchmark deals by the default rules, as in
             ``Evaluation.values``.
         first: number of the first deal.
-        path: file of oracle scores, as `quincunx_env.oracle.read` takes it.
+        path: file of oracle scores, as `quincunx_env.oracle.store.read` takes it.
 
     Raises:
         ValueError: for fewer than 2 values, or if a deal has no oracle score.
