@@ -110,14 +110,16 @@ def list_table(markdown: re.Match[str]) -> str:
     return ".. list-table::\n   :header-rows: 1\n\n" + "\n".join(lines) + "\n"
 
 
+MODULE = re.compile(r"<module '(\w+)' from '[^']*'>")
 ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?(\w+)(?:\[[^\[\]]*\])?\]\]")
 
 
 def short_array_types(
     app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Shorten array types in signatures to ``ndarray[int64]``."""
-    return tuple(text and ARRAY.sub(r"~numpy.ndarray[\1]", text) for text in (signature, returns))  # type: ignore[return-value]
+    """Shorten array types in signatures to ``ndarray[int64]``, and a module to its name, without the path here."""
+    texts = (text and MODULE.sub(r"\1", ARRAY.sub(r"~numpy.ndarray[\1]", text)) for text in (signature, returns))
+    return tuple(texts)  # type: ignore[return-value]
 
 
 def resolve_as_python(app: Any, env: Any, node: Any, content: Any) -> Any:
