@@ -15,7 +15,7 @@ NEEDS = {
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
     "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
     "fcntl": (  # of the standard library, not on Windows: terminals, signals and process groups
-        *("tests/arena/test_processes.py", "tests/engines/core/test_atomic_write.py", "tests/packaging"),
+        *("tests/arena/test_processes.py", "tests/utils/test_files.py", "tests/packaging"),
         *("tests/play/test_play.py", "tests/train/test_command_lines.py", "tests/train/test_interruptions.py"),
     ),
 }

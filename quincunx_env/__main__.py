@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import quincunx_env
 from quincunx_env._commands.overview import installation
-from quincunx_env.core.command_line import fail
+from quincunx_env.utils.errors import fail
 
 PROGRAM = "quincunx"
 

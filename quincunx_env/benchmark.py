@@ -25,7 +25,6 @@ from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
 from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -33,6 +32,7 @@ from quincunx_env.policies import check_name, display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.files import write_atomically
 
 VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.command_line import fail, one_line_errors
+from quincunx_env.utils.errors import fail, one_line_errors
+from quincunx_env.utils.files import write_atomically
 
 Facts = Mapping[str, Any]
 """Results of a training run: what the scripts in ``train`` write as JSON."""

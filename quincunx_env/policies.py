@@ -16,9 +16,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from quincunx_env.core.extras import missing_extra
 from quincunx_env.core.policy import Agent
 from quincunx_env.policy_files import PolicyFile, is_path, same
+from quincunx_env.utils.extras import missing_extra
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""

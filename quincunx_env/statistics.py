@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from quincunx_env.core.extras import needs_extra
+from quincunx_env.utils.extras import needs_extra
 
 
 class Estimate(NamedTuple):

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, quincunx_v0, spiral_v0
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     from tqdm.auto import tqdm

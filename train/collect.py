@@ -22,11 +22,11 @@ import tyro
 
 import quincunx_agents
 from quincunx_env.benchmark import MIN_SEEDS, TASKS, DealRange, baselines, evaluate_on_task
-from quincunx_env.core import command_line
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.policy import Agent
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.errors import one_line_errors, parse
+from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.plots import Curve, draw_learning_curves
 
@@ -151,7 +151,7 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
     _, _, module, *flags = shlex.split(command)
     script = importlib.import_module(module)
     defaults, wanted = (
-        json.loads(json.dumps(dataclasses.asdict(command_line.parse(script.Arguments, module, None, given))))
+        json.loads(json.dumps(dataclasses.asdict(parse(script.Arguments, module, None, given))))
         for given in ([], flags)
     )
     budget = wanted["total_steps"] if "total_steps" in wanted else wanted["iterations"] * wanted["games"] * ROUND
@@ -266,6 +266,6 @@ class Arguments:
 
 
 if __name__ == "__main__":
-    options = command_line.parse(Arguments, "python -m train.collect", __doc__)
-    with command_line.one_line_errors(RunError, checkpoint.CheckpointError):
+    options = parse(Arguments, "python -m train.collect", __doc__)
+    with one_line_errors(RunError, checkpoint.CheckpointError):
         collect(options.method, list(options.runs), options.out)

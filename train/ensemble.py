@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch

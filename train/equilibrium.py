@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("arena"):
     from tqdm import tqdm
@@ -32,13 +32,13 @@ with requires_extra("openspiel"):
 
 from quincunx_agents.afterstates import observer_for
 from quincunx_env.adapters.gambit import all_deals, write_efg
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.policy import policy_for
 from quincunx_env.policies import display_name, resolve, split_name
 from quincunx_env.quincunx.cards import print_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.utils.files import write_atomically
 from train.common.options import CheckedOptions, Count, Seed, run_script
 from train.common.plots import Curve, draw_learning_curves
 

@@ -31,7 +31,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch
@@ -42,7 +42,7 @@ from quincunx_agents.networks import value
 from quincunx_agents.networks.value import VARIANTS, ValueAgent, ValueWeights, feature_module_of, save_weights
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.torch import ValueNetwork
-from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.device import DeviceOptions
 from train.common.evaluation import provenance, require_opponent, strengths, write_json

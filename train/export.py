@@ -20,7 +20,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("onnx"):
     import torch
@@ -33,8 +33,8 @@ from quincunx_agents.networks import policy, value, weights_io
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.quincunx.symmetries import symmetries, turned
 from quincunx_agents.torch import PolicyNetwork, ValueNetwork
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.utils.files import write_atomically
 from train.common.options import OptionError, run_script
 
 

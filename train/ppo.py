@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch
@@ -36,11 +36,11 @@ from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskableP
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Agent, Evaluation, evaluate, table
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy
 from quincunx_env.hub import facts_of_evaluation
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.evaluation import provenance, with_baselines, write_json
 from train.common.options import (

@@ -18,18 +18,18 @@ from pathlib import Path
 
 import numpy as np
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("arena"):
     from tqdm import tqdm
 
 from quincunx_agents.search.endgame import action_values, distribution_of, policy_values, uniform_distribution
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import resolve, split_name
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.files import write_atomically
 from train.common.options import CheckedOptions, NumDeals, run_script
 
 MINI = Rules(mini=True)

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("rllib"):
     import ray

@@ -18,7 +18,7 @@ from quincunx_agents.afterstates import NUMPY, Backend
 from quincunx_agents.networks.value import VARIANTS
 from quincunx_env.arena import resolve
 from quincunx_env.core.policy import Agent
-from quincunx_env.core.processes import single_threaded
+from quincunx_env.utils.processes import single_threaded
 from train.common.opponents import Member, Pool
 from train.selfplay_rollout import Phase, PhaseTimer, Result, RolloutOptions, ValueTargets, Weights, play_games
 from train.selfplay_search import SearchTargets

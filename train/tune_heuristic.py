@@ -15,10 +15,10 @@ import numpy as np
 
 from quincunx_agents.quincunx.heuristic import FEATURE_NAMES, LOSS_VALUE, action_features
 from quincunx_env.core.arrays import Floats, Ints
-from quincunx_env.core.command_line import requires_extra
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     from tqdm.auto import trange

@@ -30,11 +30,11 @@ from quincunx_env.benchmark import (
     task_of,
     write_results,
 )
-from quincunx_env.core.command_line import fail, one_line_errors, parse, require_writable, requires_extra
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.errors import fail, one_line_errors, parse, require_writable, requires_extra
 
 with requires_extra("arena"):
     import tyro

@@ -18,11 +18,11 @@ from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.quincunx.cards import card_name, parse_cards, print_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.utils.files import write_atomically
 
 Deals = Sequence[Deal]
 

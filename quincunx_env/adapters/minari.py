@@ -20,7 +20,7 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 
-from quincunx_env.core.extras import needs_extra
+from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("minari", __name__):
     import minari
@@ -29,7 +29,6 @@ with needs_extra("minari", __name__):
     from minari.dataset.minari_dataset import parse_dataset_id
     from minari.storage import get_dataset_path
 
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import check_seed
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent, policy_for
@@ -39,6 +38,7 @@ from quincunx_env.hub import front_matter
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.files import write_atomically
 
 ENVIRONMENT = "Quincunx/Solitaire-v0"
 CHUNK = 1000

@@ -22,7 +22,7 @@ import uuid
 from functools import partial
 from typing import Any
 
-from quincunx_env.core.extras import needs_extra
+from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("openenv", __name__):
     from fastapi import FastAPI

@@ -22,7 +22,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from quincunx_env.core.extras import needs_extra
+from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("rllib", __name__):
     import torch

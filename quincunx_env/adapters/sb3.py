@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env.core.extras import needs_extra
+from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("sb3", __name__):
     from stable_baselines3.common.monitor import Monitor

@@ -39,8 +39,13 @@ from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.arena.verification import POSITIONS, VerificationError
 from quincunx_env.benchmark import best_known
-from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.command_line import (
+from quincunx_env.core.deal import Domain
+from quincunx_env.core.policy import Agent
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import by_display_name, resolve, split_name
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.utils.errors import (
     fail,
     one_line_errors,
     parse,
@@ -48,13 +53,8 @@ from quincunx_env.core.command_line import (
     require_writable,
     requires_extra,
 )
-from quincunx_env.core.deal import Domain
-from quincunx_env.core.policy import Agent
-from quincunx_env.core.processes import worker_processes
-from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name, resolve, split_name
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.processes import worker_processes
 
 with requires_extra("arena"):
     import tyro

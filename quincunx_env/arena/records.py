@@ -34,8 +34,6 @@ import numpy as np
 
 from quincunx_env.arena.matches import Actions, MatchConfig, MatchResults, seatings
 from quincunx_env.core.arrays import Ints
-from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.command_line import require_writable
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
@@ -43,6 +41,8 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.policies import NAME, definition, is_name, resolve
 from quincunx_env.registry import GAMES
+from quincunx_env.utils.errors import require_writable
+from quincunx_env.utils.files import write_atomically
 
 VERSION = 1
 TITLE = "quincunx_env games"

@@ -24,12 +24,12 @@ from quincunx_env.arena.matches import (
     seatings,
 )
 from quincunx_env.core.arrays import Ints
-from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.extras import missing_extra
 from quincunx_env.core.policy import Agent
-from quincunx_env.core.processes import worker_processes
 from quincunx_env.policies import definition, resolve
 from quincunx_env.policy_files import PolicyFile
+from quincunx_env.utils.extras import missing_extra
+from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.processes import worker_processes
 
 Lineup = tuple[str, ...]
 """Names of the policies of a game: the first plays one seat, the last all others."""

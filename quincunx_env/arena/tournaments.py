@@ -16,12 +16,12 @@ from quincunx_env.arena.records import LineupRecord, require_writable_file, writ
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
-from quincunx_env.core.extras import needs_extra
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.extras import needs_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -44,7 +44,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar, cast
 from urllib.parse import quote, unquote
 
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import BaseDeal, Deals, Domain
 from quincunx_env.core.game import Game, IllegalAction, as_action
 from quincunx_env.core.integers import as_integer
@@ -52,6 +51,7 @@ from quincunx_env.core.notebook import picture_of, player_of
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
+from quincunx_env.utils.files import write_atomically
 
 VERSION = 1
 _TITLE = "quincunx_env record"

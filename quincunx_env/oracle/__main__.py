@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from quincunx_env.core.command_line import one_line_errors, parse, require_writable, requires_extra
-from quincunx_env.core.processes import worker_processes
 from quincunx_env.oracle.store import BENCHMARK_FILE, COMMAND, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
+from quincunx_env.utils.errors import one_line_errors, parse, require_writable, requires_extra
+from quincunx_env.utils.processes import worker_processes
 
 with requires_extra("arena"):
     import tyro  # noqa: F401  for `parse`

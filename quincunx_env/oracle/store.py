@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from quincunx_env.core.arrays import Ints
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.oracle.beam import beam_search
 from quincunx_env.quincunx.cards import card_name, parse_card
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.utils.files import write_atomically
 
 NUM_BENCHMARK_DEALS = 1000
 """The package has the oracle scores of the benchmark deals with lower numbers."""

@@ -20,7 +20,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-from quincunx_env.core.command_line import (
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, Seeded
+from quincunx_env.play.session import Session, adviser_name, default_agent, recorded_players, seat_players
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.utils.errors import (
     fail,
     one_line_errors,
     parse,
@@ -28,11 +33,6 @@ from quincunx_env.core.command_line import (
     require_writable,
     requires_extra,
 )
-from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, adviser_name, default_agent, recorded_players, seat_players
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
 
 with requires_extra("play"):
     import tyro

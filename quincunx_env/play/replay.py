@@ -7,12 +7,12 @@ from pathlib import Path
 
 from quincunx_env.arena.explanation import explain
 from quincunx_env.arena.records import TITLE, Records
-from quincunx_env.core.atomic_write import write_atomically
-from quincunx_env.core.command_line import one_line_errors, require_writable
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
 from quincunx_env.play.player import replay_page
 from quincunx_env.play.viewer import Viewer, describe
+from quincunx_env.utils.errors import one_line_errors, require_writable
+from quincunx_env.utils.files import write_atomically
 
 
 def transcript(record: Record, seat: int | None = None, positions: bool = False) -> Iterator[str]:

@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.game import Game
 from quincunx_env.core.integers import check_integer
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import animate
 from quincunx_env.render.layout import HEIGHT, WIDTH
+from quincunx_env.utils.files import write_atomically
 
 __all__ = ["HEIGHT", "WIDTH", "Frame", "Options", "Renderer", "animate", "frame", "in_colour", "save", "text", "to_svg"]
 

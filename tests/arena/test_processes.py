@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from quincunx_env.arena import tournament
-from quincunx_env.core.processes import worker_processes
+from quincunx_env.utils.processes import worker_processes
 
 pytest.importorskip("choix")
 pytest.importorskip("tyro")

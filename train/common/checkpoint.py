@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch
 
-from quincunx_env.core.atomic_write import remove_unfinished, write_atomically
+from quincunx_env.utils.files import remove_unfinished, write_atomically
 
 
 class CheckpointError(RuntimeError):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import array_api_compat.torch

@@ -15,12 +15,12 @@ from tqdm.auto import tqdm
 from quincunx_agents.networks.value import VARIANTS
 from quincunx_env import __version__
 from quincunx_env.arena import Evaluation, compare, evaluate, resolve
-from quincunx_env.core.atomic_write import write_atomically
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATING_STEPS
+from quincunx_env.utils.files import write_atomically
 from train.common.options import OptionError
 
 HIGHEST_CLASS = RATING_STEPS[-1]

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeVar
 
 import tyro
 
-from quincunx_env.core import command_line
 from quincunx_env.policies import resolve
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.utils.errors import one_line_errors, parse
 from train.common.checkpoint import CheckpointError
 
 EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
@@ -138,7 +138,7 @@ def run_script(
 ) -> None:
     """Run a script with the options of the command line.
 
-    Errors that the user can repair end it with one line; see `quincunx_env.core.command_line.one_line_errors`.
+    Errors that the user can repair end it with one line; see `quincunx_env.utils.one_line_errors`.
 
     Args:
         main: the script.
@@ -147,7 +147,7 @@ def run_script(
         description: of the script.
         errors: kinds of errors, besides those of files, checkpoints and options, whose message explains them.
     """
-    options = command_line.parse(arguments, f"python -m {module}", description)
+    options = parse(arguments, f"python -m {module}", description)
 
     def remedy() -> str:
         resumable = isinstance(options, RunOptions) and options.has_checkpoint
@@ -157,5 +157,5 @@ def run_script(
     threading.excepthook = lambda failed: (
         None if issubclass(failed.exc_type, OSError) else threading.__excepthook__(failed)
     )
-    with command_line.one_line_errors(CheckpointError, OptionError, *errors, remedy=remedy):
+    with one_line_errors(CheckpointError, OptionError, *errors, remedy=remedy):
         main(options)

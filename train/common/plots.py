@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import matplotlib
 
-from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.utils.files import write_atomically
 
 matplotlib.use("Agg")  # figures go to files; no display is needed
 import matplotlib.pyplot as plt

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch

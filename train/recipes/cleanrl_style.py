@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch

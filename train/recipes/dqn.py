@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch

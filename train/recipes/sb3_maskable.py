@@ -11,7 +11,7 @@ checkpoints, logs and a learning curve for the solitaire.
 import copy
 from dataclasses import dataclass, field
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch

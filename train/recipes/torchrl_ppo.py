@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode
 
-from quincunx_env.core.command_line import requires_extra
+from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("recipes"):
     import torchrl  # noqa: F401

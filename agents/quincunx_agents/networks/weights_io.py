@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from quincunx_agents.afterstates import Floats
-from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.utils.files import write_atomically
 
 
 class WeightsError(RuntimeError):

@@ -10,7 +10,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from quincunx_env.core.extras import needs_extra
+from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("train", "quincunx_agents.torch"):
     from quincunx_agents.torch.greedy_policy import GreedyPolicy

@@ -11,12 +11,12 @@ from threading import Barrier
 
 import pytest
 
-from quincunx_env.core.atomic_write import ABANDONED, remove_unfinished, write_atomically
+from quincunx_env.utils.files import ABANDONED, remove_unfinished, write_atomically
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from quincunx_env.core.atomic_write import write_atomically
+from quincunx_env.utils.files import write_atomically
 
 def write(unfinished):
     unfinished.write_text("ne")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from quincunx_env.core.command_line import fail, one_line_errors, parse, refuse_other_game, requires_extra
+from quincunx_env.utils.errors import fail, one_line_errors, parse, refuse_other_game, requires_extra
 
 
 def refuse() -> None:
@@ -96,7 +96,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_in_a_narrow_terminal() -> None:
     """In a process of its own, because tyro did not end, and took all memory."""
     pytest.importorskip("tyro")
-    program = "from tests.engines.core.test_command_line import *; parse(Arguments, 'program', None, ['--help'])"
+    program = "from tests.utils.test_errors import *; parse(Arguments, 'program', None, ['--help'])"
     command = f'ulimit -v 4000000; exec {sys.executable} -c "{program}"'
     environment = os.environ | {"COLUMNS": "5"}
     done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=60)
