@@ -14,6 +14,6 @@ def picture_of(shown: object) -> str | None:
 
 def player_of(record: object) -> str:
     """A replay player of a record, as an element of a page; it is built on records, and imported likewise."""
-    module = import_module("quincunx_env.play.player")
+    module = import_module("quincunx_env.render.replay_page")
     element: str = module.embedded(module.replay_page([record]))
     return element

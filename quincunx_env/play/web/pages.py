@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from quincunx_env.core.policy import policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, Scene, ScoredPlay
+from quincunx_env.notation.ending import Ending
 from quincunx_env.notation.record import Record, RecordedAction
-from quincunx_env.play.ending import Ending
-from quincunx_env.play.keys import LABELS
+from quincunx_env.notation.viewer import describe
 from quincunx_env.play.session import HUMAN, Hint, Session, adviser_name, default_agent, seat_players
-from quincunx_env.play.viewer import describe
 from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies, resolve
 from quincunx_env.registry import GAMES, spec_of
@@ -191,6 +190,9 @@ def session_of(form: Mapping[str, str], adviser: str | None) -> Session:
     players = seat_players(rules, int(seat), opponents[: rules.num_players - 1])
     return Session(rules, players, adviser=adviser_name(rules, adviser))
 
+
+LABELS = "abcdefgijklmortvwxyz1234567890"
+"""Keys of the cards in hand: digits and letters without another function."""
 
 # --- A position ------------------------------------------------------------------------------------------------------
 

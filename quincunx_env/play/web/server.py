@@ -31,10 +31,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
-from quincunx_env.play.player import replay_page
 from quincunx_env.play.web import pages
 from quincunx_env.play.web.pages import KINDS, Choice, View
 from quincunx_env.play.web.tables import Lobby, Stale, Table
+from quincunx_env.render.replay_page import replay_page
 
 PORT = 8017
 """The default port."""
