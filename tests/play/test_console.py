@@ -209,6 +209,16 @@ def test_replay(type_lines: TypeLines, capsys: pytest.CaptureFixture[str]) -> No
     assert to_text(record.game(2)) in shown
 
 
+def test_the_game_on_the_page(tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/play.md shows the beginning of a game, with the lines that are typed."""
+    [text] = re.findall(
+        r"```text\n(Quincunx, solitaire: .*?)```", (ROOT / "docs/play.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    type_lines(*re.findall(r"^seat 0: (.*)$", text, re.MULTILINE))
+    Console(Session(Rules(), [None], Seeded(0), adviser="heuristic-v0"), tmp_path / "game.txt").run()
+    assert capsys.readouterr().out.startswith(re.sub(r"^(seat 0: ).*\n", r"\1", text, flags=re.MULTILINE))
+
+
 # --- The program -----------------------------------------------------------------------------------------------------
 
 
