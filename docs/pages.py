@@ -279,8 +279,8 @@ MODULES = {
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
         (
-            *("registry", "policies", "policy_files", "oracle.", "spiral."),
-            *("render", "render.svg", "render.animation", "render.replay_page"),
+            *("registry", "policies", "policy_files"),
+            *("render", "render.svg", "render.animation", "render.replay_page", "oracle.", "spiral."),
         ),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),

@@ -96,7 +96,7 @@ class Console:
         pending = spec_of(session.rules).scene(session.game, session.seat).pending
         prompt = f"points of {pending.title}? " if pending else f"seat {session.mover}: "
         while len(session.turns) == number:
-            self.answer(input(prompt))
+            self.answer(_read(prompt))
 
     def answer(self, line: str) -> None:
         """Follow a command or take a play, in letters of either case; print a line where that is impossible.
@@ -147,11 +147,10 @@ class Console:
     def _scores(self, name: str) -> None:
         """Print points and draws of the legal plays of a card, or of all cards in the hand."""
         session = self.session
-        game, spec = session.game, spec_of(session.rules)
-        held = game.hand(game.mover)
-        hand = dict(zip(spec.notation.card_names(held), held, strict=True))
+        faces = spec_of(session.rules).scene(session.game).faces
+        hand = {faces[card].name: card for card in session.game.hand(session.game.mover)}
         if name and name.upper() not in hand:
-            raise ValueError(f"{name} is not in the hand, which holds {' '.join(hand)}")
+            raise ValueError(f"{name!r} is not in the hand, which holds {' '.join(hand)}")
         scored = [self._score(card, text) for text, card in hand.items() if name.upper() in ("", text)]
         print("\n".join(filter(None, scored)) or "no play scores now")
 
@@ -167,6 +166,14 @@ class Console:
         return f"{name}: {'; '.join(texts)}" if texts else ""
 
 
+def _read(prompt: str) -> str:
+    """Read a line; one in another encoding than that of the terminal asks for help."""
+    try:
+        return input(prompt)
+    except UnicodeDecodeError:
+        return "?"
+
+
 def replay(record: Record) -> None:
     """Step through a record, with all hands shown, until the input ends or is interrupted."""
     viewer, steps = Viewer(record), {"": 1, "b": -1}
@@ -180,5 +187,5 @@ def replay(record: Record) -> None:
             if viewer.ending:
                 print(viewer.ending.headline)
             at = f"After {viewer.number} of {len(record.actions)}"
-            answer = input(f"{at}. Enter: next, b: back, q: quit ").strip().lower()
+            answer = _read(f"{at}. Enter: next, b: back, q: quit ").strip().lower()
             viewer.go(steps.get(answer, 0))

@@ -89,8 +89,9 @@ def test_mistakes_are_a_line_and_change_nothing(tmp_path: Path, capsys: pytest.C
         "AV": "is no play",
         "announce 7": "",
         "undo": "nothing to take back",
-        "scores AM": "AM is not in the hand, which holds AV AL",
+        "scores AM": "'AM' is not in the hand, which holds AV AL",
         "\x1b[A\x00": "",
+        "scores \udce4": "",
         "help me": "hint ",
         "": None,
     }.items():
@@ -128,8 +129,8 @@ def test_scores_of_a_card_are_those_of_the_session(tmp_path: Path, capsys: pytes
     console.answer("s cs")
     [line] = capsys.readouterr().out.splitlines()
     assert line in lines
-    texts = dict(reversed(text.split(" at ")) for text in line.removeprefix("CS: ").split("; "))  # type: ignore[misc]
-    found = {cell: text for cells, text in texts.items() for cell in re.findall(r"\(\d, \d\)", cells)}
+    texts = [text.split(" at ") for text in line.removeprefix("CS: ").split("; ")]
+    found = {cell: text for text, cells in texts for cell in re.findall(r"\(\d, \d\)", cells)}
     card = next(card for card in session.game.hand(0) if spec_of(Rules()).notation.card_names([card]) == ["CS"])
     scene = spec_of(Rules()).scene(session.game)
     for cell, play in session.scores(card).items():
@@ -225,7 +226,7 @@ def test_the_game_on_the_page(tmp_path: Path, type_lines: TypeLines, capsys: pyt
 def test_a_game_is_ended_and_continued(
     tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without options of a game it is the solitaire."""
+    """The program prints how; without options of a game it is the solitaire."""
     type_lines("cs (1, 3)", "QUIT")
     main(["--terminal", "--seed", "0", "--out", str(tmp_path)], "quincunx play")
     [path] = tmp_path.iterdir()
@@ -254,11 +255,10 @@ def test_a_signal_ends_the_program_in_order(number: signal.Signals, tmp_path: Pa
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         cwd=ROOT,
     )
     assert process.stdin is not None
-    process.stdin.write("CS (1, 3)\n")
+    process.stdin.write(b"\xff\xfe\nCS (1, 3)\n")
     process.stdin.flush()
     deadline = time.monotonic() + 60
     while not [*tmp_path.glob("[!.]*.txt")]:  # one that is being written begins with a dot
@@ -268,5 +268,5 @@ def test_a_signal_ends_the_program_in_order(number: signal.Signals, tmp_path: Pa
     process.send_signal(number)
     shown, errors = process.communicate(timeout=60)
     [path] = tmp_path.iterdir()
-    assert (process.returncode, errors) == (0, "")
-    assert f"--resume {path}" in shown
+    assert (process.returncode, errors) == (0, b"")
+    assert f"--resume {path}" in shown.decode()

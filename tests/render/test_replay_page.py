@@ -143,6 +143,7 @@ def test_a_seat_sees_its_own_hand_alone() -> None:
 def test_a_notebook_shows_a_record_as_a_player() -> None:
     record = Record(Rules(), Seeded(0), (33,))
     element = record._repr_html_()
+    assert element is not None
     assert 'sandbox="allow-scripts"' in element
     assert content_of(element) == replay_page([record])
 
