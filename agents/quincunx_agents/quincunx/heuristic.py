@@ -18,7 +18,6 @@ from quincunx_agents.greedy import with_announcements
 from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.play_values import play_values
@@ -446,22 +445,3 @@ class HeuristicPolicy:
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
         """Values of all plays; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
         return action_values(self.rules, observation, mask)
-
-
-@dataclass(frozen=True)
-class HeuristicAgent:
-    """The heuristic for every variant of Quincunx; a `quincunx_env.core.policy.PolicyFactory`."""
-
-    def for_rules(self, rules: BaseRules) -> HeuristicPolicy:
-        """The policy for a game.
-
-        Raises:
-            ValueError: for a game other than Quincunx.
-        """
-        if not isinstance(rules, Rules):
-            raise ValueError(f"this heuristic plays Quincunx, got {rules}")
-        return HeuristicPolicy(rules)
-
-
-heuristic = HeuristicAgent()
-"""The agent ``heuristic-v0``."""
