@@ -132,7 +132,6 @@ def rollout_values(
     """
     rules = games.rules
     policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
-    layout = value.layout_of(features, tensors)
     margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
     returns, remaining = np.zeros(games.num_games), 1.0
     results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
@@ -149,7 +148,7 @@ def rollout_values(
             results[rows] = payoffs(games)[:, seat]
             continue
         tried = features.shortlist(rules, observation, mask, candidates)
-        afterstates = features.afterstates_of(rules, observation, tried, layout=layout, backend=backend)
+        afterstates = features.afterstates_of(rules, observation, tried, backend=backend)
         values, preferences = value.evaluate_afterstates(tensors, afterstates)
         totals = afterstates.points + values @ margin_weights + preferences
         best = ties.best_of_rows(totals, afterstates.rows)
