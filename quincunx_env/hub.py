@@ -249,7 +249,8 @@ def _training(facts: Facts) -> str:
     if "command" not in facts:
         return "The files of this run hold no record of its training.\n"
     commands = [*facts.get("members", []), facts["command"]]
-    text = "From a checkout of the package's sources:\n\n" + "".join(f"    {each}\n" for each in commands) + "\n"
+    where = f"{facts['note']} At commit {facts['commit']}:" if "commit" in facts else "From a checkout of the sources:"
+    text = f"{where}\n\n" + "".join(f"    {each}\n" for each in commands) + "\n"
     seconds, teacher = facts.get("seconds"), facts.get("arguments", {}).get("teacher")
     rows = [
         *([("initial weights, and values", f"those of `{teacher}`")] if teacher else []),

@@ -70,7 +70,7 @@ def test_a_file_is_one_policy_until_its_content_changes(tmp_path: Path) -> None:
     before, again = resolve(str(path)), resolve(str(path))
     assert isinstance(before, PolicyFile)
     assert again is before
-    shutil.copy(WEIGHTS / "players-v0.safetensors", path)
+    shutil.copy(WEIGHTS / "two-players.safetensors", path)
     with pytest.raises(PolicyFileError, match=r"mine\.safetensors has changed since it was named"):
         before.for_rules(Rules())
     now = resolve(str(path))

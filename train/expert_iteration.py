@@ -1,6 +1,6 @@
 r"""One step of expert iteration: search the positions of a shipped network's games, and learn what the search finds.
 
-    python -m train.expert_iteration --name expert --teacher players-v2 --variants 2-corners     # two players
+    python -m train.expert_iteration --name expert --teacher two-players --variants 2-corners    # two players
     python -m train.expert_iteration --resume --name expert --workers 2                          # after an interruption
     python -m train.expert_iteration --help                                                      # every flag
 
@@ -39,7 +39,7 @@ from tqdm.auto import tqdm
 
 from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VARIANTS, ValueAgent, ValueWeights, feature_module_of, save_weights
+from quincunx_agents.networks.value import VARIANTS, ValueAgent, ValueWeights, save_weights
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.utils.files import write_atomically
@@ -76,10 +76,10 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """of the deals, the initial weights and the exploration"""
     name: RunName = "expert"
     """the run's folder below ``runs``, and the name of the weights"""
-    teacher: str = "players-v2"
+    teacher: str = "two-players"
     """name of the shipped network that plays and searches"""
     apprentice: str | None = None
-    """weights file of the network that learns, which must read the same features; a copy of the teacher if None"""
+    """weights file of the network that learns, of the same game; a copy of the teacher if None"""
     variants: tuple[str, ...] = ("2-corners",)
     """variants to play, of those that the network has learned"""
 
@@ -161,12 +161,12 @@ def main(arguments: Arguments) -> dict[str, Any]:
     begin(arguments)
     play(arguments, teacher)
     paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
-    positions, layout, searching = read(paths, layout_read(arguments, teacher.tensors))
+    positions, layout, searching = read(paths, value.layout_of(arguments.variants))
     found, wanted = len(positions.seats), arguments.batch_size
     if found < wanted:
         raise OptionError(f"--batch-size must be at most the number of positions, {found}, got {wanted}; see --files")
     start = time.process_time()
-    network = ValueNetwork(layout, tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size)
+    network = ValueNetwork(layout, *value.widths_of(tensors))
     network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
     network.to(arguments.device)
     learn(arguments, network, positions)
@@ -215,19 +215,15 @@ def initial_tensors(arguments: Arguments, teacher: ValueWeights) -> Mapping[str,
     """The tensors with which the apprentice begins.
 
     Raises:
-        OptionError: if they are of a network that reads other features than the teacher.
+        OptionError: if they are of a network of the other game.
         WeightsError: if the file is missing or damaged.
     """
     if arguments.apprentice is None:
         return teacher.tensors
-    tensors = value.load_weights(Path(arguments.apprentice)).tensors
-    try:
-        fits = layout_read(arguments, tensors) == layout_read(arguments, teacher.tensors)
-    except ValueError:  # a network of the other game
-        fits = False
-    if not fits:
+    apprentice = value.load_weights(Path(arguments.apprentice))
+    if value.layout_of(apprentice.variants) != value.layout_of(teacher.variants):
         raise OptionError("the network of --apprentice must read the same features as --teacher")
-    return tensors
+    return apprentice.tensors
 
 
 # --- Playing and searching -------------------------------------------------------------------------------------------
@@ -284,16 +280,11 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")
                 found, seconds = join(played.searched, backend), sum(played.seconds.values())
                 found = found._replace(features=backend.to_numpy(found.features))
-                write(file_of(arguments, variant, number), found, layout_read(arguments, teacher.tensors), seconds)
+                write(file_of(arguments, variant, number), found, value.layout_of(arguments.variants), seconds)
                 bar.update()
 
 
 # --- Files of positions ----------------------------------------------------------------------------------------------
-
-
-def layout_read(arguments: Arguments, tensors: Mapping[str, Floats]) -> FeatureLayout:
-    """The layout of the features that a network reads."""
-    return value.layout_of(feature_module_of(VARIANTS[arguments.variants[0]]), tensors)
 
 
 def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
@@ -369,8 +360,8 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
             some = torch.as_tensor(positions.features[start : start + size], device=arguments.device).float()
             held[start : start + size] = outputs_of_plays(network, some)[..., :SEATS].cpu().numpy()
     rng, steps = np.random.default_rng(arguments.seed), arguments.epochs * (count // size)
-    # The weights between the members of an ensemble are 0, which `quincunx_agents.networks.value` leaves out. In the
-    # output layer there are none; there a network that has not learned a preference has zeros.
+    # Weights of 0 stay 0: they are between the members of an ensemble, or of features that a network does not read. The
+    # output layer has none of these: its zeros are those of a network that has not learned a preference.
     learned = [(parameter.detach() != 0) | name.startswith("trunk.4") for name, parameter in network.named_parameters()]
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     averaged = torch.optim.swa_utils.AveragedModel(network)

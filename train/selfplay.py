@@ -1,11 +1,11 @@
 r"""Train the value networks of `quincunx_agents.networks.value` by self-play and TD(lambda).
 
     python -m train.selfplay                                          # two to four players, both starts
-    python -m train.selfplay --variants solitaire --name my-solitaire --candidates 0 --shortlist 24 --card-set \
+    python -m train.selfplay --variants solitaire --name my-solitaire --candidates 0 --shortlist 24 \
         --temperature 2 --td-lambda 0.7 --updates 24 --iterations 300    # the solitaire
     python -m train.selfplay --variants spiral --name my-spiral --candidates 0 --shortlist 0 --td-lambda 0.95 \
         --games 256 --iterations 300 --against spiral-heuristic-v0       # the spiral game
-    python -m train.selfplay --name response --variants 2-corners --init-from players-v3 --set-width 128 --width 384 \
+    python -m train.selfplay --name response --variants 2-corners --init-from two-players --set-width 128 --width 384 \
         --baselines value --pool-share 1 --snapshot-every 1000 --against value \
         --iterations 100                                              # a best response to a shipped network
     python -m train.selfplay --resume                                 # continue after an interruption
@@ -29,7 +29,6 @@ during training use ``validation`` deals, the card's final figures ``benchmark``
 
 import json
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Annotated, Any
@@ -40,13 +39,12 @@ from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch
-from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from quincunx_agents.afterstates import NUMPY, Backend, FeatureLayout, Floats
+from quincunx_agents.afterstates import NUMPY, Backend
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VARIANTS, ValueAgent, feature_module_of, save_weights
+from quincunx_agents.networks.value import VARIANTS, ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.arena import resolve
 from quincunx_env.core.deal import Domain
@@ -77,15 +75,14 @@ from train.selfplay_workers import GameShare, Job, Workers
 class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """Every option of a run."""
 
-    name: RunName = "players-v0"
+    name: RunName = "players"
     """the run's folder below ``runs``, and the name of the weights"""
     seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
     """of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
     """variants to learn, names of `quincunx_agents.networks.value.VARIANTS`, all of one game"""
     init_from: str | None = None
-    """name of a shipped network whose weights are the initial ones; None: random initialisation. Features that it does
-    not read come last, and begin with weights of 0"""
+    """name of a shipped network whose weights are the initial ones; None: random initialisation"""
     iterations: Count = 700
     """each plays games and then takes gradient steps"""
     games: Count = 192
@@ -108,10 +105,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """share of the iterations so far over which a moving average of the weights plays, and is the result; 0: none"""
     set_width: Count = 48
     """units of the layers that encode a cell or a card"""
-    card_set: bool = False
-    """Quincunx: the network reads the set of the cards of the hand, too, not only that of the empty cells"""
-    replies: bool = False
-    """Quincunx: the network reads what the other hands may score in reply, and the options of the rules, too"""
     width: Count = 128
     """units of the first hidden layer of the trunk; the second has half as many"""
 
@@ -224,12 +217,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 def begin(arguments: Arguments) -> Run:
     """Return a new run, or the one to be resumed."""
-    module = feature_module_of(VARIANTS[arguments.variants[0]])
-    layout = module.layout(arguments.card_set, arguments.replies)
-    if arguments.init_from:
-        initial = value.load(arguments.init_from).weights.tensors
-        layout = _wider(layout, value.layout_of(module, initial))
-    network = ValueNetwork(layout, arguments.set_width, arguments.width)
+    network = ValueNetwork(value.layout_of(arguments.variants), arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
@@ -238,8 +226,9 @@ def begin(arguments: Arguments) -> Run:
     initial_weights = weights_of(network, arguments.backend)
     run = Run(arguments, network, optimizer, pool, replay, searched, initial_weights, initial_weights)
     if arguments.init_from:
+        initial = value.load(arguments.init_from).weights.tensors
         try:
-            network.load_state_dict(_with_further_features(initial, network))
+            network.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in initial.items()})
         except RuntimeError:
             raise OptionError(
                 f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
@@ -258,24 +247,6 @@ def weights_of(network: ValueNetwork, backend: Backend) -> Weights:
     if backend == NUMPY:
         return network.weights()
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
-
-
-def _wider(chosen: FeatureLayout, initial: FeatureLayout) -> FeatureLayout:
-    """Return the chosen layout if it has all features of the initial network and further ones, else the network's."""
-    sizes, initial_sizes = ([*(features for _, features in each.sets), each.context] for each in (chosen, initial))
-    wider = len(sizes) == len(initial_sizes) and all(
-        size >= least for size, least in zip(sizes, initial_sizes, strict=True)
-    )
-    return chosen if wider else initial
-
-
-def _with_further_features(initial: Mapping[str, Floats], network: ValueNetwork) -> dict[str, Tensor]:
-    """Return initial weights as tensors, with weights of 0 for the last features, which their network does not read."""
-    tensors = {name: torch.from_numpy(array) for name, array in initial.items()}
-    for name, parameter in network.named_parameters():
-        if parameter.ndim == 2:  # of another width the network's biases differ as well, and are refused
-            tensors[name] = nn.functional.pad(tensors[name], (0, parameter.shape[1] - tensors[name].shape[1]))
-    return tensors
 
 
 # --- Playing ---------------------------------------------------------------------------------------------------------

@@ -17,12 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Afterstates, Backend, Bools, Floats, Ints
-from quincunx_agents.networks.value import (
-    evaluate_afterstates,
-    feature_module_of,
-    layout_of,
-    margin_weights,
-)
+from quincunx_agents.networks.value import evaluate_afterstates, feature_module_of, margin_weights
 from quincunx_agents.search.determinized import rollout_policy_of
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
@@ -159,7 +154,6 @@ def play_games(
         backend: of the weights; computes features and networks.
     """
     module, observer = feature_module_of(rules), make_observer(rules, preview=True)
-    layout = layout_of(module, weights)
     rollout_policy = rollout_policy_of(rules)
     batch: Any = spec_of(rules).Batch(rules, games)
     batch.reset(seed=seed)
@@ -184,7 +178,7 @@ def play_games(
                 pieces = {name: piece[by_network] for name, piece in observation.items()}
                 tried = module.shortlist(rules, pieces, mask[by_network], options.shortlist)
             shortlist[by_network, : tried.shape[1]] = tried
-        afterstates = module.afterstates_of(rules, observation, shortlist, layout=layout, backend=backend)
+        afterstates = module.afterstates_of(rules, observation, shortlist, backend=backend)
         table = CandidateTable(afterstates.rows)
         own = predict(weights, afterstates, seat_weights, options.temperature)
         logits = table.fill(own.logits)
@@ -218,7 +212,7 @@ def play_games(
         expected[each[:, None], seats] = own.to_come[greedy, :players]
         expected[each, mover] += afterstates.points[greedy]
         evaluated = np.isnan(afterstates.known_values[chosen, 0])
-        features = afterstates.features(layout, chosen)
+        features = afterstates.features(module.LAYOUT, chosen)
         further_reward = rewards - immediate_reward
         history.append(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)

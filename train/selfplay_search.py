@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import NUMPY, Afterstates, Backend, Floats, Ints
-from quincunx_agents.networks.value import feature_module_of, layout_of
+from quincunx_agents.networks.value import feature_module_of
 from quincunx_agents.search.determinized import payoffs, rollout_policy_of
 from quincunx_agents.search.network import rollout_values
 from quincunx_env.core.arrays import as_bits, unpack
@@ -92,7 +92,7 @@ def search_targets(
         rng: redeals the cards that the seat to move cannot see.
     """
     values = search_values(options, tensors, games, afterstates.actions[plays], rng, afterstates.backend)
-    layout = layout_of(feature_module_of(games.rules), tensors)
+    layout = feature_module_of(games.rules).LAYOUT
     features = afterstates.features(layout, plays.ravel()).reshape(*plays.shape, layout.size)
     players = np.full(games.num_games, games.rules.num_players)
     return SearchTargets(features, afterstates.points[plays], values, players)

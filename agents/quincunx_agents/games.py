@@ -133,3 +133,9 @@ def single_round(rules: BaseRules) -> BaseRules:
     """Return the rules of a single round without announcements, in which the same cards are played."""
     changed: BaseRules = replace(rules, **agent_spec_of(rules).forms.SINGLE_ROUND)  # type: ignore[type-var]
     return changed
+
+
+def with_options(variant: str) -> list[str]:
+    """Return the names of all variants that share a variant's set-up, but for the plain one."""
+    form = form_of(VARIANTS[variant])
+    return [name for name, rules in VARIANTS.items() if form_of(rules) == form and name != form]

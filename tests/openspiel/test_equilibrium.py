@@ -67,7 +67,7 @@ def test_the_value_of_a_policy_is_its_mean_margin_on_the_engine(tree: tuple[Any,
 def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equilibrium, "all_deals", lambda rules, face_up: DEALS)
     for iteration in (0, 5, 10):
-        network = ValueNetwork(features.LAYOUTS[-1], 8, 16).weights()
+        network = ValueNetwork(features.LAYOUT, 8, 16).weights()
         save_weights(tmp_path / f"{iteration}.safetensors", ValueWeights(network, ("mini-2",), 0))
     policies = ("uniform", "mine=heuristic-v0", "monte-carlo-fast", f"net={tmp_path / '5.safetensors'}")
     main(Arguments(policies, iterations=5, learning=tmp_path, out=tmp_path / "out", progress=False))

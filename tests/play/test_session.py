@@ -16,7 +16,9 @@ from quincunx_env.play.session import Session, recorded_players, seat_players
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
-WEIGHTS = Path(__file__).parents[2] / "agents" / "quincunx_agents" / "networks" / "weights" / "players-v0.safetensors"
+WEIGHTS = (
+    Path(__file__).parents[2] / "agents" / "quincunx_agents" / "networks" / "weights" / "three-four-players.safetensors"
+)
 
 GAMES: dict[str, BaseRules] = {
     **BASES,

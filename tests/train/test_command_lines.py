@@ -18,7 +18,7 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from train import ensemble, expert_iteration, export, ppo, selfplay, tune_heuristic
+from train import expert_iteration, export, ppo, selfplay, tune_heuristic
 from train.common import checkpoint
 from train.common.evaluation import provenance
 from train.common.options import run_script
@@ -27,7 +27,6 @@ from train.recipes import sb3_maskable
 SCRIPTS: dict[str, Any] = {
     "ppo": ppo,
     "selfplay": selfplay,
-    "ensemble": ensemble,
     "expert_iteration": expert_iteration,
     "export": export,
     "tune_heuristic": tune_heuristic,
@@ -81,28 +80,27 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --against no-such", "unknown policy 'no-such'"),
         ("selfplay --variants spiral", "--against heuristic-v0 does not play spiral: this heuristic plays Quincunx"),
         ("selfplay --against spiral-heuristic-v0", "--against spiral-heuristic-v0 does not play 2-corners: "),
-        ("ensemble a.safetensors --name merged", "--members must be two or more files"),
         ("selfplay --search-opponent nope --search-depth 1", "unknown policy 'nope'"),
         (
             "selfplay --search-opponent spiral-heuristic-v0 --search-depth 1",
             "--search-opponent spiral-heuristic-v0 does not play 2-corners",
         ),
         ("selfplay --baselines no-such", "unknown policy 'no-such'"),
-        ("selfplay --init-from nope", "--init-from must be one of solitaire-v4, "),
-        ("selfplay --init-from players-v0 --width 8", "--init-from players-v0 needs variants of its game"),
+        ("selfplay --init-from nope", "--init-from must be one of solitaire, "),
+        ("selfplay --init-from two-players --width 8", "--init-from two-players needs variants of its game"),
         ("expert_iteration --seed 10000", "--seed must be from 0 to 9000, got 10000"),
-        ("expert_iteration --teacher nope", "--teacher must be one of solitaire-v4, "),
-        ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 3-corners, "),
-        ("expert_iteration --variants", "--variants must be of 2-corners, 3-corners, "),
+        ("expert_iteration --teacher nope", "--teacher must be one of solitaire, "),
+        ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 2-open, "),
+        ("expert_iteration --variants", "--variants must be of 2-corners, 2-open, "),
         ("expert_iteration --opponent no-such", "unknown policy 'no-such'"),
         ("expert_iteration --opponent spiral-heuristic-v0", "--opponent spiral-heuristic-v0 does not play 2-corners"),
         ("expert_iteration --search-opponent spiral-heuristic-v0", "--search-opponent spiral-heuristic-v0 does not"),
         ("expert_iteration --search-opponent greedy --search-depth 0", "--search-opponent needs a --search-depth"),
         ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
         ("selfplay --device nope", "--device must be a device of PyTorch, got 'nope'"),
-        ("export nosuch", "there is no network 'nosuch': name a weights file or one of solitaire-v4, "),
-        ("export players-v0", "--players: the network has learned games of [2, 3, 4] players"),
-        ("export solitaire-v0 --players 0", "--players: the network has learned games of [1] players"),
+        ("export nosuch", "there is no network 'nosuch': name a weights file or one of solitaire, "),
+        ("export three-four-players", "--players: the network has learned games of [3, 4] players"),
+        ("export solitaire --players 0", "--players: the network has learned games of [1] players"),
         ("tune_heuristic --games 0", "--games must be at least 1, got 0"),
         ("tune_heuristic --num-players 2 --match", "the heuristic is tuned on single rounds"),
         ("sb3_maskable --num-players 2 --simpleton", "--simpleton: the network plays without announcements"),
@@ -155,7 +153,7 @@ def test_a_file_in_place_of_a_folder_is_named(
     flags = {
         "ppo": TINY.split(),
         "selfplay": ["--variants", "2-corners", "--no-progress"],
-        "export": ["solitaire-v0", "--output", "runs/network.onnx"],
+        "export": ["solitaire", "--output", "runs/network.onnx"],
     }
     assert "runs" in error(script, flags[script], monkeypatch, capsys)
 

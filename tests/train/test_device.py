@@ -26,7 +26,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Backend
 from quincunx_agents.greedy import greedy
-from quincunx_agents.networks.value import VARIANTS, feature_module_of, layout_of, load_weights
+from quincunx_agents.networks.value import VARIANTS, feature_module_of, load_weights
 from quincunx_env.registry import make_observer, spec_of
 from tests.train.test_expert_iteration import TINY as EXPERT
 from tests.train.test_selfplay import EACH, TINY, network_for
@@ -150,14 +150,12 @@ def test_features_do_not_depend_on_the_library(variant: str) -> None:
     batch.reset(seed=0)
     for _ in range(0, rules.num_plays, 4):
         observation, mask = observer.observe_batch(batch), batch.mask()
-        for layout in module.LAYOUTS:
-            ours, theirs = (
-                module.afterstates_of(rules, observation, mask, layout=layout, backend=backend)
-                for backend in (NUMPY, torch_on_cpu)
-            )
-            for _, (sets, context) in theirs.chunks:
-                assert all(isinstance(each, torch.Tensor) for each in (*sets, context))
-            assert_allclose(theirs.features(layout), ours.features(layout), atol=2e-3)
+        ours, theirs = (
+            module.afterstates_of(rules, observation, mask, backend=backend) for backend in (NUMPY, torch_on_cpu)
+        )
+        for _, (sets, context) in theirs.chunks:
+            assert all(isinstance(each, torch.Tensor) for each in (*sets, context))
+        assert_allclose(theirs.features(module.LAYOUT), ours.features(module.LAYOUT), atol=2e-3)
         for _ in range(4):
             batch.step(legal_actions(batch, rng))
 
@@ -193,7 +191,7 @@ def test_games_and_gradient_steps_are_on_the_device(variant: str) -> None:
             learn(each, network, optimizer, [plays[0]], [plays[1]], np.random.default_rng(0))
         learning = operations.copy()
         trained = [{name: each.detach().cpu() for name, each in network.state_dict().items()} for network in networks]
-    size = layout_of(feature_module_of(VARIANTS[variant]), weights[0]).size
+    size = feature_module_of(VARIANTS[variant]).LAYOUT.size
     for operation in playing + learning:
         assert operation.kind != "on both", operation
         assert np.prod(operation.shape[1:]) < size / 10, operation

@@ -24,12 +24,12 @@ from train.selfplay_search import SearchTargets
 from train.selfplay_workers import GameShare
 
 TINY = Arguments(
-    name="tiny", teacher="spiral-v0", variants=("spiral",), files=3, games=4, opponent="greedy", opponent_share=0.5,
+    name="tiny", teacher="spiral", variants=("spiral",), files=3, games=4, opponent="greedy", opponent_share=0.5,
     search_share=0.3, search_plays=3, search_depth=1, shortlist=0, workers=0, epochs=1, batch_size=8, against="greedy",
     eval_deals=2, test_deals=2, progress=False, options_share=0.5,
 )  # fmt: skip
 
-FEATURES = feature_module_of(VARIANTS["2-corners"]).LAYOUTS[-1]
+FEATURES = feature_module_of(VARIANTS["2-corners"]).LAYOUT
 
 
 def positions(count: int, cells: int, cards: int, seed: int = 0) -> SearchTargets:
@@ -120,7 +120,7 @@ def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monk
     files = sorted(Path("runs/tiny/positions").iterdir())
     assert len(files) == 3
     before = [path.read_bytes() for path in files]
-    initial = value.load("spiral-v0").weights
+    initial = value.load("spiral").weights
     assert weights.candidates == initial.candidates
     assert not (weights.tensors["trunk.4.weight"] == initial.tensors["trunk.4.weight"]).all()
 
@@ -153,7 +153,7 @@ def test_too_few_positions_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_share_of_the_files_has_options() -> None:
-    arguments = replace(TINY, teacher="players-v0", variants=("2-corners",), options_share=0.25, opponent="greedy")
+    arguments = replace(TINY, teacher="two-players", variants=("2-corners",), options_share=0.25, opponent="greedy")
     played = [variant_of(arguments, "2-corners", 0, number) for number in range(400)]
     assert 60 < sum(variant != "2-corners" for variant in played) < 140
     assert {*played} == {"2-corners", *value.with_options("2-corners")}
@@ -177,7 +177,7 @@ def test_files_follow_from_their_numbers_alone(tmp_path: Path, monkeypatch: pyte
 
 def test_another_network_may_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    teacher, path = value.load("spiral-v0").weights, tmp_path / "other.safetensors"
+    teacher, path = value.load("spiral").weights, tmp_path / "other.safetensors"
     other = {name: 0.5 * tensor for name, tensor in teacher.tensors.items()}
     save_weights(path, teacher._replace(tensors=other))
     main(replace(TINY, files=1, apprentice=str(path), learning_rate=1e-9))
@@ -187,10 +187,9 @@ def test_another_network_may_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_an_apprentice_of_other_features_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for other in ("players-v0", "spiral-v0"):
-        path = str(value.WEIGHTS / f"{other}.safetensors")
-        with pytest.raises(OptionError, match="must read the same features as --teacher"):
-            main(replace(TINY, teacher="players-v1", variants=("2-corners",), apprentice=path))
+    path = str(value.WEIGHTS / "spiral.safetensors")
+    with pytest.raises(OptionError, match="must read the same features as --teacher"):
+        main(replace(TINY, teacher="two-players", variants=("2-corners",), apprentice=path))
     with pytest.raises(WeightsError, match="missing"):
         main(replace(TINY, apprentice=str(tmp_path / "missing.safetensors")))
     assert not Path("runs").exists(), "an earlier run keeps its name"

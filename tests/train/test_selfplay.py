@@ -22,7 +22,6 @@ from quincunx_agents.networks.value import (
     WEIGHTS,
     evaluate_afterstates,
     feature_module_of,
-    layout_of,
     load_weights,
     margin_weights,
     value_and_preference,
@@ -58,7 +57,7 @@ TINY = Arguments(
 
 def network_for(variant: str, seed: int = 0) -> ValueNetwork:
     torch.manual_seed(seed)
-    return ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUTS[-1], 8, 16)
+    return ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUT, 8, 16)
 
 
 def played(
@@ -171,9 +170,7 @@ def test_training_writes_weights_and_card(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     against = "spiral-heuristic-v0" if variants == ("spiral",) else "heuristic-v0"
-    arguments = replace(
-        TINY, variants=variants, iterations=2, eval_every=1, against=against, card_set=variants == ("solitaire",)
-    )
+    arguments = replace(TINY, variants=variants, iterations=2, eval_every=1, against=against)
     card = main(arguments)
     folder = tmp_path / "runs/tiny"
     network = load_weights(folder / "tiny.safetensors")
@@ -248,7 +245,7 @@ def test_processes_play_what_one_process_plays() -> None:
                 assert one.results == other.results
                 assert len(one.results) == 2
         workers.start(Job(options, {}, pool, shares))
-        with pytest.raises(ValueError, match="of another version"):
+        with pytest.raises(KeyError, match="trunk"):
             workers.results()
 
 
@@ -280,7 +277,7 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
     """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
     monkeypatch.chdir(tmp_path)
     response = replace(
-        TINY, init_from="players-v5", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
+        TINY, init_from="three-four-players", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
         iterations=1, learning_rate=0.0, set_width=128, width=384, candidates=16, eval_deals=4,
         variants=("3-corners", "3-open"),
     )  # fmt: skip
@@ -303,43 +300,25 @@ def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         main(replace(TINY, resume=True))
 
 
-def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_of_other_widths_or_of_the_other_game_is_no_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = replace(
-        TINY, variants=("spiral", "spiral-fifteens"), against="spiral-heuristic-v0", init_from="spiral-v0",
-        set_width=48, width=128
-    )  # fmt: skip
-    tensors = [load_weights(WEIGHTS / "spiral-v0.safetensors").tensors, selfplay.begin(arguments).acting]
-    rules = VARIANTS["spiral"]
-    observer, module = make_observer(rules, preview=True), feature_module_of(rules)
-    batch = spec_of(rules).Batch(rules, 2)
-    batch.reset(seed=3)
-    older, newer = (
-        module.afterstates_of(rules, observer.observe_batch(batch), batch.mask(), layout=layout_of(module, each))
-        for each in tensors
-    )
-    assert older.chunks[0][1].context.shape < newer.chunks[0][1].context.shape
-    values = [evaluate_afterstates(*each)[0] for each in zip(tensors, (older, newer), strict=True)]
-    assert values[0] == pytest.approx(values[1], abs=1e-4)
-    with pytest.raises(OptionError, match="--set-width"):
-        selfplay.begin(replace(arguments, set_width=64))
+    for changes in ({"set_width": 64}, {"width": 128}, {"variants": ("spiral",), "against": "greedy"}):
+        arguments = replace(TINY, **({"init_from": "two-players", "set_width": 128, "width": 384} | changes))
+        with pytest.raises(OptionError, match="needs variants of its game, and its --set-width and --width"):
+            selfplay.begin(arguments)
+    assert not Path("runs").exists(), "an earlier run keeps its name"
 
 
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        ("players-v4", "2-corners"),
-        ("players-v5", "4-open"),
-        ("players-v3", "2-open"),
-        ("players-v2", "3-open"),
-        ("players-v0", "3-open"),
-        ("solitaire-v4", "solitaire"),
-        ("solitaire-v3", "solitaire"),
-        ("solitaire-v2", "solitaire"),
-        ("solitaire-v1", "solitaire"),
-        ("spiral-v3", "spiral"),
-        ("spiral-v2", "spiral"),
-        ("spiral-end-v0", "spiral-end"),
+        ("solitaire", "solitaire"),
+        ("two-players", "2-corners"),
+        ("three-four-players", "4-open"),
+        ("spiral", "spiral"),
+        ("spiral-end", "spiral-end"),
     ],
 )
 def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) -> None:
@@ -354,11 +333,10 @@ def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) ->
     observer, module = make_observer(rules, preview=True), feature_module_of(rules)
     batch = spec_of(rules).Batch(rules, 1)
     batch.reset(seed=3)
-    layout = layout_of(module, network.tensors)
-    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask(), layout=layout)
+    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
     mask = np.random.default_rng(0).random((1, len(afterstates.rows))) < 0.5
     inputs = {
-        "features": afterstates.features(layout)[None].astype(np.float32),
+        "features": afterstates.features(module.LAYOUT)[None].astype(np.float32),
         "points": afterstates.points[None],
         "mask": mask,
     }
@@ -376,7 +354,7 @@ def test_the_number_of_players_of_an_exported_network_is_asked() -> None:
     from train.export import main as export
 
     with pytest.raises(ValueError, match="--players"):
-        export(Export("players-v0"))
+        export(Export("three-four-players"))
 
 
 @pytest.mark.parametrize(("averaging", "expected"), [(0.0, 3.0), (1.0, 2.0)])

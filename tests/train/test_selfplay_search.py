@@ -104,7 +104,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
     rules, batch = VARIANTS[variant], games_after(variant, 4, 2)
     module, observer, policy = feature_module_of(rules), make_observer(rules, preview=True), rollout_policy_of(rules)
     torch.manual_seed(0)
-    network = ValueNetwork(module.LAYOUTS[-1], 8, 16)
+    network = ValueNetwork(module.LAYOUT, 8, 16)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
     tensors, players = network.weights(), rules.num_players
     actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
@@ -125,7 +125,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
                     policy.step(game, greedy(observer.observe_batch(game), game.mask(), np.random.default_rng(0)))
                     continue
                 tried = module.shortlist(rules, observer.observe_batch(game), game.mask(), 5)
-                after = module.afterstates_of(rules, observer.observe_batch(game), tried, layout=network.layout)
+                after = module.afterstates_of(rules, observer.observe_batch(game), tried)
                 to_come, preferences = evaluate_afterstates(tensors, after)
                 best = (after.points + to_come @ margin_weights(players) + preferences).argmax()
                 if number_of_play < depth:
@@ -149,7 +149,7 @@ def test_a_lambda_return_is_the_mean_of_rollouts_of_every_length(variant: str, o
     while variant == "solitaire" and (unpack(batch.hands[:, 0, None], batch.rules.num_cards).sum(axis=1) > 2).all():
         preview = make_observer(batch.rules, preview=True).observe_batch(batch)["preview"]
         batch.step(np.where(batch.mask(), preview[..., 1].reshape(2, -1), 99).argmin(axis=1))  # the fewest draws
-    network = ValueNetwork(feature_module_of(batch.rules).LAYOUTS[-1], 8, 16)
+    network = ValueNetwork(feature_module_of(batch.rules).LAYOUT, 8, 16)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
     actions = np.stack([np.flatnonzero(mask)[[1, 0, -1]] for mask in batch.mask()])
 
@@ -179,7 +179,7 @@ def test_rollouts_with_the_hidden_cards_of_the_game(monkeypatch: pytest.MonkeyPa
 def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> None:
     """A rollout that reaches the end has no play by the network in the place of another seat."""
     batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 6)
-    network = ValueNetwork(feature_module_of(batch.rules).LAYOUTS[-1], 8, 16)
+    network = ValueNetwork(feature_module_of(batch.rules).LAYOUT, 8, 16)
     observer, policy = make_observer(batch.rules, preview=True), rollout_policy_of(batch.rules)
     games, seat = batch.fork(np.arange(6)), batch.mover[0]
     action = batch.mask().argmax(axis=1)
@@ -197,7 +197,7 @@ def test_an_opponent_needs_rollouts_of_the_network() -> None:
 
 def test_rollouts_of_the_network_end_with_the_round() -> None:
     batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 2)
-    network = ValueNetwork(feature_module_of(batch.rules).LAYOUTS[-1], 8, 16)
+    network = ValueNetwork(feature_module_of(batch.rules).LAYOUT, 8, 16)
     torch.nn.init.constant_([*network.parameters()][-1], 1e6)  # would show if the network evaluated the end
     actions, options = batch.mask().argmax(axis=1)[:, None], SearchOptions(search_depth=6)
     assert (abs(search_values(options, network.weights(), batch, actions, np.random.default_rng(0))) < 1000).all()
@@ -205,7 +205,7 @@ def test_rollouts_of_the_network_end_with_the_round() -> None:
 
 def network_and_targets(**options: Any) -> tuple[ValueNetwork, ValueTargets, list[SearchTargets]]:
     torch.manual_seed(0)
-    network = ValueNetwork(feature_module_of(VARIANTS["3-open"]).LAYOUTS[-1], 8, 16)
+    network = ValueNetwork(feature_module_of(VARIANTS["3-open"]).LAYOUT, 8, 16)
     settings = RolloutOptions(search_plays=4, search_samples=1, **options)
     rng = np.random.default_rng(0)
     found = play_games(settings, VARIANTS["3-open"], 8, network.weights(), Pool("uniform"), 0, rng, PhaseTimer())

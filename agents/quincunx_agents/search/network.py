@@ -131,7 +131,6 @@ def rollout_values(
     rules = games.rules
     spec, observer = agent_spec_of(rules), observer_for(rules)
     policy, features = spec.rollout_policy, spec.features
-    layout = value.layout_of(features, tensors)
     margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
     returns, remaining = np.zeros(games.num_games), 1.0
     results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
@@ -148,7 +147,7 @@ def rollout_values(
             results[rows] = payoffs(games)[:, seat]
             continue
         tried = features.shortlist(rules, observation, mask, candidates)
-        afterstates = features.afterstates_of(rules, observation, tried, layout=layout, backend=backend)
+        afterstates = features.afterstates_of(rules, observation, tried, backend=backend)
         values, preferences = value.evaluate_afterstates(tensors, afterstates)
         totals = afterstates.points + values @ margin_weights + preferences
         best = ties.best_of_rows(totals, afterstates.rows)
