@@ -14,9 +14,7 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
 learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
-others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values. With ``--search-share``
-the values of plays by search are learned, too (`train.selfplay_search`). `train.expert_iteration` searches with a
-network that is trained already.
+others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values.
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
 that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
@@ -68,9 +66,8 @@ from train.common.options import (
 )
 from train.common.plots import Curve, draw_learning_curves
 from train.selfplay_learning import LearningOptions, learn
-from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights
-from train.selfplay_search import SearchTargets, join
-from train.selfplay_workers import GameShare, Job, Workers
+from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, join
+from train.selfplay_workers import GameShare, Job, Played, Workers, play
 
 
 @dataclass
@@ -140,8 +137,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
         for name in self.baselines:
             resolve(name)
         require_opponent(self.against, self.variants)
-        if self.search_opponent is not None:
-            require_opponent(self.search_opponent, self.variants, "--search-opponent")
 
 
 MAY_CHANGE = (
@@ -163,8 +158,6 @@ class Run:
     optimizer: torch.optim.Optimizer
     pool: Opponents
     replay: deque[ValueTargets]
-    searched: deque[SearchTargets]
-    """Search targets of the latest iterations."""
     averaged: Weights
     """Moving average of the weights over the iterations: the result."""
     acting: Weights
@@ -193,7 +186,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     run = begin(arguments)
     writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
     bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
-    with bar, Workers(arguments.num_workers, arguments.backend) as workers:
+    with bar, Workers(play, arguments.num_workers, arguments.backend) as workers:
         if run.iteration < arguments.iterations:
             workers.start(next_job(run))
         while run.iteration < arguments.iterations:
@@ -209,7 +202,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
                 group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
             run.timer.skip()
             rng = np.random.default_rng([arguments.seed, run.iteration])
-            loss = learn(arguments, run.network, run.optimizer, run.replay, run.searched, rng)
+            loss = learn(arguments, run.network, run.optimizer, run.replay, rng)
             average(run)
             run.timer.add("learning")
             writer.add_scalar("loss/value", loss, run.iteration)
@@ -234,9 +227,8 @@ def begin(arguments: Arguments) -> Run:
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
-    searched = deque[SearchTargets](maxlen=arguments.replay)
     initial_weights = weights_of(network, arguments.backend)
-    run = Run(arguments, network, optimizer, pool, replay, searched, initial_weights, initial_weights)
+    run = Run(arguments, network, optimizer, pool, replay, initial_weights, initial_weights)
     if arguments.init_from:
         try:
             network.load_state_dict(_with_further_features(initial, network))
@@ -305,12 +297,10 @@ def next_job(run: Run) -> Job:
     return Job(options, run.acting, Pool(arguments.sampling, members), shares)
 
 
-def receive(run: Run, workers: Workers) -> None:
+def receive(run: Run, workers: Workers[Played]) -> None:
     """Wait for the games of an iteration; take their targets into the replay and count their results."""
     played = workers.results()
     run.replay.append(join([each.targets for each in played], run.arguments.backend))
-    if searched := [part for each in played for part in each.searched]:
-        run.searched.append(join(searched, run.arguments.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:
         for result in each.results:
@@ -385,7 +375,6 @@ def save_checkpoint(run: Run) -> None:
         "averaged": {name: torch.as_tensor(array) for name, array in run.averaged.items()},
         "acting": {name: torch.as_tensor(array) for name, array in run.acting.items()},
         "replay": [[torch.as_tensor(part) for part in targets] for targets in run.replay],
-        "searched": [[torch.as_tensor(part) for part in targets] for targets in run.searched],
         "pool": pool,
         "iteration": run.iteration,
         "steps": run.steps,
@@ -413,8 +402,6 @@ def restore_checkpoint(run: Run) -> None:
         )
         for features, *others in content["replay"]:
             run.replay.append(ValueTargets(array(features), *(part.numpy() for part in others)))
-        for features, *others in content["searched"]:
-            run.searched.append(SearchTargets(array(features), *(part.numpy() for part in others)))
         run.pool.members = [
             Member[Agent | Weights](
                 name, {key: array(each) for key, each in tensors.items()} if tensors else resolve(name), won, games

@@ -34,9 +34,9 @@ from tests.variants import legal_actions
 from train import expert_iteration, selfplay
 from train.common.opponents import Member, Pool
 from train.common.options import OptionError
+from train.search_targets import Searcher, SearchOptions, SearchTargets
 from train.selfplay_learning import learn
-from train.selfplay_rollout import Opponents, PhaseTimer, ValueTargets, Weights, play_games
-from train.selfplay_search import SearchTargets, join
+from train.selfplay_rollout import Opponents, PhaseTimer, ValueTargets, Weights, join, play_games
 
 DEVICE = torch.device("meta")
 
@@ -166,10 +166,11 @@ def play(variant: str, networks: Sequence[Weights], backend: Backend) -> tuple[V
     """Games of a network against a fixed agent and a snapshot, with search targets."""
     weights, snapshot = ({name: backend.array(array) for name, array in each.items()} for each in networks)
     pool: Opponents = Pool("uniform", [Member("greedy", greedy), Member("earlier", snapshot)])
-    options = replace(TINY, search_depth=2, search_candidates=3)
     rng, timer = np.random.default_rng(0), PhaseTimer()
-    targets, searched, _ = play_games(options, VARIANTS[variant], 4, weights, pool, 7, rng, timer, backend)
-    return targets, join(searched, backend)
+    options = SearchOptions(search_share=0.3, search_plays=3, search_depth=2, search_candidates=3)
+    searcher = Searcher(options, weights, rng)
+    targets, _ = play_games(TINY, VARIANTS[variant], 4, weights, pool, 7, rng, timer, backend, searcher)
+    return targets, join(searcher.targets, backend)
 
 
 @pytest.mark.parametrize("variant", ["solitaire", "3-open", "spiral-end"])
@@ -190,7 +191,7 @@ def test_games_and_gradient_steps_are_on_the_device(variant: str) -> None:
         for network, each, plays in zip(networks, (TINY, options), (expected, (targets, searched)), strict=True):
             optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
             operations.clear()
-            learn(each, network, optimizer, [plays[0]], [plays[1]], np.random.default_rng(0))
+            learn(each, network, optimizer, [plays[0]], np.random.default_rng(0))
         learning = operations.copy()
         trained = [{name: each.detach().cpu() for name, each in network.state_dict().items()} for network in networks]
     size = layout_of(feature_module_of(VARIANTS[variant]), weights[0]).size
