@@ -23,7 +23,20 @@ LAYERS = {
         *("benchmark", "play", "__init__", "_commands", "__main__"),
     ),
     "quincunx_agents": (
-        *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "files"),
+        *(
+            "ties",
+            "afterstates",
+            "uniform",
+            "greedy",
+            "quincunx",
+            "spiral",
+            "games",
+            "heuristic",
+            "networks",
+            "search",
+            "torch",
+            "files",
+        ),
         "__init__",
     ),
 }

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from quincunx_agents.greedy import greedy
-from quincunx_agents.quincunx.heuristic import HeuristicAgent
+from quincunx_agents.heuristic import Heuristic
 from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, spiral
 from quincunx_env.arena import compare, evaluate
@@ -155,7 +155,7 @@ def test_display_names() -> None:
     policies: list[Agent | str] = ["greedy", "mine=quincunx_agents.greedy:greedy", uniform]
     assert resolve(greedy) is greedy
     assert (display_name("greedy"), display_name(uniform)) == ("greedy", "uniform")
-    assert display_name(HeuristicAgent()) == "HeuristicAgent"
+    assert display_name(Heuristic()) == "Heuristic"
     mine: dict[str, Agent | str] = {"greedy": "greedy", "mine": "quincunx_agents.greedy:greedy", "uniform": uniform}
     assert by_display_name(policies) == by_display_name(mine) == mine
     with pytest.raises(ValueError, match="two policies are called 'greedy'"):

@@ -29,6 +29,7 @@ import tyro
 from torch import Tensor, nn
 
 from quincunx_agents.afterstates import SEATS
+from quincunx_agents.games import VARIANTS
 from quincunx_agents.networks import policy, value, weights_io
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.quincunx.symmetries import symmetries, turned
@@ -134,7 +135,7 @@ def main(arguments: Arguments) -> Path:
         names = ["observation", "mask"], ["logits", "action"]
         return write(GreedyLogits(torch_policy(own), own.observer), states, *names, ("n",), output)
     found = value.load_weights(path)
-    numbers = {value.VARIANTS[variant].num_players for variant in found.variants}
+    numbers = {VARIANTS[variant].num_players for variant in found.variants}
     players = min(numbers) if arguments.players is None else arguments.players
     if players not in numbers or (arguments.players is None and len(numbers) > 1):
         raise OptionError(f"--players: the network has learned games of {sorted(numbers)} players; choose one")

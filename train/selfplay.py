@@ -14,9 +14,7 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
 learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
-others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values. With ``--search-share``
-the values of plays by search are learned, too (`train.selfplay_search`). `train.expert_iteration` searches with a
-network that is trained already.
+others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values.
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
 that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
@@ -43,8 +41,9 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
 from quincunx_agents.afterstates import NUMPY, Backend
+from quincunx_agents.games import VARIANTS, with_options
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VARIANTS, ValueAgent, save_weights
+from quincunx_agents.networks.value import ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.arena import resolve
 from quincunx_env.core.deal import Domain
@@ -66,9 +65,8 @@ from train.common.options import (
 )
 from train.common.plots import Curve, draw_learning_curves
 from train.selfplay_learning import LearningOptions, learn
-from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights
-from train.selfplay_search import SearchTargets, join
-from train.selfplay_workers import GameShare, Job, Workers
+from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, join
+from train.selfplay_workers import GameShare, Job, Played, Workers, play
 
 
 @dataclass
@@ -80,7 +78,7 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
     """of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
-    """variants to learn, names of `quincunx_agents.networks.value.VARIANTS`, all of one game"""
+    """variants to learn, names of `quincunx_agents.networks.VARIANTS`, all of one game"""
     init_from: str | None = None
     """name of a shipped network whose weights are the initial ones; None: random initialisation"""
     iterations: Count = 700
@@ -133,8 +131,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
         for name in self.baselines:
             resolve(name)
         require_opponent(self.against, self.variants)
-        if self.search_opponent is not None:
-            require_opponent(self.search_opponent, self.variants, "--search-opponent")
 
 
 MAY_CHANGE = (
@@ -156,8 +152,6 @@ class Run:
     optimizer: torch.optim.Optimizer
     pool: Opponents
     replay: deque[ValueTargets]
-    searched: deque[SearchTargets]
-    """Search targets of the latest iterations."""
     averaged: Weights
     """Moving average of the weights over the iterations: the result."""
     acting: Weights
@@ -186,7 +180,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     run = begin(arguments)
     writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
     bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
-    with bar, Workers(arguments.num_workers, arguments.backend) as workers:
+    with bar, Workers(play, arguments.num_workers, arguments.backend) as workers:
         if run.iteration < arguments.iterations:
             workers.start(next_job(run))
         while run.iteration < arguments.iterations:
@@ -202,7 +196,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
                 group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
             run.timer.skip()
             rng = np.random.default_rng([arguments.seed, run.iteration])
-            loss = learn(arguments, run.network, run.optimizer, run.replay, run.searched, rng)
+            loss = learn(arguments, run.network, run.optimizer, run.replay, rng)
             average(run)
             run.timer.add("learning")
             writer.add_scalar("loss/value", loss, run.iteration)
@@ -222,9 +216,8 @@ def begin(arguments: Arguments) -> Run:
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
-    searched = deque[SearchTargets](maxlen=arguments.replay)
     initial_weights = weights_of(network, arguments.backend)
-    run = Run(arguments, network, optimizer, pool, replay, searched, initial_weights, initial_weights)
+    run = Run(arguments, network, optimizer, pool, replay, initial_weights, initial_weights)
     if arguments.init_from:
         initial = value.load(arguments.init_from).weights.tensors
         try:
@@ -261,7 +254,7 @@ def next_job(run: Run) -> Job:
     cuts = [plain * number // arguments.shares for number in range(arguments.shares + 1)]
     parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts)]
     rng = np.random.default_rng([arguments.seed, iteration])
-    options_of = {variant: value.with_options(variant) or [variant] for variant in arguments.variants}
+    options_of = {variant: with_options(variant) or [variant] for variant in arguments.variants}
     parts += [(str(rng.choice(options_of[variant])), plain, games) for variant in arguments.variants]
     shares = [
         GameShare(variant, stop - start, seed + start, (arguments.seed, iteration, number))
@@ -276,12 +269,10 @@ def next_job(run: Run) -> Job:
     return Job(options, run.acting, Pool(arguments.sampling, members), shares)
 
 
-def receive(run: Run, workers: Workers) -> None:
+def receive(run: Run, workers: Workers[Played]) -> None:
     """Wait for the games of an iteration; take their targets into the replay and count their results."""
     played = workers.results()
     run.replay.append(join([each.targets for each in played], run.arguments.backend))
-    if searched := [part for each in played for part in each.searched]:
-        run.searched.append(join(searched, run.arguments.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:
         for result in each.results:
@@ -356,7 +347,6 @@ def save_checkpoint(run: Run) -> None:
         "averaged": {name: torch.as_tensor(array) for name, array in run.averaged.items()},
         "acting": {name: torch.as_tensor(array) for name, array in run.acting.items()},
         "replay": [[torch.as_tensor(part) for part in targets] for targets in run.replay],
-        "searched": [[torch.as_tensor(part) for part in targets] for targets in run.searched],
         "pool": pool,
         "iteration": run.iteration,
         "steps": run.steps,
@@ -384,8 +374,6 @@ def restore_checkpoint(run: Run) -> None:
         )
         for features, *others in content["replay"]:
             run.replay.append(ValueTargets(array(features), *(part.numpy() for part in others)))
-        for features, *others in content["searched"]:
-            run.searched.append(SearchTargets(array(features), *(part.numpy() for part in others)))
         run.pool.members = [
             Member[Agent | Weights](
                 name, {key: array(each) for key, each in tensors.items()} if tensors else resolve(name), won, games

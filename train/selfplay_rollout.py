@@ -9,23 +9,22 @@ Axes: n games that are not over, m candidate plays of all of them, P players, B 
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Afterstates, Backend, Bools, Floats, Ints
-from quincunx_agents.networks.value import evaluate_afterstates, feature_module_of, margin_weights
-from quincunx_agents.search.determinized import rollout_policy_of
+from quincunx_agents.games import agent_spec_of
+from quincunx_agents.networks.value import evaluate_afterstates, margin_weights
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Member, Pool
-from train.common.options import CountOrZero, Positive, Share
-from train.selfplay_search import SearchOptions, SearchTargets, join, search_targets
+from train.common.options import CheckedOptions, CountOrZero, Positive, Share
 
 ShortlistBy = Literal["rollout-policy", "heuristic"]
 
@@ -35,8 +34,8 @@ Weights = dict[str, Floats]
 Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of past snapshots."""
 
-Phase = Literal["environment", "acting", "search", "learning"]
-"""Uses of processor time: engine and observations, choosing actions, search targets, gradient steps."""
+Phase = Literal["environment", "acting", "learning"]
+"""Uses of processor time: engine and observations, choosing actions, gradient steps."""
 
 
 class PhaseTimer:
@@ -58,7 +57,7 @@ class PhaseTimer:
 
 
 @dataclass
-class RolloutOptions(SearchOptions):
+class RolloutOptions(CheckedOptions):
     """Options of the self-play games and of the targets computed from them."""
 
     shortlist: CountOrZero = 6
@@ -128,6 +127,45 @@ class Result(NamedTuple):
     players: int
 
 
+class CandidateTable:
+    """Arranges values of the candidate plays of n states, [m], as a table [n, M].
+
+    Args:
+        rows: int64 [m], ascending: state of each play; every state has at least one.
+    """
+
+    def __init__(self, rows: Ints) -> None:
+        self.rows = rows
+        self.first: Ints = np.flatnonzero(np.diff(rows, prepend=-1))
+        """[n]: index of the first play of each state."""
+        self.columns = np.arange(len(rows)) - self.first[rows]
+
+    def fill(self, values: npt.NDArray[Any], missing: float = -np.inf) -> npt.NDArray[Any]:
+        """Return values [m] as a table [n, M], padded with ``missing``."""
+        table = np.full((len(self.first), self.columns.max() + 1), missing, values.dtype)
+        table[self.rows, self.columns] = values
+        return table
+
+
+class Positions(NamedTuple):
+    """n games before a play, and their m candidate plays."""
+
+    games: Any
+    """With the same seat to move at the same stage of a round, none over."""
+    is_learner: Bools
+    """[n]: whether the learner is to move."""
+    afterstates: Afterstates
+    """Of the candidate plays."""
+    table: CandidateTable
+    """Arranges values of the candidate plays by game."""
+    logits: Floats
+    """[m]: of the learner's policy."""
+
+
+Watch = Callable[[Positions], object]
+"""Sees the positions of `play_games`."""
+
+
 def play_games(
     options: RolloutOptions,
     rules: BaseRules,
@@ -138,9 +176,9 @@ def play_games(
     rng: np.random.Generator,
     timer: PhaseTimer,
     backend: Backend = NUMPY,
-) -> tuple[ValueTargets, list[SearchTargets], list[Result]]:
-    """Play one round of each game; returns the TD(lambda) targets of all seats' plays, search targets of some of them,
-    and results against the pool.
+    watch: Watch | None = None,
+) -> tuple[ValueTargets, list[Result]]:
+    """Play one round of each game; returns TD(lambda) targets of all seats' plays, and results against the pool.
 
     Args:
         options: see `RolloutOptions`.
@@ -152,15 +190,16 @@ def play_games(
         rng: explores, and is passed to fixed agents.
         timer: measures the phases.
         backend: of the weights; computes features and networks.
+        watch: is called before each play.
     """
-    module, observer = feature_module_of(rules), make_observer(rules, preview=True)
-    rollout_policy = rollout_policy_of(rules)
+    module, observer = agent_spec_of(rules).features, make_observer(rules, preview=True)
+    rollout_policy = agent_spec_of(rules).rollout_policy
     batch: Any = spec_of(rules).Batch(rules, games)
     batch.reset(seed=seed)
     players = rules.num_players
     seat_weights = margin_weights(players)
     members = sample_opponents(pool, games, players, options.pool_share, rng)
-    history, searched = list[Transition](), list[SearchTargets]()
+    history = list[Transition]()
     while not batch.over.all():
         live = np.flatnonzero(~batch.over)
         now = batch.fork(live)
@@ -188,12 +227,8 @@ def play_games(
                 logits[rows] = table.fill(other.logits)[rows]
         logits[has_fixed] = np.where(table.fill(afterstates.actions, -2) == fixed[:, None], 0, -np.inf)[has_fixed]
         timer.add("acting")
-        if options.search_share and rollout_policy.plays_left(now) > 1:
-            wanted = np.flatnonzero((member < 0) & (rng.random(len(live)) < options.search_share))
-            rows, plays = table.best(own.logits, options.search_plays, wanted)
-            if len(rows):
-                searched.append(search_targets(options, weights, now.fork(rows), afterstates, plays, rng))
-            timer.add("search")
+        if watch:
+            watch(Positions(now, member < 0, afterstates, table, own.logits))
         # Adding Gumbel noise and taking the maximum samples from the softmax.
         chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
         timer.add("acting")
@@ -218,35 +253,7 @@ def play_games(
             Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
         )
         timer.add("acting")
-    targets = td_lambda_targets(history, games, players, options.td_lambda, backend)
-    return targets, searched, results(members, batch)
-
-
-class CandidateTable:
-    """Arranges values of the candidate plays of n states, [m], as a table [n, M].
-
-    Args:
-        rows: int64 [m], ascending: state of each play; every state has at least one.
-    """
-
-    def __init__(self, rows: Ints) -> None:
-        self.rows = rows
-        self.first: Ints = np.flatnonzero(np.diff(rows, prepend=-1))
-        """[n]: index of the first play of each state."""
-        self.columns = np.arange(len(rows)) - self.first[rows]
-
-    def fill(self, values: npt.NDArray[Any], missing: float = -np.inf) -> npt.NDArray[Any]:
-        """Return values [m] as a table [n, M], padded with ``missing``."""
-        table = np.full((len(self.first), self.columns.max() + 1), missing, values.dtype)
-        table[self.rows, self.columns] = values
-        return table
-
-    def best(self, values: Floats, count: int, states: Ints) -> tuple[Ints, Ints]:
-        """Those of the given states that have so many plays, [r], and their plays of the highest values, [r, count]."""
-        table = self.fill(values)[states]
-        columns = np.argsort(-table, axis=1, kind="stable")[:, :count]
-        enough = np.isfinite(table).sum(axis=1) >= count
-        return states[enough], self.first[states[enough], None] + columns[enough]
+    return td_lambda_targets(history, games, players, options.td_lambda, backend), results(members, batch)
 
 
 def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, temperature: float) -> Prediction:
@@ -335,3 +342,13 @@ def td_lambda_targets(
         targets[:, :players] = returns[rows[:, None], transition.seats[rows]]
         found.append(ValueTargets(transition.features[rows], targets, np.full(len(rows), players)))
     return join(found, backend)
+
+
+Targets = TypeVar("Targets", bound=NamedTuple)
+
+
+def join(parts: Sequence[Targets], backend: Backend = NUMPY) -> Targets:
+    """Join targets along their first axis; the first of their fields are the features, arrays of the backend."""
+    features, *others = zip(*parts, strict=True)
+    joined: Targets = type(parts[0])(backend.xp.concat(features), *map(np.concatenate, others))
+    return joined

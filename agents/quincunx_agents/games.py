@@ -25,11 +25,15 @@ from quincunx_env.registry import spec_of
 class Forms(Protocol):
     """Interface of `quincunx_agents.quincunx.forms` and `quincunx_agents.spiral.forms`."""
 
-    VARIANTS: Mapping[str, Any]
-    """Rules that a network can learn, by name."""
+    @property
+    def VARIANTS(self) -> Mapping[str, BaseRules]:  # noqa: N802  # a constant of the module
+        """Rules that a network can learn, by name."""
+        ...
 
-    SINGLE_ROUND: Mapping[str, Any]
-    """Options of a single round without announcements, in which the same cards are played."""
+    @property
+    def SINGLE_ROUND(self) -> Mapping[str, Any]:  # noqa: N802
+        """Options of a single round without announcements, in which the same cards are played."""
+        ...
 
     def form_of(self, rules: Any) -> str:
         """Return the name in ``VARIANTS`` of the set-up that a network must have learned."""

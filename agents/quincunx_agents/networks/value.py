@@ -13,7 +13,6 @@ play without torch.
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +25,6 @@ from quincunx_agents.afterstates import (
     Afterstates,
     Bools,
     FeatureLayout,
-    FeatureModule,
     Floats,
     Ints,
 )
@@ -41,6 +39,7 @@ VALUE_SCALE = 30.0
 """Points to one unit of the network's outputs; not tuned."""
 
 WEIGHTS = Path(__file__).parent / "weights"
+
 
 def layout_of(variants: Sequence[str]) -> FeatureLayout:
     """The layout of the features of a game, by the names of some of its variants."""

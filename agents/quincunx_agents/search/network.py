@@ -111,7 +111,6 @@ def rollout_values(
     depth: int,
     candidates: int,
     others: Policy | None = None,
-    td_lambda: float = 1.0,
     backend: Backend = NUMPY,
 ) -> Values:
     """Values of games to a seat by rollouts of a value network: its points or `margins`, float64 [B].
@@ -124,15 +123,12 @@ def rollout_values(
         depth: length of the rollouts in plays, at most ``left``; the network's value stands for the rest of the round.
         candidates: actions of each position that the network evaluates, the best of the heuristic.
         others: policy of the other seats, but for the play before the network evaluates; the network if None.
-        td_lambda: of the λ-return over the values after each play of the network (Sutton & Barto 2018, section 12.1);
-            with 1 the rollout is the return. Less of it has less variance and more of the network's errors.
         backend: of the network's tensors.
     """
     rules = games.rules
     spec, observer = agent_spec_of(rules), observer_for(rules)
     policy, features = spec.rollout_policy, spec.features
     margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
-    returns, remaining = np.zeros(games.num_games), 1.0
     results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
     for number in range(depth):
         if games.over.any():  # a solitaire may be lost before its end
@@ -151,20 +147,16 @@ def rollout_values(
         values, preferences = value.evaluate_afterstates(tensors, afterstates)
         totals = afterstates.points + values @ margin_weights + preferences
         best = ties.best_of_rows(totals, afterstates.rows)
-        if number + 1 < left and (last or td_lambda < 1):
+        if last and depth < left:
             mover = int(games.mover[0])
             final = games.totals.astype(np.float64)
             final[:, mover] += afterstates.points[best]
             final += np.roll(values[best, :players], mover, axis=1)
             results[rows] = margins(final, SPREAD * (left - number - 1) ** 0.5)[:, seat]
-            if last:
-                break
-            returns += remaining * (1 - td_lambda) * results
-            remaining *= td_lambda
+            break
         policy.step(games, afterstates.actions[best])
         results[rows] = payoffs(games)[:, seat]
-    returns += remaining * results
-    return returns
+    return results
 
 
 FAST = NetworkSearch(others=heuristic, belief_samples=64)

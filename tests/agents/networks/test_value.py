@@ -20,12 +20,11 @@ from safetensors.numpy import save_file
 
 import quincunx_agents
 from quincunx_agents.afterstates import SEATS
+from quincunx_agents.games import VARIANTS
 from quincunx_agents.networks import policy, weights_io
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
-    FORMS,
     SHIPPED,
-    VARIANTS,
     WEIGHTS,
     ValueAgent,
     ValueWeights,
@@ -40,6 +39,7 @@ from quincunx_agents.networks.value import (
     value_and_preference,
 )
 from quincunx_agents.quincunx.features import afterstates_of
+from quincunx_agents.quincunx.forms import FORMS
 from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules

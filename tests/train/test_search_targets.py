@@ -12,39 +12,35 @@ pytest.importorskip("safetensors")
 import torch
 
 from quincunx_agents.afterstates import SEATS
+from quincunx_agents.games import VARIANTS, agent_spec_of
 from quincunx_agents.greedy import greedy
-from quincunx_agents.networks.value import (
-    VARIANTS,
-    ValueWeights,
-    action_values,
-    evaluate_afterstates,
-    feature_module_of,
-    margin_weights,
-)
-from quincunx_agents.search.determinized import margins, payoffs, rollout_policy_of
+from quincunx_agents.networks.value import ValueWeights, action_values, evaluate_afterstates, margin_weights
+from quincunx_agents.search.determinized import margins, payoffs
 from quincunx_agents.search.network import SPREAD
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import unpack
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
 from train.common.options import OptionError
-from train.selfplay_learning import (
+from train.search_targets import (
     POLICY_TEMPERATURE,
     SEARCH_SCALE,
-    LearningOptions,
-    learn,
+    Searcher,
+    SearchOptions,
+    best_plays,
     outputs_of_plays,
     policy_loss,
+    redeal,
     search_loss,
+    search_values,
 )
-from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, ValueTargets, play_games
-from train.selfplay_search import SearchOptions, SearchTargets, redeal, search_values
+from train.selfplay_rollout import CandidateTable, PhaseTimer, RolloutOptions, play_games
 
 
 def games_after(variant: str, plays: int, games: int) -> Any:
     """Games after so many plays of the rollout policy."""
     rules = VARIANTS[variant]
-    batch, policy = spec_of(rules).Batch(rules, games), rollout_policy_of(rules)
+    batch, policy = spec_of(rules).Batch(rules, games), agent_spec_of(rules).rollout_policy
     batch.reset(seed=1)
     for _ in range(plays):
         policy.step(batch, policy.rollout_actions(batch))
@@ -77,11 +73,13 @@ def test_redealing_changes_only_what_the_seat_cannot_see(variant: str) -> None:
 @pytest.mark.parametrize("variant", ["solitaire", "3-corners", "spiral"])
 def test_values_are_mean_payoffs_in_the_same_redealt_games(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = games_after(variant, 4, 2)
-    policy = rollout_policy_of(batch.rules)
+    policy = agent_spec_of(batch.rules).rollout_policy
     # Which of equal actions the rollout policy takes may depend on the other games of the batch.
     monkeypatch.setattr(policy, "rollout_actions", lambda games: games.mask().argmax(axis=1))
     actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
-    values = search_values(SearchOptions(search_samples=6), {}, batch, actions, np.random.default_rng(3))
+    values = search_values(
+        SearchOptions(search_samples=6, search_depth=0), {}, batch, actions, np.random.default_rng(3)
+    )
     dealt = batch.fork(np.repeat(np.arange(2), 6))
     redeal(dealt, np.random.default_rng(3))
     for game in range(2):
@@ -102,7 +100,8 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
     fixed opponent chooses those of the other seats.
     """
     rules, batch = VARIANTS[variant], games_after(variant, 4, 2)
-    module, observer, policy = feature_module_of(rules), make_observer(rules, preview=True), rollout_policy_of(rules)
+    observer, spec = make_observer(rules, preview=True), agent_spec_of(rules)
+    module, policy = spec.features, spec.rollout_policy
     torch.manual_seed(0)
     network = ValueNetwork(module.LAYOUT, 8, 16)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
@@ -140,34 +139,14 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
         assert values[:, number] == pytest.approx(np.reshape(expected, (2, 3)).mean(axis=1), abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("variant", "opponent"), [("solitaire", None), ("3-corners", None), ("spiral", None), ("3-corners", "greedy")]
-)
-def test_a_lambda_return_is_the_mean_of_rollouts_of_every_length(variant: str, opponent: str | None) -> None:
-    """(1 - λ) (G1 + λ G2) + λ² G3, where Gn is the value of n plays by the network; some solitaires are lost."""
-    batch = games_after(variant, 0 if variant == "solitaire" else 4, 2)
-    while variant == "solitaire" and (unpack(batch.hands[:, 0, None], batch.rules.num_cards).sum(axis=1) > 2).all():
-        preview = make_observer(batch.rules, preview=True).observe_batch(batch)["preview"]
-        batch.step(np.where(batch.mask(), preview[..., 1].reshape(2, -1), 99).argmin(axis=1))  # the fewest draws
-    network = ValueNetwork(feature_module_of(batch.rules).LAYOUT, 8, 16)
-    torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
-    actions = np.stack([np.flatnonzero(mask)[[1, 0, -1]] for mask in batch.mask()])
-
-    def values(depth: int, td_lambda: float) -> Any:
-        options = SearchOptions(search_samples=8, search_depth=depth, search_opponent=opponent, search_lambda=td_lambda)
-        return search_values(options, network.weights(), batch, actions, np.random.default_rng(3))
-
-    one, two, three = (values(depth, 1.0) for depth in (1, 2, 3))
-    assert values(3, 0.6) == pytest.approx(0.4 * (one + 0.6 * two) + 0.36 * three, abs=1e-3)
-    assert values(3, 0.0) == pytest.approx(one, abs=1e-3)
-
-
 def test_rollouts_with_the_hidden_cards_of_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = games_after("3-corners", 4, 2)
-    policy = rollout_policy_of(batch.rules)
+    policy = agent_spec_of(batch.rules).rollout_policy
     monkeypatch.setattr(policy, "rollout_actions", lambda games: games.mask().argmax(axis=1))
     actions = np.stack([np.flatnonzero(mask)[[5, 0]] for mask in batch.mask()])
-    values = search_values(SearchOptions(search_samples=0), {}, batch, actions, np.random.default_rng(3))
+    values = search_values(
+        SearchOptions(search_samples=0, search_depth=0), {}, batch, actions, np.random.default_rng(3)
+    )
     for number, column in enumerate(actions.T):
         games = batch.fork(np.arange(2))
         policy.step(games, column)
@@ -179,8 +158,8 @@ def test_rollouts_with_the_hidden_cards_of_the_game(monkeypatch: pytest.MonkeyPa
 def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> None:
     """A rollout that reaches the end has no play by the network in the place of another seat."""
     batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 6)
-    network = ValueNetwork(feature_module_of(batch.rules).LAYOUT, 8, 16)
-    observer, policy = make_observer(batch.rules, preview=True), rollout_policy_of(batch.rules)
+    network = ValueNetwork(agent_spec_of(batch.rules).features.LAYOUT, 8, 16)
+    observer, policy = make_observer(batch.rules, preview=True), agent_spec_of(batch.rules).rollout_policy
     games, seat = batch.fork(np.arange(6)), batch.mover[0]
     action = batch.mask().argmax(axis=1)
     policy.step(games, action)
@@ -192,41 +171,43 @@ def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> Non
 
 def test_an_opponent_needs_rollouts_of_the_network() -> None:
     with pytest.raises(OptionError, match="--search-opponent needs"):
-        SearchOptions(search_opponent="greedy")
+        SearchOptions(search_opponent="greedy", search_depth=0)
 
 
 def test_rollouts_of_the_network_end_with_the_round() -> None:
     batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 2)
-    network = ValueNetwork(feature_module_of(batch.rules).LAYOUT, 8, 16)
+    network = ValueNetwork(agent_spec_of(batch.rules).features.LAYOUT, 8, 16)
     torch.nn.init.constant_([*network.parameters()][-1], 1e6)  # would show if the network evaluated the end
     actions, options = batch.mask().argmax(axis=1)[:, None], SearchOptions(search_depth=6)
     assert (abs(search_values(options, network.weights(), batch, actions, np.random.default_rng(0))) < 1000).all()
 
 
-def network_and_targets(**options: Any) -> tuple[ValueNetwork, ValueTargets, list[SearchTargets]]:
+def a_network() -> ValueNetwork:
     torch.manual_seed(0)
-    network = ValueNetwork(feature_module_of(VARIANTS["3-open"]).LAYOUT, 8, 16)
-    settings = RolloutOptions(search_plays=4, search_samples=1, **options)
-    rng = np.random.default_rng(0)
-    found = play_games(settings, VARIANTS["3-open"], 8, network.weights(), Pool("uniform"), 0, rng, PhaseTimer())
-    return network, *found[:2]
+    return ValueNetwork(agent_spec_of(VARIANTS["3-open"]).features.LAYOUT, 8, 16)
 
 
-def test_a_share_of_the_states_is_searched() -> None:
-    states = {share: network_and_targets(search_share=share)[1:] for share in (0.0, 0.5, 1.0)}
-    assert not states[0.0][1]
-    searched = {share: sum(len(part.seats) for part in parts) for share, (_, parts) in states.items()}
-    # All but the last plays, which are not learned from either, and states with fewer plays.
-    learned_from = len(states[1.0][0].seats)
+def test_a_share_of_the_positions_is_searched() -> None:
+    weights, searched, learned_from = a_network().weights(), dict[float, int](), 0
+    for share in (0.0, 0.5, 1.0):
+        rng = np.random.default_rng(0)
+        searcher = Searcher(SearchOptions(search_share=share, search_plays=4, search_depth=0), weights, rng)
+        pool = Pool[Any]("uniform")
+        targets, _ = play_games(
+            RolloutOptions(), VARIANTS["3-open"], 8, weights, pool, 0, rng, PhaseTimer(), watch=searcher
+        )
+        searched[share], learned_from = sum(len(part.seats) for part in searcher.targets), len(targets.seats)
+    assert not searched[0.0]
+    # All but the last plays, which are not learned from either, and positions with fewer plays.
     assert 0.95 * learned_from < searched[1.0] <= learned_from
     assert 0.4 < searched[0.5] / searched[1.0] < 0.6
-    part = states[1.0][1][0]
+    part = searcher.targets[0]
     assert part.features.shape[:2] == part.points.shape == part.values.shape == (8, 4)
 
 
-def test_the_best_plays_of_states_that_have_enough() -> None:
+def test_the_best_plays_of_positions_that_have_enough() -> None:
     table = CandidateTable(np.array([0, 0, 0, 1, 2, 2, 2]))
-    rows, plays = table.best(np.array([1, 3, 2, 9, 5, 6, 4], np.float32), 2, np.array([0, 1, 2]))
+    rows, plays = best_plays(table, np.array([1, 3, 2, 9, 5, 6, 4], np.float32), 2, np.array([0, 1, 2]))
     assert rows.tolist() == [0, 2]
     assert plays.tolist() == [[1, 2], [5, 4]]
 
@@ -234,10 +215,10 @@ def test_the_best_plays_of_states_that_have_enough() -> None:
 def test_the_loss_compares_plays_as_the_policy_does() -> None:
     """With the network's own values as targets it is 0, whatever is added to all plays of a position."""
     rules, batch = VARIANTS["3-open"], games_after("3-open", 3, 2)
-    network = network_and_targets()[0]
+    network = a_network()
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
     observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask()
-    afterstates = feature_module_of(rules).afterstates_of(rules, observation, mask, layout=network.layout)
+    afterstates = agent_spec_of(rules).features.afterstates_of(rules, observation, mask)
     plays = np.stack([np.flatnonzero(afterstates.rows == game)[:5] for game in range(2)])
     own = action_values(ValueWeights(network.weights(), ("3-open",), 0), rules, observation, mask)
     values = np.stack([own[game, afterstates.actions[plays[game]]] for game in range(2)])
@@ -266,16 +247,3 @@ def test_the_policy_loss_is_the_expected_value_of_a_softmax_policy() -> None:
     assert outputs.grad is not None
     assert outputs.grad[0, 0, SEATS] < 0 < outputs.grad[0, 1, SEATS], "the better play shall be preferred more"
     assert policy_loss(outputs, points + 9, values - 50, seats).item() == pytest.approx(-expected / SEARCH_SCALE)
-
-
-def test_search_targets_are_learned() -> None:
-    after = {}
-    for weight in (0, 1):
-        network, targets, (part, *_) = network_and_targets(search_share=1.0)
-        optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
-        options = LearningOptions(updates=120, batch_size=8, search_batch=8)
-        learn(options, network, optimizer, [targets], [part] * weight, np.random.default_rng(0))
-        with torch.no_grad():
-            features, points, values, seats = map(torch.from_numpy, part)
-            after[weight] = search_loss(outputs_of_plays(network, features.float()), points, values, seats).item()
-    assert after[1] < 0.6 * after[0]
