@@ -237,7 +237,7 @@ def test_the_loss_compares_plays_as_the_policy_does() -> None:
     network = network_and_targets()[0]
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
     observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask()
-    afterstates = feature_module_of(rules).afterstates_of(rules, observation, mask, layout=network.layout)
+    afterstates = feature_module_of(rules).afterstates_of(rules, observation, mask)
     plays = np.stack([np.flatnonzero(afterstates.rows == game)[:5] for game in range(2)])
     own = action_values(ValueWeights(network.weights(), ("3-open",), 0), rules, observation, mask)
     values = np.stack([own[game, afterstates.actions[plays[game]]] for game in range(2)])
