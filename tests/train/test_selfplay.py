@@ -298,8 +298,9 @@ def test_a_network_of_other_widths_or_of_the_other_game_is_no_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for changes in ({"set_width": 64}, {"width": 128}, {"variants": ("spiral",), "against": "greedy"}):
-        arguments = replace(TINY, **({"init_from": "two-players", "set_width": 128, "width": 384} | changes))
+    fitting = replace(TINY, init_from="two-players", set_width=128, width=384)
+    spiral = replace(fitting, variants=("spiral",), against="greedy")
+    for arguments in (replace(fitting, set_width=64), replace(fitting, width=128), spiral):
         with pytest.raises(OptionError, match="needs variants of its game, and its --set-width and --width"):
             selfplay.begin(arguments)
     assert not Path("runs").exists(), "an earlier run keeps its name"

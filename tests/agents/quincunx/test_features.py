@@ -28,12 +28,11 @@ RNG = np.random.default_rng(0)
 
 def test_layout_follows_from_the_lists() -> None:
     cells, cards = (features for _, features in LAYOUT.sets)
-    context = CONTEXT_FEATURES, CONTEXT_REPLY_FEATURES
-    assert num_features(CELL_FEATURES) == cells
-    assert num_features(CARD_FEATURES) == cards
-    assert sum(map(num_features, context)) == LAYOUT.context
-    for features in (CELL_FEATURES, CARD_FEATURES, *context):
-        assert len({feature.name for feature in features}) == len(features)
+    context = num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES)
+    assert (num_features(CELL_FEATURES), num_features(CARD_FEATURES), context) == (cells, cards, LAYOUT.context)
+    for features in (CELL_FEATURES, CARD_FEATURES, (*CONTEXT_FEATURES, *CONTEXT_REPLY_FEATURES)):
+        names = [feature.name for feature in features]
+        assert len({*names}) == len(names)
     assert LAYOUT == (((24, 24), (39, 26)), 115), "the shipped weights are for this layout"
 
 
