@@ -369,6 +369,8 @@ def last_state(arguments: Arguments) -> State:
     if not complete:
         raise CheckpointError(f"there is no checkpoint in {storage(arguments)[1]}: start without --resume")
     content = _metadata(complete[-1])
+    if not {"arguments", "state"} <= content.keys():
+        raise CheckpointError(f"{complete[-1].path} is damaged or of another version")
     with checkpoint.restoring(arguments, content, MAY_CHANGE):
         return State(**content["state"])
 

@@ -248,6 +248,7 @@ def test_the_folder_of_a_run_in_progress_is_not_renamed(
     with checkpoint.unlocks_runs():
         checkpoint.begin_run(Path("runs/x"), resume=True)
         assert Path("runs/x/file").exists()
+    with checkpoint.unlocks_runs():
         checkpoint.begin_run(Path("runs/x"))
         assert Path("runs/x-1/file").exists()
 
