@@ -20,7 +20,7 @@ import quincunx_agents
 from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
 from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule
 from quincunx_env.arena import compare, evaluate, table
-from quincunx_env.policy_files import PolicyFile
+from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import rllib as training
 from train.common import checkpoint
