@@ -278,7 +278,7 @@ MODULES = {
         "Games and engines",
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
-        ("registry", "policies", "policy_files", "render", "render.svg", "render.animation", "oracle.", "spiral."),
+        ("registry", "policies.", "render", "render.svg", "render.animation", "oracle.", "spiral."),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),
     "play": (
