@@ -23,6 +23,9 @@ from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.arena import compare, evaluate  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
+from quincunx_env.play import replay  # noqa: E402
+from quincunx_env.play.__main__ import Arguments  # noqa: E402
+from quincunx_env.play.web.tables import Lobby  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 
@@ -264,3 +267,29 @@ def test_a_truncated_model_is_refused(share: float, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: it is damaged, or no model[^\n]+$"):
         PolicyFile(str(path)).for_rules(Rules())
+
+
+# --- Human play ------------------------------------------------------------------------------------------------------
+
+
+def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_records_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make("PPO", observation="flat", num_players=2)[0].save("model.zip")
+    chosen: dict[str, Any] = {"rules": Rules(num_players=2), "opponents": ("model.zip",), "adviser": "model.zip"}
+    with pytest.raises(UntrustedFileError):
+        Arguments(**chosen).begin()
+    session: Any = Arguments(**chosen, trust=True).begin()
+    assert (session.names, session.adviser) == (("human", "model.zip"), "model.zip")
+    session.play(session.candidates()[0].action)
+    session.record.write(Path("game.txt"))
+    for adviser in (None, "model.zip"):
+        with pytest.raises(ValueError, match=r"^game\.txt names a policy file that needs to be trusted, .* --replay$"):
+            Arguments(resume=Path("game.txt"), adviser=adviser, trust=True).begin()
+    with pytest.raises(UntrustedFileError):
+        Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
+    for given, message in (([], "add --trust to the same command"), (["--trust"], "has no values of actions")):
+        with pytest.raises(SystemExit):
+            replay.main(["game.txt", "--html", "game.html", "--values", "model.zip", *given])
+        assert message in capsys.readouterr().err
