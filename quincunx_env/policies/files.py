@@ -50,8 +50,8 @@ class UntrustedFileError(PolicyFileError):
 def untrusted(path: Path) -> UntrustedFileError:
     """Return the error for a file that is not trusted, but has to be."""
     return UntrustedFileError(
-        f"{path} needs to be trusted, because loading it executes any code in it; if you know who made it, add --trust "
-        "to the same command (in Python PolicyFile(path, trust=True))"
+        f"{path} needs to be trusted, because loading it executes any code in it; if you know who made it, use "
+        "PolicyFile(path, trust=True), or on the command line add --trust to the same command"
     )
 
 
