@@ -3,11 +3,11 @@ r"""Policies from files: a path is a policy wherever a name is.
 >>> is_path("runs/mine/model.zip"), is_path("C:\\model.zip"), is_path("greedy"), is_path("my_module:policy")
 (True, True, False, False)
 
-Packages offer readers as entry points of the group ``quincunx_env.policy_readers``. Their names are the suffixes of
+Packages offer readers as entry points of the group ``quincunx_env.policies.files``. Their names are the suffixes of
 files, in lower case, or ``folder``. A reader is a function of the path, and of whether the file is trusted. It returns
 an agent::
 
-    [project.entry-points."quincunx_env.policy_readers"]
+    [project.entry-points."quincunx_env.policies.files"]
     ".mine" = "my_package.module:read"
 
 A reader whose library executes code in the file loads trusted files only, and raises `untrusted` for others.
@@ -29,7 +29,7 @@ from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
 
-GROUP = "quincunx_env.policy_readers"
+GROUP = "quincunx_env.policies.files"
 """The group of entry points."""
 
 FOLDER = "folder"

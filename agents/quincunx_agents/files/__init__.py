@@ -1,1 +1,1 @@
-"""Readers of policies in files: entry points of the group ``quincunx_env.policy_readers``."""
+"""Readers of policies in files: entry points of the group ``quincunx_env.policies.files``."""
