@@ -277,7 +277,7 @@ MODULES = {
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
         (
-            *("registry", "policies", "policy_files"),
+            *("registry", "policies."),
             *("render", "render.svg", "render.animation", "render.replay_page", "oracle.", "spiral."),
         ),
     ),

@@ -18,7 +18,7 @@ import quincunx_env
 
 LAYERS = {
     "quincunx_env": (
-        *("utils", "core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics", "hub"),
+        *("utils", "core", "quincunx", "spiral", "registry", "policies", "statistics", "hub"),
         *("notation", "render", "oracle", "testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena"),
         *("benchmark", "play", "__init__", "_commands", "__main__"),
     ),
@@ -42,7 +42,7 @@ LAYERS = {
 }
 """Modules and subpackages of each package: each imports from those before it, and a subpackage from itself."""
 
-ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "policy_files", "policies"}
+ENGINES = {"utils", "core", "quincunx", "spiral", "registry", "policies"}
 """The part of `quincunx_env` that agents are built on; `quincunx_agents.torch` uses its adapters, too."""
 
 GAMES = {"quincunx", "spiral"}

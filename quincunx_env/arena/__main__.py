@@ -42,7 +42,7 @@ from quincunx_env.benchmark import best_known
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name, resolve, split_name
+from quincunx_env.policies import UntrustedFileError, by_display_name, resolve, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.utils.errors import (
@@ -82,7 +82,7 @@ class _Options:
     """number of deals played side by side, the unit of work of a process; an interruption loses at most these. The
     actions of randomised policies depend on it"""
     trust: bool = False
-    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
     out: Path
     """directory of the results"""
 
@@ -286,7 +286,7 @@ class _Files:
     seed: int | None = None
     """seed of the draw of these positions; by default it cannot be predicted"""
     trust: bool = False
-    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
 
     def verified(self) -> list[VerifiedFile]:
         """Verify the files.
@@ -433,6 +433,8 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
             command.run(line)
         except VerificationError as error:
             fail(error, FALSE)
+        except UntrustedFileError as error:
+            fail(f"{error}: {line} --trust")
         except (ValueError, ImportError) as error:
             if raised_by_policy(error):
                 raise

@@ -25,8 +25,7 @@ from quincunx_env.arena.matches import (
 )
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.policy import Agent
-from quincunx_env.policies import definition, resolve
-from quincunx_env.policy_files import PolicyFile
+from quincunx_env.policies import PolicyFile, definition, resolve
 from quincunx_env.utils.extras import missing_extra
 from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.processes import worker_processes

@@ -64,14 +64,14 @@ def default_agent(rules: BaseRules) -> DefaultAgent:
     return DefaultAgent(HUMAN, f"{problem}; name an agent, or play without one")
 
 
-def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> list[str | None]:
+def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
     """Players by seat, as a `Session` takes them.
 
     Args:
         rules: the rules of the game.
         seat: the seat of the human.
-        opponents: names of agents, or `HUMAN`: one for all other seats, or one for each seat, beginning with the one
-            after ``seat``; by default the `default_agent`.
+        opponents: agents, their names, or `HUMAN`: one for all other seats, or one for each seat, beginning with the
+            one after ``seat``; by default the `default_agent`.
 
     Raises:
         ValueError: if there is no such seat, or there are too few or too many opponents.
@@ -83,11 +83,11 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ())
     names = names * others if len(names) == 1 else names
     if len(names) != others:
         raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
-    players = [None, *(None if name == HUMAN else name for name in names)]
+    players: list[Agent | str | None] = [None, *(None if name == HUMAN else name for name in names)]
     return players[-seat:] + players[:-seat] if seat else players
 
 
-def adviser_name(rules: BaseRules, name: str | None = None) -> str | None:
+def adviser_name(rules: BaseRules, name: Agent | str | None = None) -> Agent | str | None:
     """The agent that gives hints: ``name``, by default the `default_agent`; None if there is none."""
     name = name or default_agent(rules).name
     return None if name == HUMAN else name

@@ -302,7 +302,7 @@ def test_the_quick_start_runs_as_written(installed: Installed) -> None:
     ]
     assert [row[:2] for row in rows[2:]] == [[name, "20"] for name in ("uniform", "greedy", "heuristic-v0", "mine")]
     assert float(rows[-1][2]) > float(rows[2][2]), "an update is enough to play better than at random"
-    again = run("-m", "quincunx_env", "evaluate", "mine=model.zip", "--deals", "20", "--workers", "1")
+    again = run("-m", "quincunx_env", "evaluate", "mine=model.zip", "--deals", "20", "--workers", "1", "--trust")
     assert f"| mine | 20 | {rows[-1][2]} |" in again, "the saved model is the agent that was evaluated"
 
 

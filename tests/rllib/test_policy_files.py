@@ -19,7 +19,8 @@ from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import SolitaireRLlibVectorEnv, masked_space
 from quincunx_env.arena import evaluate
 from quincunx_env.core.observation import Pieces
-from quincunx_env.policy_files import CONSTRUCTOR, PolicyFile, PolicyFileError
+from quincunx_env.policies import PolicyFile, PolicyFileError
+from quincunx_env.policies.files import CONSTRUCTOR
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 

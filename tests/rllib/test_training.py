@@ -15,7 +15,7 @@ import tyro
 import quincunx_agents
 from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, load_weights
 from quincunx_env.arena import compare, evaluate
-from quincunx_env.policy_files import PolicyFile
+from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules
 from train import rllib as training
 from train.common import checkpoint

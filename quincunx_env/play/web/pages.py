@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from quincunx_env.core.policy import policy_for
+from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction
@@ -165,7 +165,7 @@ def picture(kind: str) -> str:
     return draw(spec_of(rules).scene(session.game), portion="grid", theme=PAGE)
 
 
-def session_of(form: Mapping[str, str], adviser: str | None) -> Session:
+def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
     """The game that the form of the start page describes.
 
     Raises:

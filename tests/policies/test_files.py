@@ -1,6 +1,8 @@
 """Policies by the path of a file, wherever a policy is named."""
 
 import shutil
+import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,8 @@ import pytest
 from quincunx_agents.networks.value import SHIPPED, WEIGHTS, load_weights, save_weights
 from quincunx_env.arena import compare, evaluate, evaluate_all
 from quincunx_env.arena.__main__ import main
-from quincunx_env.policies import by_display_name, display_name, resolve, split_name
-from quincunx_env.policy_files import CONSTRUCTOR, FORMATS, PolicyFile, PolicyFileError, is_path
+from quincunx_env.policies import PolicyFile, PolicyFileError, by_display_name, display_name, resolve, split_name
+from quincunx_env.policies.files import CONSTRUCTOR, GROUP, is_path, readers
 from quincunx_env.quincunx.rules import Rules
 
 NETWORK = WEIGHTS / f"{SHIPPED[0]}.safetensors"
@@ -121,7 +123,7 @@ def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixt
     for name, message in (
         ("no-such.zip", "there is no policy file no-such.zip"),
         (r"mine=C:\no-such.zip", r"there is no policy file C:\no-such.zip"),
-        ("notes.txt", r"notes.txt is no policy: files of policies are *.safetensors, *.zip, *.onnx"),
+        ("notes.txt", r"notes.txt is no policy: files of policies are *.onnx, *.safetensors, *.zip"),
         ("empty", f"empty is a folder, and no checkpoint of RLlib: it has no {CONSTRUCTOR}"),
         ("model.zip", "model.zip is a folder"),
         ("./greedy", "./greedy is a folder"),
@@ -141,9 +143,9 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("content", DAMAGED)
-@pytest.mark.parametrize("suffix", [suffix for suffix in FORMATS if suffix.startswith(".")])
+@pytest.mark.parametrize("suffix", [suffix for suffix in readers() if suffix.startswith(".")])
 def test_foreign_files_are_refused(suffix: str, content: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    needs: dict[str, Any] = {".zip": "torch", ".onnx": "onnxruntime"}
+    needs: dict[str, Any] = {".zip": "sb3_contrib", ".onnx": "onnxruntime"}
     if suffix in needs:
         pytest.importorskip(needs[suffix])
     (folder / f"model{suffix}").write_bytes(DAMAGED[content])
@@ -163,15 +165,29 @@ def test_a_checkpoint_is_refused_without_trust_before_it_is_read(
     (folder / "checkpoint").mkdir()
     (folder / "checkpoint" / CONSTRUCTOR).write_bytes(b"cos\nabort\n(tR.")  # would end the process
     line = one_line(capfd, "mine=./checkpoint")
-    assert "checkpoint needs to be trusted: " in line
-    assert "add --trust" in line
+    assert "checkpoint needs to be trusted, because loading it executes any code in it" in line
+    assert line.endswith("evaluate mine=./checkpoint --deals 2 --workers 1 --out never --trust")
 
 
 def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError("no module", name="some_library")
+    for suffix, library, extra in ((".onnx", "onnxruntime", "onnx"), (".zip", "sb3_contrib", "sb3")):
+        monkeypatch.setitem(sys.modules, library, None)
+        monkeypatch.delitem(sys.modules, readers()[suffix].module, raising=False)
+        (folder / f"model{suffix}").write_bytes(b"")
+        message = rf'model\{suffix} cannot be used: .* needs {library}: pip install "quincunx_env\[{extra}\]"$'
+        with pytest.raises(PolicyFileError, match=message):
+            PolicyFile(f"model{suffix}", trust=True).for_rules(Rules())
 
-    monkeypatch.setattr("quincunx_env.policy_files.pkgutil.resolve_name", missing)
-    (folder / "model.onnx").write_bytes(b"")
-    with pytest.raises(PolicyFileError, match=r'model\.onnx needs some_library: pip install "quincunx_env\[onnx\]"'):
-        PolicyFile("model.onnx").for_rules(Rules())
+
+def test_another_package_offers_a_reader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "model.txt").write_text("greedy")
+    with pytest.raises(PolicyFileError, match=r"model\.txt is no policy"):
+        resolve("./model.txt")
+    offered = EntryPoint(".txt", f"{__name__}:read_name", GROUP)
+    monkeypatch.setattr("quincunx_env.policies.files.readers", lambda: {".txt": offered})
+    assert evaluate("model.txt", 2).scores.tolist() == evaluate("greedy", 2).scores.tolist()
+
+
+def read_name(path: Path, trust: bool) -> Any:
+    """Read the name of a policy."""
+    return resolve(path.read_text())

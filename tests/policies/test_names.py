@@ -97,10 +97,12 @@ def test_a_name_offered_twice_is_refused_and_affects_no_other(install: Install) 
 
 
 def test_a_library_that_an_agent_of_the_package_lacks_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "quincunx_agents.networks.value", None)
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    monkeypatch.delitem(sys.modules, "quincunx_agents.networks.weights_io", raising=False)
-    with pytest.raises(ValueError, match=r"policy 'value' needs .*: pip install \"quincunx_env\[arena\]\""):
+    for module in ("networks.value", "networks.weights_io"):
+        monkeypatch.delitem(sys.modules, f"quincunx_agents.{module}", raising=False)
+    with pytest.raises(
+        ValueError, match=r"policy 'value', .* needs safetensors: pip install \"quincunx_env\[arena\]\""
+    ):
         resolve("value")
 
 

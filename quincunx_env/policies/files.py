@@ -3,18 +3,23 @@ r"""Policies from files: a path is a policy wherever a name is.
 >>> is_path("runs/mine/model.zip"), is_path("C:\\model.zip"), is_path("greedy"), is_path("my_module:policy")
 (True, True, False, False)
 
-`FORMATS` lists the kinds of files, what loading one executes, and the extra of the package that it needs. Readers are
-in ``quincunx_agents.files``.
+Packages offer readers as entry points of the group ``quincunx_env.policies.files``. Their names are the suffixes of
+files, in lower case, or ``folder``. A reader is a function of the path, and of whether the file is trusted. It returns
+an agent::
+
+    [project.entry-points."quincunx_env.policies.files"]
+    ".mine" = "my_package.module:read"
+
+A reader whose library executes code in the file loads trusted files only, and raises `untrusted` for others.
 """
 
 import hashlib
 import os
-import pkgutil
-import re
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,58 +28,38 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
-from quincunx_env.utils.extras import missing_extra
+
+GROUP = "quincunx_env.policies.files"
+"""The group of entry points."""
+
+FOLDER = "folder"
+"""Name of the reader of folders."""
+
+CONSTRUCTOR = "class_and_ctor_args.pkl"
+"""File in every folder that RLlib saves."""
 
 
 class PolicyFileError(ValueError):
     """A file that cannot be used as a policy; the message names it and gives the reason."""
 
 
-def needs_trust(path: Path, content: str) -> PolicyFileError:
-    """The error for a file that has to be unpickled and is not trusted.
+class UntrustedFileError(PolicyFileError):
+    """A file that is loaded with trust only."""
 
-    Args:
-        path: of the file.
-        content: what is pickled in it.
-    """
-    return PolicyFileError(
-        f"{path} needs to be trusted: it holds {content} as a pickle, and loading a pickle executes any code in it; if "
-        "you know who made it, add --trust (in Python PolicyFile(path, trust=True))"
+
+def untrusted(path: Path) -> UntrustedFileError:
+    """Return the error for a file that is not trusted, but has to be."""
+    return UntrustedFileError(
+        f"{path} needs to be trusted, because loading it executes any code in it; if you know who made it, use "
+        "PolicyFile(path, trust=True), or on the command line add --trust to the same command"
     )
 
 
-class Format(NamedTuple):
-    """A kind of files."""
+@cache
+def readers() -> dict[str, EntryPoint]:
+    """Return the readers of all installed packages, by suffix. None of them is imported."""
+    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
 
-    files: str
-    """What these files are."""
-    reader: str
-    """``module:function`` that maps a path and whether it is trusted to a `quincunx_env.core.policy.PolicyFactory`; a
-    name, as policies have names, because this package does not import ``quincunx_agents``."""
-    extra: str
-    """Extra of the package with the libraries that it needs."""
-    pickled: str
-    """When it is unpickled, which executes any code that the file contains, and therefore needs trust; empty: never."""
-
-
-FOLDER = "folder"
-"""Key in `FORMATS` of a folder."""
-
-FORMATS = {
-    ".safetensors": Format("weights of this package", "quincunx_agents.files.weights:read", "arena", ""),
-    ".zip": Format(
-        "a model that stable-baselines3 or sb3-contrib saved",
-        "quincunx_agents.files.sb3:read",
-        "sb3",
-        "where it has a policy class, a features extractor or an activation function of its own",
-    ),
-    ".onnx": Format("an ONNX model", "quincunx_agents.files.onnx:read", "onnx", ""),
-    FOLDER: Format("a checkpoint of Ray RLlib", "quincunx_agents.files.rllib:read", "rllib", "always"),
-}
-"""Kinds of files by the suffix of their names, in lower case."""
-
-CONSTRUCTOR = "class_and_ctor_args.pkl"
-"""File in every folder that RLlib saves."""
 
 MAX_REASON = 300
 """Characters of another library's message that are quoted."""
@@ -83,20 +68,16 @@ MAX_LOADED = 64
 """Files that are kept in memory: more than an arena compares, and few for a training that names a file after every
 change."""
 
-EXTERNAL_DATA = re.compile(rb"\n\x08location\x12([\x80-\xff]{0,4}[\x00-\x7f])", re.DOTALL)
-"""Start of an entry of an ONNX file that names another file with weights. The group is the length of the name in bytes,
-a varint of Protocol Buffers: seven bits in each byte, the lowest first."""
-
 
 def is_path(policy: str) -> bool:
-    """Whether a policy is named by a path: by the suffix of a `FORMATS`, a separator, or because there is such a file.
+    """Whether a policy is named by a path: by the suffix of a reader, a separator, or because there is such a file.
 
     A path with a drive letter has a colon, as ``module:attribute`` has, and is recognised by its separators or suffix.
     """
     return (
         "/" in policy
         or "\\" in policy
-        or Path(policy).suffix.lower() in FORMATS
+        or Path(policy).suffix.lower() in readers()
         or (":" not in policy and policy != "" and Path(policy).exists())
     )
 
@@ -110,7 +91,7 @@ class PolicyFile:
 
     Args:
         path: of the file.
-        trust: let loading execute code that the file contains, as unpickling does; `FORMATS` lists where it is needed.
+        trust: let loading execute any code that the file contains.
 
     Raises:
         PolicyFileError: if there is no such file, or if it is of no known kind.
@@ -119,7 +100,7 @@ class PolicyFile:
     path: str
     trust: bool = False
     kind: str = field(init=False)
-    """Key in `FORMATS`."""
+    """Name of the reader."""
     digest: str = field(init=False)
     """SHA-256 of the content, in hexadecimal."""
     location: Path = field(init=False, repr=False)
@@ -133,7 +114,7 @@ class PolicyFile:
 
     @property
     def definition(self) -> str:
-        """What makes it this policy and no other: its content, wherever the file lies."""
+        """Identity of the policy: the hash of the file's content."""
         return f"file sha256:{self.digest}"
 
     def for_rules(self, rules: BaseRules) -> Policy:
@@ -154,18 +135,16 @@ class PolicyFile:
             if not (path / CONSTRUCTOR).is_file():
                 raise PolicyFileError(f"{self.path} is a folder, and no checkpoint of RLlib: it has no {CONSTRUCTOR}")
             return FOLDER
-        if path.suffix.lower() not in FORMATS:
-            kinds = ", ".join(f"*{suffix}" for suffix in FORMATS if suffix != FOLDER)
+        if path.suffix.lower() not in readers():
+            kinds = ", ".join(f"*{suffix}" for suffix in readers() if suffix != FOLDER)
             raise PolicyFileError(f"{self.path} is no policy: files of policies are {kinds}")
         return path.suffix.lower()
 
     def _find_digest(self) -> str:
         try:
-            return _digest(self.location, self.kind)
+            return _digest(self.location)
         except OSError as error:
             raise PolicyFileError(f"{self.path} cannot be read: {error.strerror or error}") from error
-        except ValueError as error:
-            raise PolicyFileError(f"{self.path} cannot be used: {error}") from error
 
 
 class _FilePolicy:
@@ -191,35 +170,15 @@ def same(file: PolicyFile) -> PolicyFile:
     return file
 
 
-def _digest(path: Path, kind: str) -> str:
-    """SHA-256 of the files of which a policy consists, in hexadecimal; their names count in a folder.
-
-    Raises:
-        ValueError: for an ONNX file that refers to a file outside its folder.
-    """
-    if kind == FOLDER:
-        names = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
-        folder = hashlib.sha256()
-        for name in names:
-            folder.update(f"{name} {_digest(path / name, '')}\n".encode())
-        return folder.hexdigest()
-    content = path.read_bytes()
-    digest = hashlib.sha256(content)
-    for name in _external(content) if kind == ".onnx" else ():
-        other = path.parent / name
-        if not other.resolve().is_relative_to(path.parent.resolve()):
-            raise ValueError(f"it refers to {name}, a file outside its folder")
-        digest.update(other.read_bytes())
-    return digest.hexdigest()
-
-
-def _external(content: bytes) -> list[str]:
-    """Names of other files with weights, from the content of an ONNX file."""
-    names = set()
-    for found in EXTERNAL_DATA.finditer(content):
-        length = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(found[1]))
-        names.add(content[found.end() : found.end() + length].decode(errors="replace"))
-    return sorted(names)
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, or of the names and contents of the files in a folder, in hexadecimal."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    names = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
+    folder = hashlib.sha256()
+    for name in names:
+        folder.update(f"{name} {_digest(path / name)}\n".encode())
+    return folder.hexdigest()
 
 
 @lru_cache(maxsize=MAX_LOADED)
@@ -227,7 +186,7 @@ def _load(file: PolicyFile) -> Any:
     """The content of a file as an agent, once in a process."""
     if file._find_digest() != file.digest:
         raise PolicyFileError(f"{file.path} has changed since it was named: start again")
-    return pkgutil.resolve_name(FORMATS[file.kind].reader)(file.location, file.trust)
+    return readers()[file.kind].load()(file.location, file.trust)
 
 
 @lru_cache(maxsize=MAX_LOADED)
@@ -243,11 +202,13 @@ def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
             raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for two positions")
     except PolicyFileError:
         raise
-    except ModuleNotFoundError as error:
-        raise PolicyFileError(missing_extra(error, FORMATS[file.kind].extra, str(file.path))) from error
     except Exception as error:  # libraries raise anything for a damaged file
         reason = " ".join(str(error).split())[:MAX_REASON]
-        reason = reason if isinstance(error, RuntimeError | ValueError) else f"{type(error).__name__}: {reason}"
+        reason = (
+            reason
+            if isinstance(error, ModuleNotFoundError | RuntimeError | ValueError)
+            else f"{type(error).__name__}: {reason}"
+        )
         raise PolicyFileError(
             reason if reason.startswith(file.path) else f"{file.path} cannot be used: {reason}"
         ) from error

@@ -1,14 +1,4 @@
-"""Policies by name, and from files.
-
-Packages offer policies as entry points of the group ``quincunx_env.policies``; the baseline agents of
-``quincunx_agents`` are declared that way, and any other package can add its own in its ``pyproject.toml``::
-
-    [project.entry-points."quincunx_env.policies"]
-    my-agent = "my_package.module:attribute"
-
-Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path
-(`quincunx_env.policy_files`).
-"""
+"""Policies by name."""
 
 import pkgutil
 from collections.abc import Iterable, Mapping
@@ -17,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quincunx_env.core.policy import Agent
-from quincunx_env.policy_files import PolicyFile, is_path, same
-from quincunx_env.utils.extras import missing_extra
+from quincunx_env.policies.files import PolicyFile, is_path, same
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
@@ -41,13 +30,13 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
             use; an agent is returned as it is. A string that is a registered name is no path.
-        trust: let a file execute code where it must be unpickled, see `quincunx_env.policy_files.FORMATS`.
+        trust: load files whose loading executes any code in them; see `quincunx_env.policies.files`.
 
     Raises:
         ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
             this name; if it cannot be imported, with the reason; if it is neither a function nor an instance with
-            ``for_rules`` or ``__call__``; or, a `quincunx_env.policy_files.PolicyFileError`, if there is no such file
-            or it is no policy. Other policies are not affected.
+            ``for_rules`` or ``__call__``; or, a `PolicyFileError`, if there is no such file or it is no policy. Other
+            policies are not affected.
     """
     if isinstance(policy, Path):
         return same(PolicyFile(str(policy), trust))
@@ -76,10 +65,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     try:
         found = pkgutil.resolve_name(path)
     except Exception as error:  # importing a module of another package may raise anything
-        message = f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}"
-        if isinstance(error, ModuleNotFoundError) and path.startswith("quincunx_agents."):
-            message = missing_extra(error, "arena", f"policy {policy!r}")
-        raise ValueError(message) from error
+        raise ValueError(f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}") from error
     return _checked(found, f"policy {policy!r}{origin} is {found!r}")
 
 
@@ -93,6 +79,16 @@ def _checked(found: Any, problem: str) -> Agent:
         raise ValueError(f"{problem}: a function or an instance is needed, not a class or a value")
     agent: Agent = found
     return agent
+
+
+def load_path(policy: Agent | str | Path, trust: bool) -> Agent | str:
+    """Return the policy of a file for its path; return agents and other names as they are.
+
+    Raises:
+        PolicyFileError: if there is no such file, or if it is not a policy.
+    """
+    path = isinstance(policy, Path) or (isinstance(policy, str) and _is_file(policy))
+    return resolve(policy, trust) if path else policy  # type: ignore[return-value]
 
 
 def _is_file(policy: str) -> bool:
@@ -156,8 +152,7 @@ def by_display_name(
         name, found = split_name(policy) if isinstance(policy, str) else (display_name(policy), policy)
         if check_name(name) in result:
             raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
-        file = isinstance(found, Path) or (isinstance(found, str) and _is_file(found))
-        result[name] = resolve(found, trust) if file else found
+        result[name] = load_path(found, trust)
     return result
 
 
