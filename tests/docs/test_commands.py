@@ -144,7 +144,7 @@ def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPat
         assert spec is not None, f"{command} runs {module}, which does not exist"
         if module.startswith("train.") and "rllib" in module:
             pytest.importorskip("ray")  # tests/rllib/test_page.py comes here with it
-        if module == "train.equilibrium":
+        if module == "train.exact.equilibrium":
             pytest.importorskip("pyspiel")
         if module.split(".")[0] in {"quincunx_env", "train"}:
             source = (
