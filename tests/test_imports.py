@@ -48,8 +48,6 @@ HEAVY = {
     *(
         "pygame",
         "thorvg_python",
-        "svglib",
-        "reportlab",
         "textual",
         "rich",
         "safetensors",
@@ -57,9 +55,7 @@ HEAVY = {
         "h5py",
         "onnxruntime",
         "open_spiel",
-        "openenv",
         "pyspiel",
-        "fastapi",
         "jinja2",
         "starlette",
         "uvicorn",
@@ -71,7 +67,6 @@ LOADS_HEAVY = {
     "quincunx_env": (
         "_commands/benchmark.py",
         "adapters/",
-        "render/pdf.py",
         "render/raster.py",
         "render/window.py",
         "play/dialogs.py",
