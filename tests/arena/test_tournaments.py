@@ -138,7 +138,7 @@ def test_an_error_of_ray_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
         raise RuntimeError("Timed out\n  while waiting for GCS")
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init, is_initialized=lambda: False))
-    with pytest.raises(ConnectionError, match="^no connection to a Ray cluster at here:1: Timed out while waiting"):
+    with pytest.raises(ConnectionError, match=r"^no connection to a Ray cluster at here:1: Timed out while waiting"):
         tournament(["greedy", "uniform"], ray="here:1")
 
 

@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
-
-pytest.importorskip("openenv", reason="needs OpenEnv: constraints/openenv.txt")
-
 import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 

@@ -1,6 +1,6 @@
 """Serve the text environment to language models over OpenEnv: an environment, its server and its client.
 
-    pip install . openenv --constraint constraints/openenv.txt    # more than 100 packages: in an environment of their own
+    pip install . openenv --constraint constraints/openenv.txt    # more than 100 packages: use a new environment
 
 OpenEnv (Hugging Face and Meta) serves environments over the network. TRL, verifiers and other libraries that train or
 evaluate language models use its clients::
