@@ -1,6 +1,7 @@
 """Pages generated from the code: observation tables, environments, API reference."""
 
 import inspect
+import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable
@@ -23,8 +24,8 @@ from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.text import TextEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
-from quincunx_env.hub import card_of
 from quincunx_env.quincunx import PaddedObserver
+from train.common.model_card import model_card
 
 HERE = Path(__file__).parent
 
@@ -308,7 +309,6 @@ MODULES = {
             "arena.leaderboard",
             "benchmark",
             "statistics",
-            "hub",
         ),
     ),
     "agents": (
@@ -359,13 +359,14 @@ PICTURES = {"solitaire": "solitaire", "players": "two-players", "spiral": "spira
 
 
 def models() -> dict[Path, str]:
-    """Return the model cards of the networks of the package by path; ``quincunx card`` writes those of other runs."""
+    """Return the model cards of the networks of the package by path; the training scripts write those of other runs."""
     weights = Path(quincunx_agents.networks.__file__).parent / "weights"
     cards = {}
     for network in SHIPPED:
-        page = HERE / "models" / f"{network}.md"
-        shown = HERE / "pictures" / f"{PICTURES[network.split('-')[0]]}.svg"
-        cards[page] = card_of(weights / f"{network}.safetensors", out=page, picture=shown, license="mit")
+        facts = json.loads((weights / f"{network}.json").read_text(encoding="utf-8"))
+        shown = f"../pictures/{PICTURES[network.split('-')[0]]}.svg"
+        card = model_card(facts, network, picture=shown, load=network, license="mit")
+        cards[HERE / "models" / f"{network}.md"] = card.content
     return cards
 
 

@@ -16,7 +16,7 @@ import quincunx_env
 
 LAYERS = {
     "quincunx_env": (
-        *("utils", "core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics", "hub"),
+        *("utils", "core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics"),
         *("notation", "render", "oracle", "testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena"),
         *("benchmark", "play", "_public", "__init__", "_commands", "__main__"),
     ),

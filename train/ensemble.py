@@ -12,6 +12,7 @@ features and have learned the same variants. The script writes ``<name>.safetens
 ``<name>.json`` to ``runs/<name>``.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,6 @@ from quincunx_agents.networks.value import (
     save_weights,
 )
 from quincunx_agents.networks.weights_io import WeightsError
-from quincunx_env.hub import CardError, read_facts
 from train.common import checkpoint
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
 from train.common.options import (
@@ -78,7 +78,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     """Merge networks, evaluate the result, and write it to ``runs/<name>``; returns the model card."""
     torch.set_num_threads(arguments.threads)
     members = [load_weights(path) for path in arguments.members]
-    cards = [read_facts(path)[1] for path in arguments.members]
+    cards = [json.loads(path.with_suffix(".json").read_text(encoding="utf-8")) for path in arguments.members]
     merged = merge(members)
     if arguments.candidates is not None:
         merged = merged._replace(candidates=arguments.candidates)
@@ -169,4 +169,4 @@ def merged_tensors(members: Sequence[Mapping[str, Floats]], layout: FeatureLayou
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.ensemble", __doc__, CardError, WeightsError)
+    run_script(main, Arguments, "train.ensemble", __doc__, WeightsError, ValueError)

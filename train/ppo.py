@@ -7,7 +7,7 @@
     python -m train.ppo --help                         # every flag
 
 A run writes to ``runs/<name>``: ``checkpoint.pt``, from which an interrupted run continues exactly, ``tensorboard/``,
-and at the end ``evaluation.json``, ``<name>.json`` for ``quincunx card``, ``learning_curve.png``,
+and at the end ``evaluation.json``, ``<name>.json`` and a model card, ``README.md``, ``learning_curve.png``,
 ``<name>.safetensors`` for ``quincunx_agents.load``, and ``model.zip`` for ``MaskablePPO.load``, which unpickles it:
 load only what you trust. Evaluations during training use ``validation`` deals, the final table ``benchmark`` deals,
 which nothing else uses.
@@ -38,11 +38,11 @@ from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import Agent, Evaluation, evaluate, table
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy
-from quincunx_env.hub import facts_of_evaluation
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.evaluation import provenance, with_baselines, write_json
+from train.common.model_card import facts_of_evaluation, write_model_card
 from train.common.options import (
     BatchSize,
     Count,
@@ -306,7 +306,8 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
     results = with_baselines(recorder.agent, arguments.rules, arguments.test_deals, arguments.lost_value)
     evaluation = {name: result.to_json() for name, result in results.items()}
     write_json(folder / "evaluation.json", evaluation)
-    write_json(folder / f"{arguments.name}.json", facts(arguments, recorder, model.num_timesteps, evaluation))
+    found = facts(arguments, recorder, model.num_timesteps, evaluation)
+    write_json(folder / f"{arguments.name}.json", found)
     write_atomically(folder / "model.zip", model.save)
     steps, mean, low, high, _ = zip(*recorder.history, strict=True)
     draw_learning_curves(
@@ -316,7 +317,8 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
         title=arguments.name,
         references={name: evaluate_on_validation(arguments, name).mean for name in ("greedy", "uniform")},
     )
-    written = f"{arguments.name}.json, evaluation.json, learning_curve.png, model.zip, tensorboard/"
+    write_model_card(folder, arguments.name, found)
+    written = f"README.md, {arguments.name}.json, evaluation.json, learning_curve.png, model.zip, tensorboard/"
     if isinstance(network := model.policy.mlp_extractor, PolicyNetwork):
         save_weights(folder / f"{arguments.name}.safetensors", network.trained())
         written = f"{arguments.name}.safetensors, {written}"
@@ -326,7 +328,7 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
 
 
 def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Return what ``quincunx card`` reads: how the run was made, its learning curve and its final figures."""
+    """Return what the model card shows: how the run was made, its learning curve and its final figures."""
     variant = variant_name(arguments.rules)
     curve = []
     for at, mean, low, high, lost in recorder.history:
