@@ -19,6 +19,7 @@ NEEDS = {
     "openenv": ("tests/openenv", "train/recipes/openenv_server.py"),
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
     "minari": ("quincunx_env/adapters/minari.py",),
+    "onnxruntime": ("agents/quincunx_agents/files/onnx.py",),
     "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
     "fcntl": (  # of the standard library, not on Windows: terminals, signals and process groups
         *("tests/arena/test_processes.py", "tests/utils/test_files.py", "tests/packaging"),
