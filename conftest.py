@@ -74,8 +74,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Keep the names of skipped modules and tests for ``--skipped``."""
-    assert config.cache
-    config.cache.set(SKIPPED, sorted({report.nodeid for report in terminalreporter.getreports("skipped")}))
+    if cache := getattr(config, "cache", None):  # None with -p no:cacheprovider
+        cache.set(SKIPPED, sorted({report.nodeid for report in terminalreporter.getreports("skipped")}))
 
 
 @pytest.hookimpl(tryfirst=True)
