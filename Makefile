@@ -46,7 +46,7 @@ benchmark: .venv/.ready-to-train  ## steps per second of every interface
 
 .venv/.ready-to-test: pyproject.toml constraints/default.txt
 	$(PYTHON) -m venv .venv
-	.venv/$(INSTALL) ".[test,train]" --constraint constraints/default.txt
+	.venv/$(INSTALL) ".[test,train]" mypy ruff types-tqdm --constraint constraints/default.txt
 	touch $@ .venv/.ready-to-train
 
 $(FULL): pyproject.toml constraints/default.txt

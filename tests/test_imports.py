@@ -50,8 +50,6 @@ HEAVY = {
     *(
         "pygame",
         "thorvg_python",
-        "textual",
-        "rich",
         "safetensors",
         "minari",
         "h5py",
@@ -71,9 +69,6 @@ LOADS_HEAVY = {
         "adapters/",
         "render/raster.py",
         "render/window.py",
-        "play/dialogs.py",
-        "play/terminal.py",
-        "play/widgets.py",
         "play/web/",
     ),
     "quincunx_agents": ("networks/weights_io.py", "torch/", "files/"),
