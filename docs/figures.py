@@ -22,9 +22,13 @@ import quincunx_agents.networks
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.benchmark import TASKS, TaskResult, baselines
-from quincunx_env.hub import VARIANTS, markdown, percent
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
+from train.common.model_card import (
+    VARIANTS,
+    markdown,
+    percent,
+)
 
 HERE = Path(__file__).parent
 MAKE_TRAIN = HERE / "make_train.csv"

@@ -6,7 +6,15 @@ from typing import Any
 
 from docs.figures import model_card
 from quincunx_agents.networks.value import SHIPPED
-from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, markdown, multiplayer_columns, percent, solitaire_columns
+from train.common.model_card import (
+    MULTIPLAYER,
+    SOLITAIRE,
+    VARIANTS,
+    markdown,
+    multiplayer_columns,
+    percent,
+    solitaire_columns,
+)
 
 PAGE = """\
 # Models

@@ -309,7 +309,6 @@ MODULES = {
             "arena.leaderboard",
             "benchmark",
             "statistics",
-            "hub",
         ),
     ),
     "agents": (

@@ -14,9 +14,9 @@ learns the differences between the values of these plays, while its values of ev
 The games of a file follow from the seed, the variant and the number of the file, whatever process plays them. A run
 that is resumed plays the files that are missing, and then learns from the beginning.
 
-A run writes to ``runs/<name>``: ``positions/``, the weights as ``<name>.safetensors``, and ``<name>.json``, a model
-card with command, versions and results. On ``validation`` deals apprentice and network are compared, the figures of the
-card are of ``benchmark`` deals.
+A run writes to ``runs/<name>``: ``positions/``, the weights as ``<name>.safetensors``, ``<name>.json`` with command,
+versions and results, and a model card, ``README.md``. On ``validation`` deals apprentice and network are compared, the
+figures of the card are of ``benchmark`` deals.
 """
 
 import json
@@ -45,6 +45,7 @@ from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.device import DeviceOptions
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
+from train.common.model_card import write_model_card
 from train.common.opponents import Member, Pool
 from train.common.options import (
     Count,
@@ -190,7 +191,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
         ),
     }  # fmt: skip
     write_json(arguments.folder / f"{arguments.name}.json", card)
-    print(f"Written to {arguments.folder}: {arguments.name}.safetensors, {arguments.name}.json, positions/")
+    write_model_card(arguments.folder, arguments.name, card)
+    print(f"Written to {arguments.folder}: README.md, {arguments.name}.safetensors, {arguments.name}.json, positions/")
     return card
 
 

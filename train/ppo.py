@@ -11,7 +11,7 @@ With several players the learner has one seat of each game, in turn. A member of
 ``--opponents``, or a past snapshot of the learner. `train.selfplay` uses the same pool and is stronger.
 
 A run writes to ``runs/<name>``: ``checkpoint.pt``, from which an interrupted run continues exactly, ``tensorboard/``,
-and at the end ``evaluation.json``, ``<name>.json`` for ``quincunx card``, ``learning_curve.png``,
+and at the end ``evaluation.json``, ``<name>.json`` and a model card, ``README.md``, ``learning_curve.png``,
 ``<name>.safetensors`` for ``quincunx_agents.load``, and ``model.zip`` for ``MaskablePPO.load``, which unpickles it:
 load only what you trust. Evaluations during training use ``validation`` deals, the final table ``benchmark`` deals,
 which nothing else uses.
@@ -46,11 +46,11 @@ from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsV
 from quincunx_env.arena import Agent, evaluate, resolve, table
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy, policy_for
-from quincunx_env.hub import facts_of_evaluation
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.evaluation import provenance, strength, with_baselines, write_json
+from train.common.model_card import facts_of_evaluation, write_model_card
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     BatchSize,
@@ -431,7 +431,8 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
         printed = json.dumps(results, indent=2)
         references = {"even": 1 / rules.num_players}
     write_json(folder / "evaluation.json", evaluation)
-    write_json(folder / f"{arguments.name}.json", facts(arguments, recorder, model.num_timesteps, evaluation))
+    found = facts(arguments, recorder, model.num_timesteps, evaluation)
+    write_json(folder / f"{arguments.name}.json", found)
     write_atomically(folder / "model.zip", model.save)
     name, measured = ("mean", "mean score") if alone else ("win_rate", f"win rate against {arguments.against}")
     points = ([entry[key] for entry in recorder.history] for key in ("steps", name, f"{name}_low", f"{name}_high"))
@@ -442,7 +443,8 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
         title=arguments.name,
         references=references,
     )
-    written = f"{arguments.name}.json, evaluation.json, learning_curve.png, model.zip, tensorboard/"
+    write_model_card(folder, arguments.name, found)
+    written = f"README.md, {arguments.name}.json, evaluation.json, learning_curve.png, model.zip, tensorboard/"
     if isinstance(network := model.policy.mlp_extractor, PolicyNetwork):
         save_weights(folder / f"{arguments.name}.safetensors", network.trained())
         written = f"{arguments.name}.safetensors, {written}"
@@ -452,7 +454,7 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
 
 
 def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Return what ``quincunx card`` reads: how the run was made, its learning curve and its final figures."""
+    """Return what the model card shows: how the run was made, its learning curve and its final figures."""
     variant = variant_name(arguments.rules)
     curve = []
     for entry in recorder.history:

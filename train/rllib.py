@@ -49,7 +49,7 @@ from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
 from quincunx_env.arena import table
-from quincunx_env.arena.cluster import require_cluster
+from quincunx_env.arena.runner import connect_to_ray
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.checkpoint import CheckpointError
@@ -160,8 +160,6 @@ class State:
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
     folder, several = arguments.folder, arguments.rules.num_players > 1
-    if not ray.is_initialized():
-        require_cluster(arguments.address)
     state = last_state(arguments) if arguments.resume else State(members=["initial"] * arguments.places)
     checkpoint.begin_run(folder, arguments.resume)
     if not arguments.resume:
@@ -170,7 +168,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
     torch.set_num_threads(arguments.threads)
     if not ray.is_initialized():
         # Ray's log and dashboard can be enabled by its own environment variables.
-        ray.init(address=arguments.address, include_dashboard=False, logging_level="error", log_to_driver=False)
+        options = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
+        connect_to_ray(arguments.address, **options)
     algorithm = make_config(arguments, state).build_algo()
     if arguments.resume:
         restore_checkpoint(arguments, algorithm)

@@ -21,8 +21,8 @@ that learn and those that play, optimizer, replay and pool are therefore all tha
 it stopped, with any number of processes.
 
 A run writes to ``runs/<name>``: ``checkpoint.pt``, ``tensorboard/``, the latest weights as ``<name>.safetensors``, and
-at the end ``<name>.json``, a model card with command, versions and results, and ``learning_curve.png``. Evaluations
-during training use ``validation`` deals, the card's final figures ``benchmark`` deals.
+at the end ``<name>.json`` with command, versions and results, ``learning_curve.png``, and a model card, ``README.md``.
+Evaluations during training use ``validation`` deals, the final figures ``benchmark`` deals.
 """
 
 import json
@@ -50,6 +50,7 @@ from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from train.common import checkpoint
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
+from train.common.model_card import write_model_card
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
@@ -385,7 +386,7 @@ def restore_checkpoint(run: Run) -> None:
 
 
 def write_card(run: Run) -> dict[str, Any]:
-    """Write the model card of the finished run, and return it."""
+    """Write the results and the model card of the finished run, and return the results."""
     seconds = run.seconds
     card = provenance("train.selfplay", run.arguments) | {
         "steps": run.steps,
@@ -398,8 +399,9 @@ def write_card(run: Run) -> dict[str, Any]:
     }
     name = run.arguments.name
     write_json(run.arguments.folder / f"{name}.json", card)
+    write_model_card(run.arguments.folder, name, card)
     print(json.dumps(card["benchmark"], indent=1))
-    print(f"\nWritten to {run.arguments.folder}: {name}.safetensors, {name}.json, learning_curve.png, tensorboard/")
+    print(f"\nWritten to {run.arguments.folder}: {name}.safetensors, {name}.json, README.md, learning_curve.png")
     return card
 
 

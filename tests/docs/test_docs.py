@@ -112,6 +112,7 @@ def test_the_contact_sheet_shows_all_variants() -> None:
 
 
 def test_the_letters_of_pictures_are_those_of_the_font() -> None:
+    pytest.importorskip("font_manrope")
     files = font_files()
     for weight, name in WEIGHTS.items():
         letters = getattr(font(), weight)

@@ -1,6 +1,7 @@
-"""The mini variant for two players, solved by OpenSpiel from a file of Gambit."""
+"""The mini variant for two players, solved by OpenSpiel from its written tree."""
 
 import csv
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from quincunx_agents.networks.value import ValueWeights, save_weights
 from quincunx_agents.quincunx import features
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env import Game
-from quincunx_env.adapters.gambit import all_deals, write_efg
-from train import equilibrium
-from train.equilibrium import MINI, Arguments, main, solve, tabular, value
+from train.exact import equilibrium
+from train.exact.equilibrium import MINI, Arguments, main, solve, tabular, value
+from train.exact.tree import all_deals, write_efg
 
-DEALS = all_deals(MINI, "5ML AM CM CL AL")[::120]
+EVERY = all_deals(MINI, "5ML AM CM CL AL")
+DEALS = EVERY[::120]
 
 Positions = list[tuple[int, Game]]
 
@@ -40,6 +42,27 @@ def test_cfr_plus_solves_the_game(tree: tuple[Any, Positions]) -> None:
     assert exploitability < 1e-3 * (game.max_utility() - game.min_utility())
     assert exploitability < rows[0][2] / 100
     assert game.min_utility() < found < game.max_utility()
+
+
+@pytest.mark.parametrize("number", range(0, len(EVERY), 500))
+def test_the_value_of_one_deal_is_that_of_minimax_on_the_engine(number: int, tmp_path: Path) -> None:
+    """Nothing is hidden if there is one deal."""
+
+    def minimax(game: Game) -> int:
+        if game.over:
+            return game.totals[0] - game.totals[1]
+        values = []
+        for card, cell in product(game.legal_cards(), game.legal_cells()):
+            after = game.copy()
+            after.play(card, cell)
+            values.append(minimax(after))
+        return min(values) if game.mover else max(values)
+
+    write_efg(tmp_path / "mini.efg", MINI, EVERY[number : number + 1])
+    game = pyspiel.load_game("efg_game", {"filename": str(tmp_path / "mini.efg")})
+    _, found, exploitability = solve(game, 500, progress=False)[-1]
+    assert found == pytest.approx(minimax(Game(MINI, EVERY[number])), abs=0.01)
+    assert exploitability < 0.01
 
 
 def test_the_uniform_policy_is_openspiels(tree: tuple[Any, Positions]) -> None:

@@ -1,4 +1,4 @@
-"""The wheel and the sdist work in empty environments, outside any checkout: ``make test-wheel``.
+"""The wheel and the sdist work in empty environments, outside any checkout: ``.ci/run wheel``.
 
 The wheel is installed with the extras ``arena`` and ``play``; the commands of the README then run in another folder.
 The sdist is installed without extras.
@@ -28,13 +28,13 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 """Nothing that could lead back to the checkout."""
 
 TOOLS = ROOT / ".venv-tools" / "bin" / "python"
-"""Made by ``make dist``: it has hatchling."""
+"""Made by ``.ci/run wheel``: it has hatchling."""
 
 
 def distribution(pattern: str) -> Path:
-    """The file that ``make dist`` has built."""
+    """The file that ``.ci/run wheel`` has built."""
     found = [*(ROOT / "dist").glob(pattern)]
-    assert len(found) == 1, "run these tests by `make test-wheel`, which builds wheel and sdist"
+    assert len(found) == 1, "run these tests by `.ci/run wheel`, which builds wheel and sdist"
     return found[0]
 
 
@@ -53,7 +53,7 @@ class Installed:
         self.wheel = distribution(pattern)
         venv.create(folder / "venv", with_pip=True)
         self.python = folder / "venv" / "bin" / "python"
-        wanted = [f"{self.wheel}{extras}", "--constraint", str(ROOT / "constraints.txt")]
+        wanted = [f"{self.wheel}{extras}", "--constraint", str(ROOT / "constraints" / "default.txt")]
         subprocess.run([self.python, "-m", "pip", "install", "--quiet", *wanted], check=True, env=ENVIRONMENT)
 
     def run(self, *arguments: str) -> str:

@@ -1,7 +1,7 @@
 """Measure the exact regret of policies in the mini variant of the solitaire (ruling R16).
 
-    python -m train.regret                                   # uniform, greedy, heuristic-v0
-    python -m train.regret --policies pimc-beam-fast self-play=runs/mini/mini.safetensors --deals 20
+    python -m train.exact.regret                             # uniform, greedy, heuristic-v0
+    python -m train.exact.regret --policies pimc-beam-fast self-play=runs/mini/mini.safetensors --deals 20
 
 The regret on a deal is the value of optimal play less the value of the policy, both of them means over every order of
 the pile and computed exactly (`quincunx_agents.search.endgame`). Deals are those of the ``benchmark`` domain, from
@@ -100,4 +100,4 @@ def add(path: Path, row: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.regret", __doc__, ValueError)
+    run_script(main, Arguments, "train.exact.regret", __doc__, ValueError)

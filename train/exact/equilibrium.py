@@ -1,10 +1,10 @@
 """Solve the mini variant for two players, and measure how exploitable policies are in it (ruling R16).
 
-    python -m train.equilibrium                            # uniform, greedy, heuristic-v0
-    python -m train.equilibrium --learning runs/mini-2/weights    # of train.selfplay --variants mini-2 --keep-weights
+    python -m train.exact.equilibrium                                   # uniform, greedy, heuristic-v0
+    python -m train.exact.equilibrium --learning runs/mini-2/weights    # weights that train.selfplay kept
 
 The game begins after its face-up cards, those of ``benchmark`` deal 0 unless ``--face-up`` says otherwise: chance
-deals the hands and what is drawn. Its complete tree (`quincunx_env.adapters.gambit`) is solved by CFR+ (Tammelin,
+deals the hands and what is drawn. Its complete tree (`train.exact.tree`) is solved by CFR+ (Tammelin,
 Solving Large Imperfect Information Games Using CFR+, 2014) as OpenSpiel has it. Exploitability is that of both seats
 together, half of NashConv: what best responses win on average, in points, more than the value of the game. Of a
 policy that draws random numbers, one that these numbers make of it is measured; only ``uniform`` is measured as the
@@ -31,7 +31,6 @@ with requires_extra("openspiel"):
     import pyspiel
 
 from quincunx_agents.afterstates import observer_for
-from quincunx_env.adapters.gambit import all_deals, write_efg
 from quincunx_env.core.policy import policy_for
 from quincunx_env.policies import display_name, resolve, split_name
 from quincunx_env.quincunx.cards import print_cards
@@ -41,6 +40,7 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.files import write_atomically
 from train.common.options import CheckedOptions, Count, Seed, run_script
 from train.common.plots import Curve, draw_learning_curves
+from train.exact.tree import all_deals, write_efg
 
 MINI = Rules(num_players=2, mini=True)
 CFR_COLUMNS = ("iterations", "value", "exploitability")
@@ -169,4 +169,4 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) ->
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.equilibrium", __doc__, ValueError)
+    run_script(main, Arguments, "train.exact.equilibrium", __doc__, ValueError)

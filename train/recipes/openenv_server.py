@@ -1,16 +1,18 @@
-"""`quincunx_env.envs.text.TextEnv` for OpenEnv: an environment, its server and its client.
+"""Serve the text environment to language models over OpenEnv: an environment, its server and its client.
 
-OpenEnv (Hugging Face and Meta) serves environments for language models over the network. TRL, verifiers and other
-libraries that train or evaluate such models use its clients::
+    pip install . openenv --constraint constraints/openenv.txt    # more than 100 packages: use a new environment
+
+OpenEnv (Hugging Face and Meta) serves environments over the network. TRL, verifiers and other libraries that train or
+evaluate language models use its clients::
 
     import uvicorn
-    from quincunx_env.adapters.openenv import server
+    from train.recipes.openenv_server import server
 
     uvicorn.run(server(opponents="greedy", max_mistakes=3), port=8000)
 
 In the program that asks the model::
 
-    from quincunx_env.adapters.openenv import QuincunxAction, QuincunxClient
+    from train.recipes.openenv_server import QuincunxAction, QuincunxClient
 
     with QuincunxClient(base_url="http://localhost:8000").sync() as env:
         result = env.reset(seed=0)
@@ -22,16 +24,13 @@ import uuid
 from functools import partial
 from typing import Any
 
-from quincunx_env.utils.extras import needs_extra
-
-with needs_extra("openenv", __name__):
-    from fastapi import FastAPI
-    from openenv.core.client_types import StepResult
-    from openenv.core.env_client import EnvClient
-    from openenv.core.env_server import create_fastapi_app
-    from openenv.core.env_server.interfaces import Environment
-    from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
-    from pydantic import Field
+from fastapi import FastAPI
+from openenv.core.client_types import StepResult
+from openenv.core.env_client import EnvClient
+from openenv.core.env_server import create_fastapi_app
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
+from pydantic import Field
 
 from quincunx_env.envs.text import TextEnv
 

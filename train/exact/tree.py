@@ -1,11 +1,10 @@
-"""Game trees of Quincunx for two players as files of Gambit, for solvers of small games in extensive form.
+"""Write game trees of Quincunx for two players, for solvers of small games in extensive form.
 
-The format is described in Gambit's documentation (gambitproject.readthedocs.io, "The extensive game (.efg) file
-format"); the ``efg_game`` of OpenSpiel reads it, too. The tree of the mini variant for given face-up cards has 300,000
-to 500,000 nodes::
+The format is the .efg file of Gambit (gambitproject.readthedocs.io, "The extensive game (.efg) file format"), which
+OpenSpiel reads as ``efg_game``. The tree of the mini variant for given face-up cards has 300,000 to 500,000 nodes::
 
     from quincunx_env import Rules
-    from quincunx_env.adapters.gambit import all_deals, write_efg
+    from train.exact.tree import all_deals, write_efg
 
     rules = Rules(num_players=2, mini=True)
     write_efg(Path("mini.efg"), rules, all_deals(rules, "AM 4MS CL AV 5SV"))

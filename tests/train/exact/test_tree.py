@@ -1,4 +1,4 @@
-"""Game trees in the format of Gambit, read again and compared with the engine."""
+"""Game trees as files, read again and compared with the engine."""
 
 import re
 from collections.abc import Iterator
@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from quincunx_env import Deal, Game, Rules
-from quincunx_env.adapters.gambit import all_deals, write_efg
 from quincunx_env.quincunx.cards import parse_card, parse_cards
+from train.exact.tree import all_deals, write_efg
 
 MINI = Rules(num_players=2, mini=True)
 FACE_UP = "AM 4MS CL AV 5SV"
 DEALS = all_deals(MINI, FACE_UP)
 FEW = DEALS[::210]
+SAME_HANDS = DEALS[:6]
+"""The pile in every order."""
 
 
 @dataclass
@@ -131,8 +133,13 @@ def test_every_play_is_that_of_the_engine(tree: Node, deal: Deal) -> None:
     assert ends > 50
 
 
-def test_seats_tell_positions_apart_by_what_they_have_observed_and_nothing_else(tree: Node) -> None:
+@pytest.mark.parametrize("deals", [FEW, [*SAME_HANDS, FEW[1]]], ids=["hands", "piles"])
+def test_seats_tell_positions_apart_by_what_they_have_observed_and_nothing_else(
+    deals: list[Deal], tmp_path: Path
+) -> None:
     """The number of an information set stands for one history of own cards and public plays, and conversely."""
+    write_efg(tmp_path / "mini.efg", MINI, deals)
+    tree = tree_of(tmp_path / "mini.efg")
     numbers: dict[tuple[object, ...], tuple[int, int]] = {}
 
     def follow(node: Node, seen: tuple[tuple[object, ...], ...], mover: int) -> None:
@@ -153,7 +160,20 @@ def test_seats_tell_positions_apart_by_what_they_have_observed_and_nothing_else(
                 follow(child, after, 1 - mover)
 
     follow(tree, ((), ()), 0)
-    assert len(set(numbers.values())) == len(numbers) > 1000
+    assert len(set(numbers.values())) == len(numbers) > 500
+
+
+def test_draws_of_the_other_seat_are_no_part_of_an_information_set(tmp_path: Path) -> None:
+    """Two deals that differ only in what a seat drew have one information set for the seat that moves next."""
+    path, compared = tmp_path / "mini.efg", 0
+    write_efg(path, MINI, SAME_HANDS)
+    for play in nodes_of(tree_of(path)):
+        for drawn in (child for child in play.children.values() if child.kind == "c"):
+            following = [node.information_set for node in drawn.children.values() if node.kind == "p"]
+            assert len({*following}) <= 1
+            assert play.information_set not in following
+            compared += len(following) > 1
+    assert compared > 100
 
 
 def test_each_information_set_is_visited_once(written: tuple[Node, list[tuple[int, int]]]) -> None:

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("torch")  # the options of all scripts
 pytest.importorskip("tyro")
 
-from train import regret
-from train.regret import COLUMNS, Arguments, main
+from train.exact import regret
+from train.exact.regret import COLUMNS, Arguments, main
 
 
 def test_policies_are_measured_and_added_to_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,21 +1,19 @@
-"""Cards of trained networks for the Hugging Face Hub: Markdown with metadata, written from the files of a training run.
+"""Write cards of trained networks for the Hugging Face Hub: Markdown with metadata.
 
-    quincunx card runs/mine --out runs/mine/README.md        # of a run of train.ppo, train.selfplay or train.rllib
-    quincunx card mine.safetensors                           # of weights with their results in mine.json beside them
-
-Every figure is read from these files; a card adds none. The format of the metadata, ``model-index`` included, is that
-of https://huggingface.co/docs/hub/model-cards. Nothing is uploaded.
+The training scripts write one as ``README.md`` beside their results. Every figure is read from these; a card adds none.
+Nothing is uploaded. The format is that of https://huggingface.co/docs/hub/model-cards.
 """
 
-import argparse
-import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from quincunx_env.utils.errors import fail, one_line_errors
+from quincunx_env.utils.errors import requires_extra
+
+with requires_extra("train"):
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
 from quincunx_env.utils.files import write_atomically
 
 Facts = Mapping[str, Any]
@@ -37,38 +35,7 @@ VARIANTS = {
 """Variants of the games by their names in the files of training runs."""
 
 
-class CardError(RuntimeError):
-    """Files of which no card can be written; the message names them and the way out."""
-
-
 # --- Markdown --------------------------------------------------------------------------------------------------------
-
-
-def front_matter(data: Mapping[str, Any]) -> str:
-    """Metadata of the Hub at the top of a Markdown file: YAML between two lines ``---``, and an empty line.
-
-    Args:
-        data: mappings, sequences, and scalars that JSON can hold; JSON's scalars are YAML's.
-    """
-    return "\n".join(["---", *_yaml(data), "---", "", ""])
-
-
-def _yaml(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping) and value:
-        for key, entry in value.items():
-            lines = [*_yaml(entry)]
-            if isinstance(entry, Mapping | list) and entry:
-                yield f"{key}:"
-                yield from (f"  {line}" for line in lines)
-            else:
-                yield f"{key}: {lines[0]}"
-    elif isinstance(value, list) and value:
-        for entry in value:
-            first, *rest = _yaml(entry)
-            yield f"- {first}"
-            yield from (f"  {line}" for line in rest)
-    else:
-        yield json.dumps(value, ensure_ascii=False)
 
 
 def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -89,8 +56,8 @@ def percent(share: float, digits: int = 1) -> str:
 
 def model_card(
     facts: Facts, name: str, *, picture: str | None = None, load: str | None = None, license: str | None = None
-) -> str:
-    """The card of a trained network.
+) -> ModelCard:
+    """Return the card of a trained network; its ``content`` is the file, its ``text`` leaves out the metadata.
 
     Args:
         facts: what the training script wrote. ``benchmark`` is required: the results of each variant.
@@ -100,23 +67,24 @@ def model_card(
         license: of the weights, by the Hub's name, such as ``mit``.
 
     Raises:
-        KeyError: if an entry is missing, as TypeError and ValueError for one of another form.
+        KeyError: if an entry is missing.
     """
     benchmark: Mapping[str, Mapping[str, Any]] = facts["benchmark"]
     arguments = facts.get("arguments", {})
     teacher = arguments.get("teacher")
     value_network = "td_lambda" in arguments or teacher is not None
     values_by = ("expert-iteration", "distillation") if teacher else ("td-lambda",)
-    metadata: dict[str, Any] = {
-        **({"license": license} if license else {}),
-        "library_name": "quincunx_env",
-        "pipeline_tag": "reinforcement-learning",
-        "tags": [
+    metadata = ModelCardData(
+        license=license,
+        library_name="quincunx_env",
+        pipeline_tag="reinforcement-learning",
+        tags=[
             *("reinforcement-learning", "quincunx", "card-game", "quincunx_env"),
             *(("self-play", *values_by) if value_network else ("ppo", "action-masking") if arguments else ()),
         ],
-        "model-index": [{"name": name, "results": [_result(*each) for each in benchmark.items()]}],
-    }
+        model_name=name,
+        eval_results=[result for each in benchmark.items() for result in _eval_results(*each)],
+    )
     kind = "value network" if value_network else "policy network"
     variants = "; ".join(VARIANTS.get(variant, variant) for variant in benchmark)
     learned = " + a preference learned from a search" if arguments.get("search_share") else ""
@@ -137,7 +105,7 @@ def model_card(
         f"## Data\n\n{_data(facts)}",
         f"## Limits\n\n{_limits(facts)}",
     ]
-    return front_matter(metadata) + "\n".join(parts)
+    return ModelCard(f"---\n{metadata.to_yaml()}\n---\n\n" + "\n".join(parts))
 
 
 USE = """\
@@ -159,27 +127,26 @@ def _alternative(picture: str) -> str:
     return "learning curve" if "curve" in picture else "a rendered game"
 
 
-def _result(variant: str, result: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of ``model-index``."""
+def _eval_results(variant: str, result: Mapping[str, Any]) -> list[EvalResult]:
     alone = "mean" in result
     environment = "Quincunx/Solitaire-v0" if alone else "Quincunx/VsOpponents-v0"
     sample = f"{result['deals']:,} benchmark deals"
 
-    def metric(type: str, name: str, key: str, digits: int) -> dict[str, Any]:
+    def metric(type: str, name: str, key: str, digits: int) -> EvalResult:
         interval = f"{result[f'{key}_low']:.{digits}f} to {result[f'{key}_high']:.{digits}f}"
-        return {"type": type, "name": f"{name}, 95 % interval {interval}, {sample}", "value": result[key]}
+        return EvalResult(
+            task_type="reinforcement-learning",
+            task_name="reinforcement learning",
+            dataset_type=environment,
+            dataset_name=f"{environment}, {VARIANTS.get(variant, variant)}",
+            metric_type=type,
+            metric_name=f"{name}, 95 % interval {interval}, {sample}",
+            metric_value=result[key],
+        )
 
-    metrics = (
-        [metric("mean_reward", "mean score", "mean", 1)]
-        if alone
-        else [metric("win_rate", "win rate", "win_rate", 3), metric("mean_reward", "margin in points", "margin", 1)]
-    )
-    name = VARIANTS.get(variant, variant)
-    return {
-        "task": {"type": "reinforcement-learning", "name": "reinforcement learning"},
-        "dataset": {"type": environment, "name": f"{environment}, {name}"},
-        "metrics": metrics,
-    }
+    if alone:
+        return [metric("mean_reward", "mean score", "mean", 1)]
+    return [metric("win_rate", "win rate", "win_rate", 3), metric("mean_reward", "margin in points", "margin", 1)]
 
 
 def _results(facts: Facts) -> str:
@@ -246,8 +213,6 @@ def baselines(facts: Facts) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _training(facts: Facts) -> str:
-    if "command" not in facts:
-        return "The files of this run hold no record of its training.\n"
     commands = [*facts.get("members", []), facts["command"]]
     where = f"{facts['note']} At commit {facts['commit']}:" if "commit" in facts else "From a checkout of the sources:"
     text = f"{where}\n\n" + "".join(f"    {each}\n" for each in commands) + "\n"
@@ -307,59 +272,7 @@ def _limits(facts: Facts) -> str:
     return "".join(_paragraph(f"- {limit}", "  ") for limit in limits)
 
 
-SHIPPED = ("quincunx_agents", "networks", "weights")
-"""Folder of the networks of the package, which `quincunx_agents.load` finds by their names."""
-
-
 # --- Files of a run --------------------------------------------------------------------------------------------------
-
-
-def read_facts(path: Path | str) -> tuple[str, Facts, Path]:
-    """Read the results of a training run.
-
-    Args:
-        path: the folder of a run, a weights file with ``<name>.json`` beside it, or that file.
-
-    Returns:
-        The name of the network, its results, and the folder they are in.
-
-    Raises:
-        CardError: if there are none, or if they are damaged.
-    """
-    path = Path(path)
-    if path.is_dir():
-        return _read_folder(path)
-    file = path.with_suffix(".json")
-    if not file.exists():
-        raise CardError(f"there is no {file}: a card is written from the results that a finished training run writes")
-    facts = _read(file)
-    if "benchmark" not in facts:
-        raise CardError(f"{file} has no entry 'benchmark': a card is written from the results of a training run")
-    return file.stem, facts, file.parent
-
-
-def _read_folder(folder: Path) -> tuple[str, Facts, Path]:
-    found = {file.stem: _read(file) for file in sorted(folder.glob("*.json"))}
-    runs = {name: facts for name, facts in found.items() if "benchmark" in facts}
-    if len(runs) == 1:
-        [(name, facts)] = runs.items()
-        return name, facts, folder
-    if runs:
-        raise CardError(f"{folder} holds several networks, {', '.join(runs)}: name the file of one")
-    evaluation = found.get("evaluation", {})
-    if "trained" not in evaluation:
-        raise CardError(f"{folder} holds no results of a solitaire or a value network: has the training run finished?")
-    weights = [file.stem for file in folder.glob("*.safetensors")]
-    facts = facts_of_evaluation(evaluation)
-    return weights[0] if len(weights) == 1 else folder.resolve().name, facts, folder
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-    except (RecursionError, ValueError) as error:
-        raise CardError(f"{file} is damaged or no JSON: {error}") from error
-    return facts if isinstance(facts, dict) else {}
 
 
 def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: str = "solitaire") -> dict[str, Any]:
@@ -375,56 +288,8 @@ def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: st
     return {"benchmark": {variant: figures(evaluation["trained"])}, "baselines": others}
 
 
-def card_of(path: Path, *, out: Path | None = None, picture: Path | None = None, license: str | None = None) -> str:
-    """The card of a training run.
-
-    Args:
-        path: as `read_facts` takes it.
-        out: file that the card is for, from which its picture is linked; by default one beside the results.
-        picture: file of a picture; by default the ``learning_curve.png`` beside the results, if there is one.
-        license: as `model_card` takes it.
-
-    Raises:
-        CardError: if there are no results, or if they are damaged.
-    """
-    try:
-        name, facts, folder = read_facts(path)
-        picture = picture or folder / "learning_curve.png"
-        address = None
-        if picture.exists():
-            address = Path(os.path.relpath(picture.resolve(), (out.parent if out else folder).resolve())).as_posix()
-        shipped = folder.resolve().parts[-len(SHIPPED) :] == SHIPPED
-        return model_card(facts, name, picture=address, load=name if shipped else None, license=license)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CardError(f"{path} holds no complete results of a training run: {error!r}") from error
-
-
-# --- Program ---------------------------------------------------------------------------------------------------------
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "python -m quincunx_env.hub") -> None:
-    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Write the model card of a trained network for the Hugging Face Hub. Nothing is uploaded.",
-    )
-    parser.add_argument("path", type=Path, help="folder of a training run, or a weights file of one")
-    parser.add_argument("--out", type=Path, help="file to write, README.md on the Hub; by default the card is printed")
-    parser.add_argument("--picture", type=Path, help="picture to show; by default learning_curve.png of the run")
-    parser.add_argument("--license", help="licence of the weights by the Hub's name, such as mit")
-    options = parser.parse_args(arguments)
-    if not options.path.exists():
-        fail(f"there is no {options.path}")
-    if options.picture is not None and not options.picture.exists():
-        fail(f"there is no picture {options.picture}")
-    with one_line_errors(CardError):
-        card = card_of(options.path, out=options.out, picture=options.picture, license=options.license)
-        if options.out is None:
-            print(card, end="")
-        else:
-            write_atomically(options.out, lambda path: path.write_text(card, encoding="utf-8", newline="\n"))
-            print(f"Written to {options.out}")
-
-
-if __name__ == "__main__":
-    main()
+def write_model_card(folder: Path, name: str, facts: Facts) -> None:
+    """Write the card of a finished run as ``README.md``, with its ``learning_curve.png`` if there is one."""
+    picture = "learning_curve.png"
+    card = model_card(facts, name, picture=picture if (folder / picture).exists() else None)
+    write_atomically(folder / "README.md", lambda path: path.write_text(card.content, encoding="utf-8", newline="\n"))
