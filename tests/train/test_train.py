@@ -266,7 +266,7 @@ def test_a_learner_plays_policies_and_its_snapshots(capsys: pytest.CaptureFixtur
     agent = quincunx_agents.load(folder / "duel.safetensors")
     played = strength(agent, "greedy", DUEL["rules"], DUEL["test_deals"], "benchmark")
     assert played == results["greedy"]
-    card = card_of(folder)
+    card = (folder / "README.md").read_text(encoding="utf-8")
     assert "| 3 players, corners | `greedy` | 4 |" in card
     assert '"win_rate"' in capsys.readouterr().out
 
