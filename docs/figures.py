@@ -289,7 +289,7 @@ def thinking_times() -> str:
     """Thinking times as ratios, from a ``result.json`` of ``quincunx times``."""
     stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
-    ratios = {name: float(f"{each / seconds['heuristic-v0']:.2g}") for name, each in seconds.items()}
+    ratios = {name: float(f"{each / seconds['heuristic']:.2g}") for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
     return f"{markdown(('policy', 'time per action'), rows)}\n*`{stored['command']}`.*\n"
 

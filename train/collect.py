@@ -49,7 +49,7 @@ EVALUATIONS = 10
 """Evaluations on validation deals that a learning curve needs."""
 
 
-REFERENCES = ("greedy", "heuristic-v0", "value", "pimc-beam")
+REFERENCES = ("greedy", "heuristic", "value", "quincunx_agents.search.pimc_beam:STRONG")
 """Baseline policies in the figure, where they have been measured."""
 
 

@@ -99,7 +99,7 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """games of a file"""
     options_share: Share = 0.1
     """share of the files whose games are played with options drawn at random"""
-    opponent: PolicyName = "heuristic-v0"
+    opponent: PolicyName = "heuristic"
     """policy that has all seats but one in a share of the games with several players, a name of the arena"""
     opponent_share: Share = 0.5
     """this share"""
@@ -116,7 +116,7 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """actions of a position that the resulting agent evaluates, the best by the heuristic; 0: all. The teacher's number
     if None"""
 
-    against: PolicyName = "heuristic-v0"
+    against: PolicyName = "heuristic"
     """opponent in evaluations, a name of the arena"""
     eval_deals: NumDeals = 500
     """validation deals on which apprentice and network are compared, for each variant"""

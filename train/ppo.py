@@ -4,7 +4,7 @@
     python -m train.ppo --name mine --seed 1           # the same in an environment with the [train] extra
     python -m train.ppo --resume                       # continue after an interruption
     python -m train.ppo --policy mlp --no-preview      # an MLP on observations without the preview
-    python -m train.ppo --name duel --num-players 2 --opponents greedy heuristic-v0    # one seat of a game
+    python -m train.ppo --name duel --num-players 2 --opponents greedy heuristic    # one seat of a game
     python -m train.ppo --help                         # every flag
 
 With several players the learner has one seat of each game, in turn. A member of a pool has the others: one of
@@ -105,7 +105,7 @@ class Arguments(PPOOptions, RunOptions):
     """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
     snapshot_every: Count = 50_000
     """steps after which a snapshot of the learner joins the pool"""
-    against: PolicyName = "heuristic-v0"
+    against: PolicyName = "heuristic"
     """several players: opponent in evaluations, a name of the arena"""
 
     eval_every: Count = 100_000
@@ -133,7 +133,7 @@ class Arguments(PPOOptions, RunOptions):
 
     def _check_opponents(self) -> None:
         if not self.opponents:
-            raise OptionError(f"--num-players {self.rules.num_players} needs --opponents, such as greedy heuristic-v0")
+            raise OptionError(f"--num-players {self.rules.num_players} needs --opponents, such as greedy heuristic")
         if self.rules.simpleton:
             raise OptionError("--simpleton: the network plays without announcements")
         if self.policy != "quincunx" or self.lost_value:

@@ -110,7 +110,7 @@ class Arguments(PPOOptions, RunOptions):
     promote_deals: NumDeals = 100
     """validation deals against each"""
 
-    against: PolicyName = "heuristic-v0"
+    against: PolicyName = "heuristic"
     """several players: opponent in evaluations, a name of the arena"""
     eval_every: Count = 10
     """iterations between evaluations"""

@@ -4,7 +4,7 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
     python -m train.selfplay --variants solitaire --name my-solitaire --candidates 0 --shortlist 24 \
         --temperature 2 --td-lambda 0.7 --updates 24 --iterations 300    # the solitaire
     python -m train.selfplay --variants spiral --name my-spiral --candidates 0 --shortlist 0 --td-lambda 0.95 \
-        --games 256 --iterations 300 --against spiral-heuristic-v0       # the spiral game
+        --games 256 --iterations 300 --against heuristic       # the spiral game
     python -m train.selfplay --name response --variants 2-corners --init-from two-players --set-width 128 --width 384 \
         --baselines value --pool-share 1 --snapshot-every 1000 --against value \
         --iterations 100                                              # a best response to a shipped network
@@ -107,7 +107,7 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     width: Count = 128
     """units of the first hidden layer of the trunk; the second has half as many"""
 
-    against: PolicyName = "heuristic-v0"
+    against: PolicyName = "heuristic"
     """opponent in evaluations, a name of the arena"""
     eval_every: Count = 100
     """iterations between evaluations"""

@@ -3,7 +3,7 @@
     import minari
     from quincunx_env.adapters.minari import write_dataset
 
-    write_dataset("quincunx/heuristic-v0", "heuristic-v0", 1000)
+    write_dataset("quincunx/heuristic-v0", "heuristic", 1000)
     dataset = minari.load_dataset("quincunx/heuristic-v0")
     dataset[0].observations["action_mask"]    # int8 [T + 1, actions]
 

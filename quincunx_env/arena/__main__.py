@@ -6,8 +6,8 @@ the name is for tables.
     quincunx evaluate mine=runs/model.zip uniform
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
-    quincunx exploit heuristic-v0 --deals 20
-    quincunx times heuristic-v0 value pimc-beam --deals 10
+    quincunx exploit heuristic --deals 20
+    quincunx times heuristic value quincunx_agents.search.pimc_beam:STRONG --deals 10
     quincunx evaluate greedy --records greedy.games
     quincunx verify greedy.games --rerun greedy
     quincunx leaderboard greedy.games --page leaderboard.md

@@ -104,7 +104,7 @@ class Arguments:
         if self.resume:
             record = Record.read(self.resume)
             self._warn(record.rules, needed=self.adviser is None)
-            adviser = adviser_name(record.rules, self.chosen_adviser)
+            adviser = adviser_name(self.chosen_adviser)
             try:
                 return Session.resume(record, recorded_players(record), adviser)
             except UntrustedFileError as error:
@@ -118,7 +118,7 @@ class Arguments:
         self._warn(rules, needed=not self.opponents or self.adviser is None)
         players = seat_players(rules, self.seat, [self._agent(name) for name in self.opponents])
         dealt = None if self.seed is None else Seeded(self.seed)
-        return Session(rules, players, dealt, adviser_name(rules, self.chosen_adviser))
+        return Session(rules, players, dealt, adviser_name(self.chosen_adviser))
 
     @property
     def chosen_adviser(self) -> Agent | str | None:
@@ -131,7 +131,7 @@ class Arguments:
     @staticmethod
     def _warn(rules: BaseRules, needed: bool) -> None:
         """Print a line if the default agent is needed and another one takes its place."""
-        if needed and (problem := default_agent(rules).problem):
+        if needed and (problem := default_agent().problem):
             print(f"warning: {problem}", file=sys.stderr)
 
 

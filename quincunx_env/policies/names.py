@@ -12,6 +12,16 @@ from quincunx_env.policies.files import PolicyFile, is_path, same
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
 
+RENAMED = {
+    **dict.fromkeys(("heuristic-v0", "spiral-heuristic-v0"), "'heuristic'"),
+    **dict.fromkeys(("network-search", "solitaire-search", "spiral-search"), "'search'"),
+    "network-search-fast": "'search-fast'",
+    "monte-carlo-fast": "'quincunx_agents.search.monte_carlo:FAST'",
+    "pimc-beam": "'quincunx_agents.search.pimc_beam:STRONG'",
+    "pimc-beam-fast": "'quincunx_agents.search.pimc_beam:FAST'",
+}
+"""Earlier names of policies, and what replaces them, as the refusal says it."""
+
 
 def registered_policies() -> dict[str, EntryPoint]:
     """Entry points of all installed packages by policy name, in alphabetical order. None of them is imported.
@@ -49,6 +59,8 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     else:
         entries = registered_policies()
         if policy not in entries:
+            if policy in RENAMED:
+                raise ValueError(f"the policy {policy!r} is called {RENAMED[policy]} now")
             known = ", ".join(entries) or "none"
             raise ValueError(
                 f"unknown policy {policy!r}; registered policies: {known}; others are named as 'module:attribute', "

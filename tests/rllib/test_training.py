@@ -204,7 +204,7 @@ def test_a_snapshot_joins_the_league_when_it_wins(monkeypatch: pytest.MonkeyPatc
 
 def test_two_players_are_trained_evaluated_and_resumed() -> None:
     results = main(Arguments(**DUEL | {"promote_at": 0.0}))
-    assert set(results) == {"greedy", "heuristic-v0", "league"}
+    assert set(results) == {"greedy", "heuristic", "league"}
     assert results["league"] != ["initial"] * 2
     network = load_weights(Path("runs/tiny/tiny.safetensors"))
     assert network.rules == multiplayer_rules(2)

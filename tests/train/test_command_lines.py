@@ -28,6 +28,7 @@ SCRIPTS: dict[str, Any] = {
     "expert_iteration": expert_iteration,
     "export": export,
 }
+PIMC_BEAM = "quincunx_agents.search.pimc_beam:FAST"
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
 
 
@@ -62,7 +63,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("ppo --seed -1", "--seed must be from 0 to 2**32 - 1, got -1"),
         ("ppo --test-deals 1", "--test-deals must be at least 2, for an interval, got 1"),
         ("ppo --num-envs 4 --rollout 4 --batch-size 5", "--batch-size 5 leaves a minibatch of a single step"),
-        ("ppo --num-players 2", "--num-players 2 needs --opponents, such as greedy heuristic-v0"),
+        ("ppo --num-players 2", "--num-players 2 needs --opponents, such as greedy heuristic"),
         ("ppo --opponents greedy", "--opponents needs --num-players 2, 3 or 4"),
         ("ppo --num-players 2 --opponents no-such", "unknown policy 'no-such'"),
         ("ppo --num-players 2 --opponents greedy --policy mlp", "--policy mlp and --lost-value are for the solitaire"),
@@ -81,8 +82,11 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
         ("selfplay --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
         ("selfplay --against no-such", "unknown policy 'no-such'"),
-        ("selfplay --variants spiral", "--against heuristic-v0 does not play spiral: this heuristic plays Quincunx"),
-        ("selfplay --against spiral-heuristic-v0", "--against spiral-heuristic-v0 does not play 2-corners: "),
+        ("selfplay --variants mini-2 --against value", "--against value does not play mini-2: the shipped networks"),
+        (
+            f"selfplay --against {PIMC_BEAM}",
+            f"--against {PIMC_BEAM} does not play 2-corners: this",
+        ),
         ("selfplay --baselines no-such", "unknown policy 'no-such'"),
         ("selfplay --init-from nope", "--init-from must be one of solitaire, "),
         ("selfplay --init-from two-players --width 8", "--init-from two-players needs variants of its game"),
@@ -91,10 +95,10 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 2-open, "),
         ("expert_iteration --variants", "--variants must be of 2-corners, 2-open, "),
         ("expert_iteration --opponent no-such", "unknown policy 'no-such'"),
-        ("expert_iteration --opponent spiral-heuristic-v0", "--opponent spiral-heuristic-v0 does not play 2-corners"),
+        (f"expert_iteration --opponent {PIMC_BEAM}", f"--opponent {PIMC_BEAM} does not play 2-corners"),
         ("expert_iteration --search-plays 1", "--search-plays must be at least 2, got 1"),
         ("expert_iteration --search-opponent nope", "unknown policy 'nope'"),
-        ("expert_iteration --search-opponent spiral-heuristic-v0", "--search-opponent spiral-heuristic-v0 does not"),
+        (f"expert_iteration --search-opponent {PIMC_BEAM}", f"--search-opponent {PIMC_BEAM} does not"),
         ("expert_iteration --search-opponent greedy --search-depth 0", "--search-opponent needs a --search-depth"),
         ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
         ("selfplay --device nope", "--device must be a device of PyTorch, got 'nope'"),

@@ -58,7 +58,7 @@ def test_a_card_says_from_what_values_were_learned(teacher: str | None, methods:
 
 def test_the_evaluation_of_a_solitaire_run_is_shown_beside_baselines(tmp_path: Path) -> None:
     results = {name: evaluate(name, 10).to_json() for name in ("uniform", "greedy")}
-    results |= {"trained": evaluate("heuristic-v0", 10).to_json()}
+    results |= {"trained": evaluate("heuristic", 10).to_json()}
     card: Any = model_card(MADE | facts_of_evaluation(results), "mine")
     for name in ("trained", "uniform", "greedy"):
         assert f"| {results[name]['mean']:.1f} | {results[name]['ci95'][0]:.1f} to " in card.text

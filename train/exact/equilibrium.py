@@ -1,6 +1,6 @@
 """Solve the mini variant for two players, and measure how exploitable policies are in it (ruling R16).
 
-    python -m train.exact.equilibrium                                   # uniform, greedy, heuristic-v0
+    python -m train.exact.equilibrium                                   # uniform, greedy, heuristic
     python -m train.exact.equilibrium --learning runs/mini-2/weights    # weights that train.selfplay kept
 
 The game begins after its face-up cards, those of ``benchmark`` deal 0 unless ``--face-up`` says otherwise: chance
@@ -54,7 +54,7 @@ CHUNK = 500
 class Arguments(CheckedOptions):
     """Every option."""
 
-    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
+    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic")
     """names of policies, or ``name=...`` as in the arena"""
     learning: Path | None = None
     """folder of the weights that self-play kept, named by iteration: the exploitability of each of them"""

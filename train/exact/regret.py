@@ -1,7 +1,7 @@
 """Measure the exact regret of policies in the mini variant of the solitaire (ruling R16).
 
-    python -m train.exact.regret                             # uniform, greedy, heuristic-v0
-    python -m train.exact.regret --policies pimc-beam-fast self-play=runs/mini/mini.safetensors --deals 20
+    python -m train.exact.regret                             # uniform, greedy, heuristic
+    python -m train.exact.regret --policies heuristic self-play=runs/mini/mini.safetensors --deals 20
 
 The regret on a deal is the value of optimal play less the value of the policy, both of them means over every order of
 the pile and computed exactly (`quincunx_agents.search.endgame`). Deals are those of the ``benchmark`` domain, from
@@ -40,7 +40,7 @@ COLUMNS = ("policy", "deals", "optimal", "value", "regret", "low", "high")
 class Arguments(CheckedOptions):
     """Every option."""
 
-    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic-v0")
+    policies: tuple[str, ...] = ("uniform", "greedy", "heuristic")
     """names of policies, or ``name=...`` as in the arena"""
     deals: NumDeals = 200
     """number of deals"""

@@ -39,7 +39,7 @@ from train.common.options import CheckedOptions, Count, NumDeals, PolicyName, Po
 class Arguments(CheckedOptions):
     """Every option of a run. Those of learning were tried once, on ``validation`` deals, and not tuned."""
 
-    teacher: PolicyName = "heuristic-v0"
+    teacher: PolicyName = "heuristic"
     """the agent that is imitated"""
     dataset: str = "quincunx/heuristic-v0"
     """name of its dataset, which is written if there is none"""

@@ -236,7 +236,7 @@ class Lobby:
                         f"Seat {seat} was played by {player}, no registered policy: this game can be replayed, "
                         "but continued from the command line only, with --resume."
                     )
-            adviser = adviser_name(record.rules, self.adviser)
+            adviser = adviser_name(self.adviser)
             return self.start(Session.resume(record, recorded_players(record), adviser), path)
 
     def record(self, name: str) -> Record:

@@ -300,7 +300,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     for game in (Rules(), Rules(2), SpiralRules()):
         assert can_play(resolve("search-fast"), game)
     with pytest.raises(ValueError, match="this heuristic plays Quincunx"):
-        NetworkSearch(others=resolve("heuristic-v0")).for_rules(SpiralRules())
+        NetworkSearch(others=resolve("heuristic")).for_rules(SpiralRules())
     for without_values in (None, greedy):
         with pytest.raises(ValueError, match="belief_samples needs others, a policy with action_values"):
             NetworkSearch(others=without_values, belief_samples=8).for_rules(rules)
