@@ -22,7 +22,7 @@ import quincunx_agents.networks
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.benchmark import TASKS, TaskResult, baselines
-from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, markdown, multiplayer_columns, percent, solitaire_columns
+from quincunx_env.hub import VARIANTS, markdown, percent
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
 
@@ -47,24 +47,6 @@ def model_card(network: str) -> dict[str, Any]:
     return card
 
 
-def networks() -> str:
-    """Commands that trained the networks."""
-    cards = {network: model_card(network) for network in SHIPPED}
-    return markdown(
-        ("network", "variants", "trained by"),
-        (
-            (
-                f"[`{network}`](models/{network}.md)",
-                ", ".join(f"`{variant}`" for variant in card["arguments"]["variants"]),
-                ", ".join(
-                    f"`{each}`".replace(" --no-progress", "") for each in (*card.get("members", ()), card["command"])
-                ),
-            )
-            for network, card in cards.items()
-        ),
-    )
-
-
 def cost() -> str:
     """Environment steps and processor time of the training runs."""
     rows = []
@@ -83,35 +65,6 @@ def cost() -> str:
         )
     header = ("network", "environment steps", "processor time", "steps/s", *PHASES)
     return markdown(header, rows)
-
-
-def solitaire() -> str:
-    """Benchmark results of the networks for the solitaire."""
-    rows = []
-    for network in (each for each in SHIPPED if each.startswith("solitaire")):
-        result = model_card(network)["benchmark"]["solitaire"]
-        rows.append((f"`{network}`", f"{result['deals']:,}", *solitaire_columns(result), f"`{result['command']}`"))
-    return markdown(("network", "deals", *SOLITAIRE, "command"), rows)
-
-
-def multiplayer() -> str:
-    """Benchmark results of the networks for several players."""
-    rows = []
-    for network in (each for each in SHIPPED if not each.startswith("solitaire")):
-        card = model_card(network)
-        for variant, result in card["benchmark"].items():
-            rounds = result["deals"] * round(1 / result["even"])
-            rows.append(
-                (
-                    f"`{network}`",
-                    f"`{card['arguments']['against']}`",
-                    VARIANTS[variant],
-                    f"{result['deals']:,}",
-                    f"{rounds:,}",
-                    *multiplayer_columns(result),
-                )
-            )
-    return markdown(("network", "opponent", "variant", "deals", "rounds", *MULTIPLAYER), rows)
 
 
 def make_train(
@@ -328,11 +281,51 @@ def benchmark_baselines() -> str:
     return markdown(header, rows)
 
 
+AGENTS = {
+    "uniform": ("all", "uniformly random legal action"),
+    "greedy": ("all", "highest immediate points"),
+    "heuristic": ("all", "weighted features of an action"),
+    "value": ("all but the mini variant", "one-ply lookahead with a value network"),
+    "search-fast": ("those of `value`", "search led by the network"),
+    "search": ("those of `value`", "the same, larger"),
+    "monte-carlo": ("all", "flat Monte Carlo, no network"),
+}
+"""Games and method of the agents, by name."""
+
+STORED = {
+    "heuristic": ("heuristic-v0", "spiral-heuristic-v0"),
+    "search-fast": ("network-search-fast",),
+    "search": ("solitaire-search", "network-search", "spiral-search"),
+}
+"""Other names of agents in stored results."""
+
+
+def agents() -> str:
+    """Games, scores in the tasks of the benchmark, thinking time and method of the agents."""
+    times = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
+    seconds = {name: times[each] for name in AGENTS for each in (name, *STORED.get(name, ())) if each in times}
+    rows = []
+    for name, (games, method) in AGENTS.items():
+        scores = []
+        for task in TASKS.values():
+            results = [baselines().get((task.name, each)) for each in (name, *STORED.get(name, ()))]
+            found = next((each.score.value for each in results if each), None)
+            scores.append("" if found is None else percent(found) if task.opponent else f"{found:.1f}")
+        ratio = f"{significant(seconds[name] / seconds['heuristic']):g}" if name in seconds else ""
+        rows.append((f"`{name}`", games, *scores, ratio, method))
+    return markdown(("name", "games", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
+
+
+def significant(ratio: float) -> float:
+    """Round a ratio to two significant digits."""
+    return float(f"{ratio:.2g}")
+
+
 def thinking_times() -> str:
     """Thinking times as ratios, from a ``result.json`` of ``quincunx times``."""
     stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
-    ratios = {name: float(f"{each / seconds['heuristic-v0']:.2g}") for name, each in seconds.items()}
+    ratios = {name: significant(each / seconds["heuristic-v0"]) for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
     return f"{markdown(('policy', 'time per action'), rows)}\n*`{stored['command']}`.*\n"
 
@@ -374,10 +367,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "badges": badges,
     "front-page-results": partial(make_train, ("lost", "150 and more"), every_seed=False),
     "front-page-speed": speed,
-    "networks": networks,
+    "agents": agents,
     "cost": cost,
-    "solitaire": solitaire,
-    "multiplayer": multiplayer,
     "make-train": make_train,
     "quick-start-script": quick_start_script,
     "quick-start": quick_start,
