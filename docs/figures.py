@@ -234,7 +234,7 @@ TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
 
 
 def tasks() -> str:
-    """The tasks of the benchmark: rules, metric, deals, scores of uniform play and of the reference."""
+    """The tasks of the benchmark: rules, deals, scores of uniform play and of the reference."""
     rows = []
     for name, task in TASKS.items():
         uniform, reference = (baselines()[name, policy].score.value for policy in ("uniform", task.reference))
@@ -243,13 +243,12 @@ def tasks() -> str:
             (
                 f"`{name}`",
                 TASK_RULES[name],
-                f"share of wins against `{task.opponent}`" if task.opponent else "points of a round, 0 if lost",
                 f"{final.first:,} to {final.first + final.count - 1:,}",
                 f"the first {task.search.count}",
                 *((f"{each:.4f}" if task.opponent else f"{each:.1f}") for each in (uniform, reference)),
             )
         )
-    header = ("task", "rules", "score", "final `benchmark` deals", "for searches", "uniform, 0", "reference, 1")
+    header = ("task", "rules", "final `benchmark` deals", "for searches", "uniform, 0", "reference, 1")
     return markdown(header, rows)
 
 
@@ -333,7 +332,7 @@ def thinking_times() -> str:
 def learning() -> str:
     """Learning results of the benchmark, from the learning curves in ``docs/benchmark``, and their figure."""
     methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
-    rows = []
+    rows, commands = [], []
     for name, method in methods.items():
         if not (BENCHMARK / f"{name}.csv").exists():
             continue
@@ -353,14 +352,14 @@ def learning() -> str:
                 percent(float(np.mean([float(row["lost"]) for row in final]))),
                 f"{iqm.value:.3f}",
                 f"{iqm.low:.3f} to {iqm.high:.3f}",
-                f"`{method['command']}`",
             )
         )
+        commands.append(f"- {method['label']}, {method['track']}: `{method['command']}`\n")
     if not rows:
         return "No method has been collected yet.\n"
     header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
-    table = markdown((*header, "command, seed 0"), rows)
-    return f"{table}\n![Learning curves](benchmark/learning_curves.png)\n"
+    figure = "![Learning curves](benchmark/learning_curves.png)\n"
+    return f"{markdown(header, rows)}\nCommands of seed 0:\n\n{''.join(commands)}\n{figure}"
 
 
 FIGURES: dict[str, Callable[[], str]] = {
