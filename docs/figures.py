@@ -285,8 +285,8 @@ AGENTS = {
     "greedy": ("all", "highest immediate points"),
     "heuristic": ("all", "weighted features of an action"),
     "value": ("all but the mini variant", "one-ply lookahead with a value network"),
-    "search-fast": ("those of `value`", "search led by the network"),
-    "search": ("those of `value`", "the same, larger"),
+    "search-fast": ("as `value`", "search led by the network"),
+    "search": ("as `value`", "the same, larger"),
     "monte-carlo": ("all", "flat Monte Carlo, no network"),
 }
 """Games and method of the agents, by name."""
