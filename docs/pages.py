@@ -288,7 +288,7 @@ MODULES = {
         "Shared by all games",
         "Base classes for rounds, seats, seeds and copies; observations; the policy protocol. "
         "[Adding a game](../adding_a_game.md) lists what a game implements itself.",
-        ("core.", "utils."),
+        ("core.",),
     ),
     "environments": (
         "Classes of the environments",
