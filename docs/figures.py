@@ -354,7 +354,9 @@ def learning() -> str:
                 f"{iqm.low:.3f} to {iqm.high:.3f}",
             )
         )
-        commands.append(f"- {method['label']}, {method['track']}: `{method['command']}`\n")
+        # A command of an earlier commit is not one that runs in this tree.
+        command = f"commit {method['commit']}: {method['command']}" if "commit" in method else method["command"]
+        commands.append(f"- {method['label']}, {method['track']}: `{command}`\n")
     if not rows:
         return "No method has been collected yet.\n"
     header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
