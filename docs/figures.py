@@ -238,7 +238,7 @@ TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
 
 
 def tasks() -> str:
-    """The tasks of the benchmark: rules, metric, deals, scores of uniform play and of the reference."""
+    """The tasks of the benchmark: rules, deals, scores of uniform play and of the reference."""
     rows = []
     for name, task in TASKS.items():
         uniform, reference = (baselines()[name, policy].score.value for policy in ("uniform", task.reference))
@@ -247,13 +247,12 @@ def tasks() -> str:
             (
                 f"`{name}`",
                 TASK_RULES[name],
-                f"share of wins against `{task.opponent}`" if task.opponent else "points of a round, 0 if lost",
                 f"{final.first:,} to {final.first + final.count - 1:,}",
                 f"the first {task.search.count}",
                 *((f"{each:.4f}" if task.opponent else f"{each:.1f}") for each in (uniform, reference)),
             )
         )
-    header = ("task", "rules", "score", "final `benchmark` deals", "for searches", "uniform, 0", "reference, 1")
+    header = ("task", "rules", "final `benchmark` deals", "for searches", "uniform, 0", "reference, 1")
     return markdown(header, rows)
 
 
@@ -285,11 +284,44 @@ def benchmark_baselines() -> str:
     return markdown(header, rows)
 
 
+AGENTS = {
+    "uniform": ("all", "uniformly random legal action"),
+    "greedy": ("all", "highest immediate points"),
+    "heuristic": ("all", "weighted features of an action"),
+    "value": ("all but the mini variant", "one-ply lookahead with a value network"),
+    "search-fast": ("as `value`", "search led by the network"),
+    "search": ("as `value`", "the same, larger"),
+    "monte-carlo": ("all", "flat Monte Carlo, no network"),
+}
+"""Games and method of the agents, by name."""
+
+
+def agents() -> str:
+    """Games, scores in the tasks of the benchmark, thinking time and method of the agents."""
+    times = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
+    seconds = {name: times[name] for name in AGENTS if name in times}
+    rows = []
+    for name, (games, method) in AGENTS.items():
+        scores = []
+        for task in TASKS.values():
+            result = baselines().get((task.name, name))
+            found = result and result.score.value
+            scores.append("" if found is None else percent(found) if task.opponent else f"{found:.1f}")
+        ratio = f"{significant(seconds[name] / seconds['heuristic']):g}" if name in seconds else ""
+        rows.append((f"`{name}`", games, *scores, ratio, method))
+    return markdown(("name", "games", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
+
+
+def significant(ratio: float) -> float:
+    """Round a ratio to two significant digits."""
+    return float(f"{ratio:.2g}")
+
+
 def thinking_times() -> str:
     """Thinking times as ratios, from a ``result.json`` of ``quincunx times``."""
     stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
-    ratios = {name: float(f"{each / seconds['heuristic']:.2g}") for name, each in seconds.items()}
+    ratios = {name: significant(each / seconds["heuristic"]) for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
     return f"{markdown(('policy', 'time per action'), rows)}\n*`{stored['command']}`.*\n"
 
@@ -297,7 +329,7 @@ def thinking_times() -> str:
 def learning() -> str:
     """Learning results of the benchmark, from the learning curves in ``docs/benchmark``, and their figure."""
     methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
-    rows = []
+    rows, commands = [], []
     for name, method in methods.items():
         if not (BENCHMARK / f"{name}.csv").exists():
             continue
@@ -317,21 +349,23 @@ def learning() -> str:
                 percent(float(np.mean([float(row["lost"]) for row in final]))),
                 f"{iqm.value:.3f}",
                 f"{iqm.low:.3f} to {iqm.high:.3f}",
-                # A command of an earlier commit is not one that runs in this tree.
-                f"`commit {method['commit']}: {method['command']}`" if "commit" in method else f"`{method['command']}`",
             )
         )
+        # A command of an earlier commit is not one that runs in this tree.
+        command = f"commit {method['commit']}: {method['command']}" if "commit" in method else method["command"]
+        commands.append(f"- {method['label']}, {method['track']}: `{command}`\n")
     if not rows:
         return "No method has been collected yet.\n"
     header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
-    table = markdown((*header, "command, seed 0"), rows)
-    return f"{table}\n![Learning curves](benchmark/learning_curves.png)\n"
+    figure = "![Learning curves](benchmark/learning_curves.png)\n"
+    return f"{markdown(header, rows)}\nCommands of seed 0:\n\n{''.join(commands)}\n{figure}"
 
 
 FIGURES: dict[str, Callable[[], str]] = {
     "badges": badges,
     "front-page-results": partial(make_train, ("lost", "150 and more"), every_seed=False),
     "front-page-speed": speed,
+    "agents": agents,
     "cost": cost,
     "make-train": make_train,
     "quick-start-script": quick_start_script,
