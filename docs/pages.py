@@ -303,7 +303,7 @@ MODULES = {
         (
             "arena",
             "arena.matches",
-            "arena.records",
+            "arena.games",
             "arena.verification",
             "arena.leaderboard",
             "benchmark",

@@ -2,7 +2,7 @@
 
     quincunx benchmark
     quincunx benchmark solitaire mine=my.module:policy --split validation
-    quincunx benchmark solitaire mine=my.module:policy --records mine.games
+    quincunx benchmark solitaire mine=my.module:policy --records mine.npz
 
 Without a task the tasks are listed, with their deals. Scores are normalised to 0 for uniformly random play and 1 for
 the reference policy. Policies are named as for `quincunx evaluate`. The directory of results holds the figures
@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from quincunx_env.arena.games import require_writable_file
 from quincunx_env.arena.matches import raised_by_policy
-from quincunx_env.arena.records import require_writable_file
 from quincunx_env.benchmark import (
     TASKS,
     VERSION,

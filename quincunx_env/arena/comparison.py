@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import (
     MatchConfig,
     concatenate,
@@ -16,7 +17,6 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -184,7 +184,7 @@ def compare(
         chunk: number of deals played side by side.
         names: names of the policies in tables.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
-        records: file of the games, see `quincunx_env.arena.records`.
+        records: file of the games, see `quincunx_env.arena.games`.
 
     Raises:
         ValueError: for rules of the solitaire, a wrong number of policies, an unknown policy or a wrong name; with
@@ -213,8 +213,8 @@ def compare(
     )
     comparison = Comparison(tuple(names), seats, results.totals, config)
     if records is not None:
-        lineup_record = LineupRecord.of_results(comparison.names, lineup, results, comparison.figures())
-        write_records(records, config, [lineup_record], dict(zip(names, playing, strict=True)))
+        lineup_record = LineupGames.of_results(comparison.names, lineup, results, comparison.figures())
+        write_games(records, config, [lineup_record], dict(zip(names, playing, strict=True)))
     return comparison
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation, plot, table
+from quincunx_env.arena.games import Games
 from quincunx_env.arena.matches import one_against_others
-from quincunx_env.arena.records import Records
 from quincunx_env.arena.tournaments import Tournament
 from quincunx_env.arena.verification import POSITIONS, Rerun, VerificationError, rerun, verify
 from quincunx_env.core.policy import Agent
@@ -41,7 +41,7 @@ class VerifiedFile:
     """
 
     path: Path
-    records: Records
+    records: Games
     results: Sequence[Evaluation | Comparison]
     reruns: Mapping[str, Rerun]
 
@@ -68,7 +68,7 @@ class VerifiedFile:
             ValueError: for an unknown policy.
             OSError: if the file cannot be read.
         """
-        records, reruns = Records.read(path), {}
+        records, reruns = Games.read(path), {}
         try:
             results = verify(records)
         except VerificationError as error:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
+from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
-from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
@@ -218,7 +218,7 @@ def tournament(
         progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of
             ``workers`` processes here. Names must resolve to the same policies there.
-        records: file of the games, see `quincunx_env.arena.records`.
+        records: file of the games, see `quincunx_env.arena.games`.
 
     Raises:
         ValueError: for rules of the solitaire, fewer than two policies, an unknown policy or two of the same name, one
@@ -240,8 +240,8 @@ def tournament(
     comparisons = {pair: Comparison(pair, seatings(lineup), results[pair].totals, config) for pair in pairs}
     if records is not None:
         lineups = [
-            LineupRecord.of_results(pair, lineup, results[pair], comparison.figures())
+            LineupGames.of_results(pair, lineup, results[pair], comparison.figures())
             for pair, comparison in comparisons.items()
         ]
-        write_records(records, config, lineups, policies)
+        write_games(records, config, lineups, policies)
     return Tournament(tuple(policies), comparisons)
