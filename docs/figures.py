@@ -22,9 +22,10 @@ import quincunx_agents.networks
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.benchmark import TASKS, TaskResult, baselines
-from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, markdown, multiplayer_columns, percent, solitaire_columns
+from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, multiplayer_columns, percent, solitaire_columns
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.markdown import markdown_table
 
 HERE = Path(__file__).parent
 MAKE_TRAIN = HERE / "make_train.csv"
@@ -50,7 +51,7 @@ def model_card(network: str) -> dict[str, Any]:
 def networks() -> str:
     """Commands that trained the networks."""
     cards = {network: model_card(network) for network in SHIPPED}
-    return markdown(
+    return markdown_table(
         ("network", "variants", "trained by"),
         (
             (
@@ -82,7 +83,7 @@ def cost() -> str:
             )
         )
     header = ("network", "environment steps", "processor time", "steps/s", *PHASES)
-    return markdown(header, rows)
+    return markdown_table(header, rows)
 
 
 def solitaire() -> str:
@@ -91,7 +92,7 @@ def solitaire() -> str:
     for network in (each for each in SHIPPED if each.startswith("solitaire")):
         result = model_card(network)["benchmark"]["solitaire"]
         rows.append((f"`{network}`", f"{result['deals']:,}", *solitaire_columns(result), f"`{result['command']}`"))
-    return markdown(("network", "deals", *SOLITAIRE, "command"), rows)
+    return markdown_table(("network", "deals", *SOLITAIRE, "command"), rows)
 
 
 def multiplayer() -> str:
@@ -111,7 +112,7 @@ def multiplayer() -> str:
                     *multiplayer_columns(result),
                 )
             )
-    return markdown(("network", "opponent", "variant", "deals", "rounds", *MULTIPLAYER), rows)
+    return markdown_table(("network", "opponent", "variant", "deals", "rounds", *MULTIPLAYER), rows)
 
 
 def make_train(
@@ -142,7 +143,7 @@ def make_train(
         (name, f"{mean.value:.1f}", f"{mean.low:.1f} to {mean.high:.1f}", *map(percent, values))
         for name, mean, values in (*listed, (over_seeds, Estimate.of_mean(means), averages))
     )
-    return markdown(("agent", "mean score", "95 % interval", *shares), rows)
+    return markdown_table(("agent", "mean score", "95 % interval", *shares), rows)
 
 
 def quick_start_script() -> str:
@@ -164,7 +165,7 @@ def quick_start() -> str:
     ]
     listed.append((f"mine, mean of {len(trained)} seeds ({each})", means, trained))
     shares = ("lost", "150 and more")
-    return markdown(
+    return markdown_table(
         ("agent", "mean score", "95 % interval", *shares, "processor time"),
         (
             (
@@ -194,7 +195,7 @@ def learning_curve() -> str:
         minutes = f"{steps / 1.5e6 * seconds / 60:.1f} min"
         each = ", ".join(f"{mean:.1f}" for mean in means)
         rows.append((f"{steps:,}", minutes, f"{np.mean(means):.1f}", each, percent(lost)))
-    return markdown(("environment steps", "processor time", "mean score", "of each run", "lost"), rows)
+    return markdown_table(("environment steps", "processor time", "mean score", "of each run", "lost"), rows)
 
 
 def oracle() -> str:
@@ -208,7 +209,7 @@ def oracle() -> str:
         f"{np.median(scores):g}",
         percent(float((scores >= 150).mean())),
     )
-    return markdown(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
+    return markdown_table(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
 
 
 def exact_regret() -> str:
@@ -222,7 +223,7 @@ def exact_regret() -> str:
         )
         for row in _rows(OPTIMAL_PLAY / "solitaire.csv")
     )
-    return markdown(("policy", "deals", "optimal play", "policy's value", "regret", "95 % interval"), rows)
+    return markdown_table(("policy", "deals", "optimal play", "policy's value", "regret", "95 % interval"), rows)
 
 
 def equilibrium() -> str:
@@ -231,7 +232,7 @@ def equilibrium() -> str:
         (row["iterations"], f"{float(row['value']):.3f}", f"{float(row['exploitability']):.4f}")
         for row in _rows(OPTIMAL_PLAY / "cfr.csv")
     )
-    return markdown(("iterations of CFR+", "value to seat 0", "exploitability"), rows)
+    return markdown_table(("iterations of CFR+", "value to seat 0", "exploitability"), rows)
 
 
 def exploitability() -> str:
@@ -240,7 +241,7 @@ def exploitability() -> str:
         (f"`{row['policy']}`", *(f"{float(row[figure]):.2f}" for figure in ("nash_conv", "exploitability")))
         for row in _rows(OPTIMAL_PLAY / "two_players.csv")
     )
-    return markdown(("policy", "NashConv", "exploitability"), rows)
+    return markdown_table(("policy", "NashConv", "exploitability"), rows)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -261,7 +262,7 @@ def speed(
     """Some rows of the tables of ``speed.md``."""
     page = (HERE / "speed.md").read_text(encoding="utf-8")
     measured = {row[0]: row[2] for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| .+ \|$", page, re.MULTILINE)}
-    return markdown(("interface", "steps per second"), ((name, measured[name]) for name in interfaces))
+    return markdown_table(("interface", "steps per second"), ((name, measured[name]) for name in interfaces))
 
 
 def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
@@ -297,7 +298,7 @@ def tasks() -> str:
             )
         )
     header = ("task", "rules", "score", "final `benchmark` deals", "for searches", "uniform, 0", "reference, 1")
-    return markdown(header, rows)
+    return markdown_table(header, rows)
 
 
 def benchmark_baselines() -> str:
@@ -325,7 +326,7 @@ def benchmark_baselines() -> str:
         for each in results
     )
     header = ("task", "policy", "deals", "score", "95 % interval", "lost", "margin", "normalised", "95 % interval")
-    return markdown(header, rows)
+    return markdown_table(header, rows)
 
 
 def thinking_times() -> str:
@@ -334,7 +335,7 @@ def thinking_times() -> str:
     seconds = stored["seconds_per_action"]
     ratios = {name: float(f"{each / seconds['heuristic-v0']:.2g}") for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
-    return f"{markdown(('policy', 'time per action'), rows)}\n*`{stored['command']}`.*\n"
+    return f"{markdown_table(('policy', 'time per action'), rows)}\n\n*`{stored['command']}`.*\n"
 
 
 def learning() -> str:
@@ -366,8 +367,8 @@ def learning() -> str:
     if not rows:
         return "No method has been collected yet.\n"
     header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
-    table = markdown((*header, "command, seed 0"), rows)
-    return f"{table}\n![Learning curves](benchmark/learning_curves.png)\n"
+    table = markdown_table((*header, "command, seed 0"), rows)
+    return f"{table}\n\n![Learning curves](benchmark/learning_curves.png)\n"
 
 
 FIGURES: dict[str, Callable[[], str]] = {
@@ -404,7 +405,9 @@ PAGES = (
 
 def pages_with_figures() -> dict[Path, str]:
     """The hand-written pages with their tables filled in, by path."""
-    return {
-        page: PLACE.sub(lambda place: place[1] + FIGURES[place[2]]() + place[3], page.read_text(encoding="utf-8"))
-        for page in PAGES
-    }
+
+    def fill(place: re.Match[str]) -> str:
+        text = FIGURES[place[2]]()
+        return "".join([place[1], text, "" if text.endswith("\n") or not text else "\n", place[3]])
+
+    return {page: PLACE.sub(fill, page.read_text(encoding="utf-8")) for page in PAGES}

@@ -25,6 +25,7 @@ from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from quincunx_env.hub import card_of
 from quincunx_env.quincunx import PaddedObserver
+from quincunx_env.utils.markdown import markdown_table
 
 HERE = Path(__file__).parent
 
@@ -139,7 +140,7 @@ class Page:
         sections["Arguments"] = self._arguments(docstrings)
         if unknown := set(sections) - set(SECTIONS):
             raise ValueError(f"{self.title}: unknown sections {unknown}: add them to SECTIONS")
-        facts = [f"| `env.{fact}` | `{eval(f'env.{fact}', names)}` |" for fact in self.facts]
+        facts = ((f"`env.{fact}`", f"`{eval(f'env.{fact}', names)}`") for fact in self.facts)
         return ENVIRONMENT.format(
             title=self.title,
             sources=", ".join(f"`{each.__name__.removeprefix('quincunx_env.')}`" for each in self.sources),
@@ -147,7 +148,7 @@ class Page:
             make=self.make,
             picture=f"![a game of the greedy agent](../pictures/{self.picture}.svg)",
             rules=self.rules,
-            facts="\n".join(["| | |", "|---|---|", *facts]),
+            facts=markdown_table((), facts),
         ) + "".join(f"\n## {title}\n\n{sections[title]}\n" for title in SECTIONS if title in sections)
 
     def _arguments(self, docstrings: Iterable[docstring_parser.Docstring]) -> str:
@@ -165,8 +166,8 @@ class Page:
                 empty = parameter.default is inspect.Parameter.empty
                 default = "" if empty else f"`{_literal(parameter.default)}`"
                 stars = "**" if parameter.kind == inspect.Parameter.VAR_KEYWORD else ""
-                rows[name] = f"| `{stars}{name}` | {default} | {meanings[name]} |"
-        return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows.values()])
+                rows[name] = (f"`{stars}{name}`", default, meanings[name])
+        return markdown_table(("argument", "default", "meaning"), rows.values())
 
 
 def _docstring(source: Any) -> docstring_parser.Docstring:

@@ -29,6 +29,7 @@ from quincunx_agents.torch.networks import PolicyNetwork
 from quincunx_agents.uniform import uniform
 from quincunx_env.adapters.rllib import SolitaireRLlibVectorEnv
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.utils.markdown import markdown_table
 from train.common.options import CheckedOptions, Count, run_script
 from train.rllib import Arguments as Training
 from train.rllib import State, make_config
@@ -129,10 +130,9 @@ def main(arguments: Arguments) -> None:
     ray.shutdown()
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("ray", "torch", "numpy"))
     print(f"{versions}; {games} games in an environment, medians of {arguments.samples} samples")
-    print("\n| interface | steps per second | relative speed |\n|---|---|---|")
     first = np.array(next(iter(speeds.values())))
-    for name, own in speeds.items():
-        print(f"| {name} | {np.median(own):,.0f} | {np.median(np.array(own) / first):.3f} |")
+    rows = ((name, f"{np.median(own):,.0f}", f"{np.median(np.array(own) / first):.3f}") for name, own in speeds.items())
+    print("\n" + markdown_table(("interface", "steps per second", "relative speed"), rows))
 
 
 if __name__ == "__main__":

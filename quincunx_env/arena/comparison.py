@@ -24,6 +24,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name, resolve
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.markdown import markdown_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +141,19 @@ class Comparison:
 
     def table(self) -> str:
         """A Markdown table with a row for each policy; the column ``even`` is `Comparison.even`."""
-        lines = [
-            "| policy | points | margin | 95 % interval | wins | 95 % interval | even | deals | games |",
-            "|---" * 9 + "|",
-        ]
+        rows = []
         for number, name in enumerate(self.names):
             margin, wins = self.margin(number), self.win_rate(number)
-            lines.append(
-                f"| {name} | {self.points[:, number].mean():.1f} | {margin.value:+.1f} "
-                f"| {margin.low:+.1f} to {margin.high:+.1f} | {wins.value:.1%} | {wins.low:.1%} to {wins.high:.1%} "
-                f"| {self.even[number]:.1%} | {self.deals} | {self.games} |"
+            rows.append(
+                (
+                    *(name, f"{self.points[:, number].mean():.1f}"),
+                    *(f"{margin.value:+.1f}", f"{margin.low:+.1f} to {margin.high:+.1f}"),
+                    *(f"{wins.value:.1%}", f"{wins.low:.1%} to {wins.high:.1%}", f"{self.even[number]:.1%}"),
+                    *(self.deals, self.games),
+                )
             )
-        return "\n".join(lines)
+        header = ("policy", "points", "margin", "95 % interval", "wins", "95 % interval", "even", "deals", "games")
+        return markdown_table(header, rows)
 
 
 def compare(

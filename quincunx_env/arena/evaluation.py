@@ -19,6 +19,7 @@ from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -238,17 +239,19 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
 
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
     """A Markdown table with a row for each evaluation, by name or as pairs of name and evaluation."""
-    lines = [
-        f"| agent | deals | mean | 95 % interval | {' | '.join(RATINGS)} |",
-        "|---" * (4 + len(RATINGS)) + "|",
-    ]
-    for name, evaluation in evaluations.items() if isinstance(evaluations, Mapping) else evaluations:
-        low, high = evaluation.ci95
-        shares = " | ".join(f"{share:.1%}" for share in evaluation.classes.values())
-        lines.append(
-            f"| {name} | {len(evaluation.scores)} | {evaluation.mean:.1f} | {low:.1f} to {high:.1f} | {shares} |"
-        )
-    return "\n".join(lines)
+    pairs = evaluations.items() if isinstance(evaluations, Mapping) else evaluations
+    return markdown_table(COLUMNS, (cells(name, evaluation) for name, evaluation in pairs))
+
+
+COLUMNS = ("agent", "deals", "mean", "95 % interval", *RATINGS)
+"""Columns of `table`."""
+
+
+def cells(name: str, evaluation: Evaluation) -> list[str]:
+    """The row of an evaluation in `table`."""
+    low, high = evaluation.ci95
+    shares = (f"{share:.1%}" for share in evaluation.classes.values())
+    return [name, str(len(evaluation.scores)), f"{evaluation.mean:.1f}", f"{low:.1f} to {high:.1f}", *shares]
 
 
 def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) -> "Figure":

@@ -22,6 +22,7 @@ from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
 from quincunx_env.utils.extras import needs_extra
+from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,13 +104,13 @@ class Tournament:
         """A Markdown table of ratings, best first, with the win rates against each policy."""
         ratings = self.ratings
         order = sorted(range(len(self.names)), key=lambda n: -ratings[n].value)
-        against = " | ".join(f"against {self.names[m]}" for m in order)
-        lines = [f"| policy | rating | 95 % interval | {against} |", "|---" * (3 + len(order)) + "|"]
+        rows = []
         for n in order:
-            rates = " | ".join("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
+            rates = ("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
             value, low, high = ratings[n]
-            lines.append(f"| {self.names[n]} | {value:+.0f} | {low:+.0f} to {high:+.0f} | {rates} |")
-        return "\n".join(lines)
+            rows.append((self.names[n], f"{value:+.0f}", f"{low:+.0f} to {high:+.0f}", *rates))
+        against = (f"against {self.names[m]}" for m in order)
+        return markdown_table(("policy", "rating", "95 % interval", *against), rows)
 
     def plot(self, path: Path | str | None = None) -> "Figure":
         """Plot ratings with their intervals, and the matrix of win rates.
