@@ -87,7 +87,7 @@ def test_an_interrupted_tournament_resumes_to_the_same_result(tmp_path: Path) ->
 
 
 def test_an_interrupted_write_leaves_no_unfinished_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save, calls = Path.write_bytes, []
+    save, calls = Path.write_bytes, list[Path]()
 
     def fail(path: Path, content: bytes) -> int:
         if len(calls) == 3:
