@@ -9,8 +9,8 @@ from quincunx_env.arena.explanation import explain
 from quincunx_env.arena.games import Games, holds_games
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
-from quincunx_env.play.player import replay_page
-from quincunx_env.play.viewer import Viewer, describe
+from quincunx_env.notation.viewer import Viewer, describe
+from quincunx_env.render.replay_page import replay_page
 from quincunx_env.utils.errors import one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
 
