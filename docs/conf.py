@@ -13,7 +13,7 @@ from typing import Any
 
 from quincunx_env import __version__
 from quincunx_env.arena import explain
-from quincunx_env.arena.records import Records
+from quincunx_env.arena.games import Games
 from quincunx_env.render.replay_page import replay_page
 
 project = "quincunx_env"
@@ -79,7 +79,7 @@ def setup(app: Any) -> None:
 def write_player(app: Any, error: Exception | None) -> None:
     """Write the games that docs/play.md shows in the replay player."""
     if error is None and app.builder.format == "html":
-        games = Records.read(Path(__file__).parent / "leaderboard" / "value.games")
+        games = Games.read(Path(__file__).parent / "leaderboard" / "value.npz")
         page = replay_page(
             [games.record(number) for number in range(3)], values=lambda game: explain("value", game), valued_by="value"
         )

@@ -24,11 +24,8 @@ from quincunx_env.arena import interquartile_mean
 from quincunx_env.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
-from train.common.model_card import (
-    VARIANTS,
-    markdown,
-    percent,
-)
+from quincunx_env.utils.markdown import markdown_table
+from train.common.model_card import VARIANTS, percent
 
 HERE = Path(__file__).parent
 MAKE_TRAIN = HERE / "make_train.csv"
@@ -68,7 +65,7 @@ def cost() -> str:
             )
         )
     header = ("network", "environment steps", "processor time", "steps/s", *PHASES)
-    return markdown(header, rows)
+    return markdown_table(header, rows)
 
 
 def make_train(
@@ -99,7 +96,7 @@ def make_train(
         (name, f"{mean.value:.1f}", f"{mean.low:.1f} to {mean.high:.1f}", *map(percent, values))
         for name, mean, values in (*listed, (over_seeds, Estimate.of_mean(means), averages))
     )
-    return markdown(("agent", "mean score", "95 % interval", *shares), rows)
+    return markdown_table(("agent", "mean score", "95 % interval", *shares), rows)
 
 
 def quick_start_script() -> str:
@@ -121,7 +118,7 @@ def quick_start() -> str:
     ]
     listed.append((f"mine, mean of {len(trained)} seeds ({each})", means, trained))
     shares = ("lost", "150 and more")
-    return markdown(
+    return markdown_table(
         ("agent", "mean score", "95 % interval", *shares, "processor time"),
         (
             (
@@ -151,7 +148,7 @@ def learning_curve() -> str:
         minutes = f"{steps / 1.5e6 * seconds / 60:.1f} min"
         each = ", ".join(f"{mean:.1f}" for mean in means)
         rows.append((f"{steps:,}", minutes, f"{np.mean(means):.1f}", each, percent(lost)))
-    return markdown(("environment steps", "processor time", "mean score", "of each run", "lost"), rows)
+    return markdown_table(("environment steps", "processor time", "mean score", "of each run", "lost"), rows)
 
 
 def oracle() -> str:
@@ -165,7 +162,7 @@ def oracle() -> str:
         f"{np.median(scores):g}",
         percent(float((scores >= 150).mean())),
     )
-    return markdown(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
+    return markdown_table(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
 
 
 def exact_regret() -> str:
@@ -179,7 +176,7 @@ def exact_regret() -> str:
         )
         for row in _rows(OPTIMAL_PLAY / "solitaire.csv")
     )
-    return markdown(("policy", "deals", "optimal play", "policy's value", "regret", "95 % interval"), rows)
+    return markdown_table(("policy", "deals", "optimal play", "policy's value", "regret", "95 % interval"), rows)
 
 
 def equilibrium() -> str:
@@ -188,7 +185,7 @@ def equilibrium() -> str:
         (row["iterations"], f"{float(row['value']):.3f}", f"{float(row['exploitability']):.4f}")
         for row in _rows(OPTIMAL_PLAY / "cfr.csv")
     )
-    return markdown(("iterations of CFR+", "value to seat 0", "exploitability"), rows)
+    return markdown_table(("iterations of CFR+", "value to seat 0", "exploitability"), rows)
 
 
 def exploitability() -> str:
@@ -197,7 +194,7 @@ def exploitability() -> str:
         (f"`{row['policy']}`", *(f"{float(row[figure]):.2f}" for figure in ("nash_conv", "exploitability")))
         for row in _rows(OPTIMAL_PLAY / "two_players.csv")
     )
-    return markdown(("policy", "NashConv", "exploitability"), rows)
+    return markdown_table(("policy", "NashConv", "exploitability"), rows)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -218,7 +215,7 @@ def speed(
     """Some rows of the tables of ``speed.md``."""
     page = (HERE / "speed.md").read_text(encoding="utf-8")
     measured = {row[0]: row[2] for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| .+ \|$", page, re.MULTILINE)}
-    return markdown(("interface", "steps per second"), ((name, measured[name]) for name in interfaces))
+    return markdown_table(("interface", "steps per second"), ((name, measured[name]) for name in interfaces))
 
 
 def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
@@ -253,7 +250,7 @@ def tasks() -> str:
             )
         )
     header = ("task", "rules", "final `benchmark` deals", "for searches", "uniform, 0", "reference, 1")
-    return markdown(header, rows)
+    return markdown_table(header, rows)
 
 
 def benchmark_baselines() -> str:
@@ -281,7 +278,7 @@ def benchmark_baselines() -> str:
         for each in results
     )
     header = ("task", "policy", "deals", "score", "95 % interval", "lost", "margin", "normalised", "95 % interval")
-    return markdown(header, rows)
+    return markdown_table(header, rows)
 
 
 AGENTS = {
@@ -309,7 +306,7 @@ def agents() -> str:
             scores.append("" if found is None else percent(found) if task.opponent else f"{found:.1f}")
         ratio = f"{significant(seconds[name] / seconds['heuristic']):g}" if name in seconds else ""
         rows.append((f"`{name}`", games, *scores, ratio, method))
-    return markdown(("name", "games", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
+    return markdown_table(("name", "games", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
 
 
 def significant(ratio: float) -> float:
@@ -323,7 +320,7 @@ def thinking_times() -> str:
     seconds = stored["seconds_per_action"]
     ratios = {name: significant(each / seconds["heuristic"]) for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
-    return f"{markdown(('policy', 'time per action'), rows)}\n*`{stored['command']}`.*\n"
+    return f"{markdown_table(('policy', 'time per action'), rows)}\n\n*`{stored['command']}`.*\n"
 
 
 def learning() -> str:
@@ -358,7 +355,7 @@ def learning() -> str:
         return "No method has been collected yet.\n"
     header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
     figure = "![Learning curves](benchmark/learning_curves.png)\n"
-    return f"{markdown(header, rows)}\nCommands of seed 0:\n\n{''.join(commands)}\n{figure}"
+    return f"{markdown_table(header, rows)}\n\nCommands of seed 0:\n\n{''.join(commands)}\n{figure}"
 
 
 FIGURES: dict[str, Callable[[], str]] = {
@@ -393,7 +390,9 @@ PAGES = (
 
 def pages_with_figures() -> dict[Path, str]:
     """The hand-written pages with their tables filled in, by path."""
-    return {
-        page: PLACE.sub(lambda place: place[1] + FIGURES[place[2]]() + place[3], page.read_text(encoding="utf-8"))
-        for page in PAGES
-    }
+
+    def fill(place: re.Match[str]) -> str:
+        text = FIGURES[place[2]]()
+        return "".join([place[1], text, "" if text.endswith("\n") or not text else "\n", place[3]])
+
+    return {page: PLACE.sub(fill, page.read_text(encoding="utf-8")) for page in PAGES}

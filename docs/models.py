@@ -6,11 +6,11 @@ from typing import Any
 
 from docs.figures import model_card
 from quincunx_agents.networks.value import SHIPPED
+from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import (
     MULTIPLAYER,
     SOLITAIRE,
     VARIANTS,
-    markdown,
     multiplayer_columns,
     percent,
     solitaire_columns,
@@ -98,8 +98,8 @@ def models() -> str:
     versions = {text for card in cards.values() for text in [", ".join(map(" ".join, card["versions"].items()))]}
     [same] = versions
     return PAGE.format(
-        solitaire=markdown(("form", "network", "deals", "from", *SOLITAIRE), alone),
-        multiplayer=markdown(("form", "network", "deals", "from", *MULTIPLAYER), several),
+        solitaire=markdown_table(("form", "network", "deals", "from", *SOLITAIRE), alone) + "\n",
+        multiplayer=markdown_table(("form", "network", "deals", "from", *MULTIPLAYER), several) + "\n",
         training=_training(cards),
         versions=same,
         networks="".join(_network(name, card) for name, card in cards.items()),
@@ -123,7 +123,7 @@ def _training(cards: Mapping[str, Mapping[str, Any]]) -> str:
         for name, card in cards.items()
     ]
     header = ("network", "method", "games with options", "environment steps", "positions searched", "processor time")
-    return markdown(header, rows)
+    return markdown_table(header, rows) + "\n"
 
 
 def _network(name: str, card: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from quincunx_env.envs.text import TextEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from quincunx_env.quincunx import PaddedObserver
+from quincunx_env.utils.markdown import markdown_table
 
 HERE = Path(__file__).parent
 
@@ -160,8 +161,8 @@ class Page:
                 empty = parameter.default is inspect.Parameter.empty
                 default = "" if empty else f"`{_literal(parameter.default)}`"
                 stars = "**" if parameter.kind == inspect.Parameter.VAR_KEYWORD else ""
-                rows[name] = f"| `{stars}{name}` | {default} | {meanings[name]} |"
-        return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows.values()])
+                rows[name] = (f"`{stars}{name}`", default, meanings[name])
+        return markdown_table(("argument", "default", "meaning"), rows.values())
 
 
 def _docstring(source: Any) -> docstring_parser.Docstring:
@@ -299,7 +300,7 @@ MODULES = {
         (
             "arena",
             "arena.matches",
-            "arena.records",
+            "arena.games",
             "arena.verification",
             "arena.leaderboard",
             "benchmark",

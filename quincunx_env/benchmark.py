@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
+from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
-from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -190,7 +190,7 @@ def evaluate_on_task(
         out: directory of the results, as in `quincunx_env.arena.tournament`.
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks, as ``tqdm`` does.
-        records: file of the games, see `quincunx_env.arena.records`.
+        records: file of the games, see `quincunx_env.arena.games`.
 
     Raises:
         ValueError: for an unknown task, policy or split, fewer than 2 deals or more than the split has.
@@ -219,7 +219,7 @@ def evaluate_on_task(
         score, claims = games.win_rate(), games.figures()
         result = TaskResult(task, name, numbers, score, margin=games.margin().value)
     if records is not None:
-        write_records(records, config, [LineupRecord.of_results(names, lineup, results, claims)], policies)
+        write_games(records, config, [LineupGames.of_results(names, lineup, results, claims)], policies)
     return result
 
 

@@ -10,13 +10,12 @@ from importlib.metadata import EntryPoint, PackageNotFoundError
 from pathlib import Path
 
 import gymnasium
-import numpy as np
 import pytest
 
 import quincunx_env
 from quincunx_env import __main__ as command
 from quincunx_env._commands import overview
-from quincunx_env.arena.records import Records
+from quincunx_env.arena.games import Games
 from quincunx_env.benchmark import TASKS, evaluate_on_task, read_results
 from quincunx_env.policies import registered_policies
 from tests.test_imports import HEAVY
@@ -133,7 +132,7 @@ def test_a_message_names_the_command_as_it_was_typed(
     """Also the line that resumes an interrupted run."""
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(np, "savez_compressed", lambda *_, **__: os.kill(os.getpid(), number))
+    monkeypatch.setattr(Path, "write_bytes", lambda *_: os.kill(os.getpid(), number))
     arguments = ["tournament", "greedy", "uniform", "--deals", "4", "--workers", "1", "--out", "a  b"]
     with pytest.raises(SystemExit) as end:
         command.main(arguments, program)
@@ -230,10 +229,10 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(
     stored = {each.policy: each for each in read_results(Path("runs/benchmark/results.csv"))}
     assert stored.keys() == {"greedy", "mine"}
     assert stored["greedy"].score.value == pytest.approx(expected.score.value, abs=1e-5)
-    command.main(["benchmark", task, "greedy", "--deals", "4", "--workers", "1", "--records", "mine.games"])
-    command.main(["verify", "mine.games", "--rerun", "greedy", "--positions", "10"])
+    command.main(["benchmark", task, "greedy", "--deals", "4", "--workers", "1", "--records", "mine.npz"])
+    command.main(["verify", "mine.npz", "--rerun", "greedy", "--positions", "10"])
     assert "| greedy | " in capsys.readouterr().out
-    assert Records.read(Path("mine.games")).config.first == 100_000
+    assert Games.read(Path("mine.npz")).config.first == 100_000
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ with requires_extra("train"):
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, make_rules, spec_of
+from quincunx_env.utils.markdown import markdown_table
 from train.common.options import CheckedOptions, Count, Valid, run_script
 
 ENV_ID = "Quincunx/Solitaire-v0"
@@ -253,11 +254,12 @@ def main(arguments: Arguments) -> None:
                 times[interface.name].append((time.process_time() - start) / interface.steps)
     print(machine())
     for title, table in tables.items():
-        print(f"\n| {title} | ns per step | steps per second | relative speed |\n|---|---|---|---|")
+        rows = []
         for interface in table:
             own, other = np.array(times[interface.name]), np.array(times[table[0].name])
-            median = float(np.median(own))
-            print(f"| {interface.name} | {median * 1e9:,.0f} | {1 / median:,.0f} | {np.median(other / own):.2f} |")
+            median, relative = float(np.median(own)), float(np.median(other / own))
+            rows.append((interface.name, f"{median * 1e9:,.0f}", f"{1 / median:,.0f}", f"{relative:.2f}"))
+        print("\n" + markdown_table((title, "ns per step", "steps per second", "relative speed"), rows))
 
 
 def profile(interface: Interface, rows: int = 10) -> None:
@@ -267,13 +269,15 @@ def profile(interface: Interface, rows: int = 10) -> None:
     profiler.runcall(interface.run)
     stats = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
     total = sum(own for _, _, own, _, _ in stats.values())
-    print(f"\n| {interface.name} | calls per 1,000 steps | share of the time |\n|---|---|---|")
-    largest = sorted(stats.items(), key=lambda entry: -entry[1][2])[:rows]
-    for (file, _, function), (_, calls, own, _, _) in largest:
-        print(
-            f"| {Path(file).parent.name}.{Path(file).stem}: {function} | {calls * 1000 / interface.steps:,.1f} "
-            f"| {own / total:.1%} |"
+    largest = (
+        (
+            f"{Path(file).parent.name}.{Path(file).stem}: {function}",
+            f"{calls * 1000 / interface.steps:,.1f}",
+            f"{own / total:.1%}",
         )
+        for (file, _, function), (_, calls, own, _, _) in sorted(stats.items(), key=lambda entry: -entry[1][2])[:rows]
+    )
+    print("\n" + markdown_table((interface.name, "calls per 1,000 steps", "share of the time"), largest))
 
 
 def machine() -> str:

@@ -2,7 +2,7 @@
 
     quincunx benchmark
     quincunx benchmark solitaire mine=my.module:policy --split validation
-    quincunx benchmark solitaire mine=my.module:policy --records mine.games
+    quincunx benchmark solitaire mine=my.module:policy --records mine.npz
 
 Without a task the tasks are listed, with their deals. Scores are normalised to 0 for uniformly random play and 1 for
 the reference policy. Policies are named as for `quincunx evaluate`. The directory of results holds the figures
@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from quincunx_env.arena.games import require_writable_file
 from quincunx_env.arena.matches import raised_by_policy
-from quincunx_env.arena.records import require_writable_file
 from quincunx_env.benchmark import (
     TASKS,
     VERSION,
@@ -35,6 +35,7 @@ from quincunx_env.policies import UntrustedFileError, by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.statistics import Estimate
 from quincunx_env.utils.errors import fail, one_line_errors, parse, require_writable, requires_extra
+from quincunx_env.utils.markdown import markdown_table
 
 with requires_extra("arena"):
     import tyro
@@ -147,19 +148,16 @@ def _deals(deals: DealRange) -> str:
 def _table(results: Sequence[TaskResult]) -> str:
     """Results on one task as a table."""
     solitaire = results[0].task.opponent is None
-    rows = [
-        f"| policy | deals | {'mean score' if solitaire else 'win rate'} | 95 % interval | "
-        f"{'lost' if solitaire else 'margin'} | normalised score | 95 % interval |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for each in results:
         score = _estimate(each.score, ".1f" if solitaire else ".1%")
         other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
-        normalised = _estimate(each.normalised, ".3f")
-        rows.append(f"| {each.policy} | {each.deals.count} | {score} | {other} | {normalised} |")
+        rows.append((each.policy, each.deals.count, *score, other, *_estimate(each.normalised, ".3f")))
+    measured = ("mean score", "95 % interval", "lost") if solitaire else ("win rate", "95 % interval", "margin")
+    table = markdown_table(("policy", "deals", *measured, "normalised score", "95 % interval"), rows)
     deals = f"Task {results[0].task.name} {VERSION}, {_deals(results[0].deals)}; intervals by Student's t, over deals"
-    return "\n".join([*rows, "", f"*{deals}.*"])
+    return f"{table}\n\n*{deals}.*"
 
 
-def _estimate(estimate: Estimate, style: str) -> str:
-    return f"{estimate.value:{style}} | {estimate.low:{style}} to {estimate.high:{style}}"
+def _estimate(estimate: Estimate, style: str) -> tuple[str, str]:
+    return f"{estimate.value:{style}}", f"{estimate.low:{style}} to {estimate.high:{style}}"

@@ -39,6 +39,7 @@ from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer
 from quincunx_env.statistics import Estimate
 from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.markdown import markdown_table
 
 ENVIRONMENT = "Quincunx/Solitaire-v0"
 CHUNK = 1000
@@ -186,9 +187,7 @@ CARD = """\
 {episodes:,} games ({steps:,} steps) that the agent `{agent}` of `quincunx_env` {version} played at
 `{environment}`: {options}.
 
-| episodes | steps | mean return | 95 % interval | lowest | highest |
-|---|---|---|---|---|---|
-| {episodes:,} | {steps:,} | {mean:.1f} | {low:.1f} to {high:.1f} | {least:g} | {most:g} |
+{figures}
 
 Rewards are the points of each play, and the return of a lost round is {lost_value:g}. Observations are dictionaries;
 `action_mask` is 1 for each legal action (`card * {cells} + cell`) and all 0 after the last one. Each episode stores its
@@ -217,7 +216,9 @@ def dataset_card(dataset: MinariDataset) -> str:
     returns = np.array([episode.rewards.sum() for episode in dataset])
     env: Any = dataset.recover_environment().unwrapped
     mean = Estimate.of_mean(returns)
-    steps = int(dataset.total_steps)
+    episodes, steps = dataset.total_episodes, int(dataset.total_steps)
+    interval, limits = f"{mean.low:.1f} to {mean.high:.1f}", (f"{returns.min():g}", f"{returns.max():g}")
+    figures = (f"{episodes:,}", f"{steps:,}", f"{mean.value:.1f}", interval, *limits)
     size = next(text for most, text in SIZES.items() if steps < most)
     data: Mapping[str, Any] = {
         "pretty_name": dataset.id,
@@ -228,17 +229,13 @@ def dataset_card(dataset: MinariDataset) -> str:
     metadata = "".join(f"{key}: {json.dumps(value)}\n" for key, value in data.items())  # JSON is YAML, too
     return f"---\n{metadata}---\n\n" + CARD.format(
         name=dataset.id,
-        episodes=dataset.total_episodes,
+        episodes=episodes,
         steps=steps,
         agent=dataset.storage.metadata["algorithm_name"],
         version=version("quincunx_env"),
         environment=ENVIRONMENT,
         options=", ".join(f"`{name}={value!r}`" for name, value in sorted(dataset.env_spec.kwargs.items())),
-        mean=mean.value,
-        low=mean.low,
-        high=mean.high,
-        least=returns.min(),
-        most=returns.max(),
+        figures=markdown_table(("episodes", "steps", "mean return", "95 % interval", "lowest", "highest"), [figures]),
         lost_value=env.lost_value,
         cells=env.rules.num_cells,
         table=env.observer.table(),

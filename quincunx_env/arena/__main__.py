@@ -8,9 +8,9 @@ the name is for tables.
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
     quincunx exploit heuristic --deals 20
     quincunx times heuristic value quincunx_agents.search.pimc_beam:STRONG --deals 10
-    quincunx evaluate greedy --records greedy.games
-    quincunx verify greedy.games --rerun greedy
-    quincunx leaderboard greedy.games --page leaderboard.md
+    quincunx evaluate greedy --records greedy.npz
+    quincunx verify greedy.npz --rerun greedy
+    quincunx leaderboard greedy.npz --page leaderboard.md
 
 A directory of results holds figures (``result.json``), tables (``result.md``), a plot (``result.png``) and, for
 evaluations and tournaments, the results of single games: the same command resumes an interrupted run.
@@ -32,9 +32,9 @@ from typing import Annotated, Any, Literal
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
 from quincunx_env.arena.exploitation import BUDGET, exploit
+from quincunx_env.arena.games import Games, require_writable_file
 from quincunx_env.arena.leaderboard import VerifiedFile, heading, plot_solitaires, sections
 from quincunx_env.arena.matches import raised_by_policy
-from quincunx_env.arena.records import require_writable_file
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.arena.verification import POSITIONS, VerificationError
@@ -315,8 +315,15 @@ class Verify(_Files):
     status is 1 for a false file, 2 for one that cannot be read.
     """
 
+    show: bool = False
+    """print what the files claim (rules, deals, policies, figures, versions) without replaying them"""
+
     def run(self, command: str) -> None:
-        """Print the results."""
+        """Print the results, or the claims."""
+        if self.show and self.files:
+            for path in self.files:
+                print(json.dumps(Games.read(path).header, indent=2))
+            return
         verified = self.verified()
         print(sections(verified, _flag))
         for file in verified:

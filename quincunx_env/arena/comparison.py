@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import (
     MatchConfig,
     concatenate,
@@ -16,7 +17,6 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -24,6 +24,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name, resolve
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.markdown import markdown_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +141,19 @@ class Comparison:
 
     def table(self) -> str:
         """A Markdown table with a row for each policy; the column ``even`` is `Comparison.even`."""
-        lines = [
-            "| policy | points | margin | 95 % interval | wins | 95 % interval | even | deals | games |",
-            "|---" * 9 + "|",
-        ]
+        rows = []
         for number, name in enumerate(self.names):
             margin, wins = self.margin(number), self.win_rate(number)
-            lines.append(
-                f"| {name} | {self.points[:, number].mean():.1f} | {margin.value:+.1f} "
-                f"| {margin.low:+.1f} to {margin.high:+.1f} | {wins.value:.1%} | {wins.low:.1%} to {wins.high:.1%} "
-                f"| {self.even[number]:.1%} | {self.deals} | {self.games} |"
+            rows.append(
+                (
+                    *(name, f"{self.points[:, number].mean():.1f}"),
+                    *(f"{margin.value:+.1f}", f"{margin.low:+.1f} to {margin.high:+.1f}"),
+                    *(f"{wins.value:.1%}", f"{wins.low:.1%} to {wins.high:.1%}", f"{self.even[number]:.1%}"),
+                    *(self.deals, self.games),
+                )
             )
-        return "\n".join(lines)
+        header = ("policy", "points", "margin", "95 % interval", "wins", "95 % interval", "even", "deals", "games")
+        return markdown_table(header, rows)
 
 
 def compare(
@@ -184,7 +186,7 @@ def compare(
         chunk: number of deals played side by side.
         names: names of the policies in tables.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
-        records: file of the games, see `quincunx_env.arena.records`.
+        records: file of the games, see `quincunx_env.arena.games`.
 
     Raises:
         ValueError: for rules of the solitaire, a wrong number of policies, an unknown policy or a wrong name; with
@@ -213,8 +215,8 @@ def compare(
     )
     comparison = Comparison(tuple(names), seats, results.totals, config)
     if records is not None:
-        lineup_record = LineupRecord.of_results(comparison.names, lineup, results, comparison.figures())
-        write_records(records, config, [lineup_record], dict(zip(names, playing, strict=True)))
+        lineup_record = LineupGames.of_results(comparison.names, lineup, results, comparison.figures())
+        write_games(records, config, [lineup_record], dict(zip(names, playing, strict=True)))
     return comparison
 
 

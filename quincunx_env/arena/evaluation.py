@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, MatchResults, concatenate, play_matches
-from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -19,6 +19,7 @@ from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
 from quincunx_env.statistics import Estimate
+from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +111,7 @@ def evaluate(
         lost_value: value of a lost round.
         chunk: number of deals played side by side.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
-        records: file of the games, see `quincunx_env.arena.records`.
+        records: file of the games, see `quincunx_env.arena.games`.
 
     Raises:
         ValueError: for rules of several players, an unknown policy or a wrong name.
@@ -127,7 +128,7 @@ def evaluate(
     )
     evaluation = Evaluation.of_results(results, lost_value)
     if records is not None:
-        _write_records(records, config, {name: policy}, {name: results}, {name: evaluation})
+        _write_games(records, config, {name: policy}, {name: results}, {name: evaluation})
     return evaluation
 
 
@@ -162,7 +163,7 @@ def evaluate_all(
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks.
         ray: address of a Ray cluster, as in `quincunx_env.arena.tournament`.
-        records: file of the games, see `quincunx_env.arena.records`.
+        records: file of the games, see `quincunx_env.arena.games`.
 
     Raises:
         ValueError: for rules of several players, no or an unknown policy, two of the same name, one that other
@@ -176,11 +177,11 @@ def evaluate_all(
     results = run_lineups(policies, lineups, config, out, workers, progress, ray)
     evaluations = {name: Evaluation.of_results(results[name,], lost_value) for name in policies}
     if records is not None:
-        _write_records(records, config, policies, {name: results[name,] for name in policies}, evaluations)
+        _write_games(records, config, policies, {name: results[name,] for name in policies}, evaluations)
     return evaluations
 
 
-def _write_records(
+def _write_games(
     path: Path | str,
     config: MatchConfig,
     policies: Mapping[str, Agent | str],
@@ -188,10 +189,10 @@ def _write_records(
     evaluations: Mapping[str, Evaluation],
 ) -> None:
     lineups = [
-        LineupRecord.of_results((name,), (0,), results[name], evaluation.to_json())
+        LineupGames.of_results((name,), (0,), results[name], evaluation.to_json())
         for name, evaluation in evaluations.items()
     ]
-    write_records(path, config, lineups, policies)
+    write_games(path, config, lineups, policies)
 
 
 def _solitaire(rules: Rules | None) -> Rules:
@@ -238,17 +239,19 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
 
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
     """A Markdown table with a row for each evaluation, by name or as pairs of name and evaluation."""
-    lines = [
-        f"| agent | deals | mean | 95 % interval | {' | '.join(RATINGS)} |",
-        "|---" * (4 + len(RATINGS)) + "|",
-    ]
-    for name, evaluation in evaluations.items() if isinstance(evaluations, Mapping) else evaluations:
-        low, high = evaluation.ci95
-        shares = " | ".join(f"{share:.1%}" for share in evaluation.classes.values())
-        lines.append(
-            f"| {name} | {len(evaluation.scores)} | {evaluation.mean:.1f} | {low:.1f} to {high:.1f} | {shares} |"
-        )
-    return "\n".join(lines)
+    pairs = evaluations.items() if isinstance(evaluations, Mapping) else evaluations
+    return markdown_table(COLUMNS, (cells(name, evaluation) for name, evaluation in pairs))
+
+
+COLUMNS = ("agent", "deals", "mean", "95 % interval", *RATINGS)
+"""Columns of `table`."""
+
+
+def cells(name: str, evaluation: Evaluation) -> list[str]:
+    """The row of an evaluation in `table`."""
+    low, high = evaluation.ci95
+    shares = (f"{share:.1%}" for share in evaluation.classes.values())
+    return [name, str(len(evaluation.scores)), f"{evaluation.mean:.1f}", f"{low:.1f} to {high:.1f}", *shares]
 
 
 def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) -> "Figure":

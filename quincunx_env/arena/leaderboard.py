@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quincunx_env.arena.comparison import Comparison
-from quincunx_env.arena.evaluation import Evaluation, plot, table
+from quincunx_env.arena.evaluation import COLUMNS, Evaluation, cells, plot
+from quincunx_env.arena.games import Games
 from quincunx_env.arena.matches import one_against_others
-from quincunx_env.arena.records import Records
 from quincunx_env.arena.tournaments import Tournament
 from quincunx_env.arena.verification import POSITIONS, Rerun, VerificationError, rerun, verify
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import spec_of
+from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ class VerifiedFile:
     """
 
     path: Path
-    records: Records
+    records: Games
     results: Sequence[Evaluation | Comparison]
     reruns: Mapping[str, Rerun]
 
@@ -68,7 +69,7 @@ class VerifiedFile:
             ValueError: for an unknown policy.
             OSError: if the file cannot be read.
         """
-        records, reruns = Records.read(path), {}
+        records, reruns = Games.read(path), {}
         try:
             results = verify(records)
         except VerificationError as error:
@@ -202,13 +203,12 @@ def _tables_of_solitaire(files: Sequence[VerifiedFile], flag: Flag | None) -> st
 
 def _table_of_solitaire(rows: Sequence[tuple[VerifiedFile, str, Evaluation]], flag: Flag | None) -> str:
     """The table of `quincunx_env.arena.table`, with the numbers of the deals and what has been checked."""
-    head, line, *body = table([(_plain(name), result) for _, name, result in rows]).splitlines()
-    lines = [f"{head} numbers | checked |", f"{line}---|---|"]
-    for (file, name, result), row in zip(rows, body, strict=True):
+    lines = []
+    for file, name, result in rows:
         marks = ["rerun" if name in file.reruns else "replayed"]
         marks += filter(None, [_lost_value(result), flag(file.records.config.rules, result) if flag else ""])
-        lines.append(f"{row} {file.deals} | {', '.join(marks)} |")
-    return "\n".join(lines)
+        lines.append([*cells(_plain(name), result), file.deals, ", ".join(marks)])
+    return markdown_table((*COLUMNS, "numbers", "checked"), lines)
 
 
 def _table_of_several(file: VerifiedFile) -> str:

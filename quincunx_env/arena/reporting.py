@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from quincunx_env.core.arrays import Floats
 from quincunx_env.statistics import Estimate, scipy_stats
+from quincunx_env.utils.markdown import markdown_table
 
 
 @dataclass(frozen=True)
@@ -61,22 +62,24 @@ class Report:
 
     def table(self) -> str:
         """Two Markdown tables: the agents, and the probabilities of improvement."""
-        agents = [
-            f"| {name} | {self.runs[name]} | {self.deals} | {_cells(mean, '.1f')} | {_cells(self.iqm[name], '.1f')} |"
-            for name, mean in self.mean.items()
-        ]
-        pairs = [f"| {one} | {other} | {_cells(each, '.0%')} |" for (one, other), each in self.improvement.items()]
-        return "\n".join(
-            [
-                "| agent | runs | deals | mean | 95 % interval | interquartile mean | 95 % interval |",
-                *("|---" * 7 + "|", *agents),
-                *("", "| agent | over | probability of improvement | 95 % interval |", "|---" * 4 + "|", *pairs),
-            ][: None if pairs else 2 + len(agents)]
+        agents = markdown_table(
+            ("agent", "runs", "deals", "mean", "95 % interval", "interquartile mean", "95 % interval"),
+            (
+                (name, self.runs[name], self.deals, *_cells(mean, ".1f"), *_cells(self.iqm[name], ".1f"))
+                for name, mean in self.mean.items()
+            ),
         )
+        if not self.improvement:
+            return agents
+        pairs = markdown_table(
+            ("agent", "over", "probability of improvement", "95 % interval"),
+            ((one, other, *_cells(each, ".0%")) for (one, other), each in self.improvement.items()),
+        )
+        return f"{agents}\n\n{pairs}"
 
 
-def _cells(estimate: Estimate, spec: str) -> str:
-    return f"{estimate.value:{spec}} | {estimate.low:{spec}} to {estimate.high:{spec}}"
+def _cells(estimate: Estimate, spec: str) -> tuple[str, str]:
+    return f"{estimate.value:{spec}}", f"{estimate.low:{spec}} to {estimate.high:{spec}}"
 
 
 def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: int = 0) -> Report:

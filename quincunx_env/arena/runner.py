@@ -1,4 +1,4 @@
-"""Resumable parallel runner: plays lineups in processes or on a Ray cluster, and keeps the results of each chunk of
+"""Resumable parallel runner: plays lineups in processes or on a Ray cluster, and keeps the games of each chunk of
 deals in a file.
 """
 
@@ -7,13 +7,12 @@ import json
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
+from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import (
     MatchConfig,
     MatchResults,
@@ -22,11 +21,9 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.core.arrays import Ints
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import PolicyFile, definition, resolve
 from quincunx_env.utils.extras import missing_extra
-from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.processes import worker_processes
 
 Lineup = tuple[str, ...]
@@ -38,9 +35,7 @@ MAX_PENDING_TASKS = 10_000
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of the deals of a lineup, and the file of its results. Plain values, to be sent to another process or
-    machine.
-    """
+    """A chunk of the deals of a lineup, and its file. Plain values, to be sent to another process or machine."""
 
     names: Lineup
     policies: tuple[Agent | str, ...]
@@ -49,18 +44,18 @@ class Chunk:
     path: Path
 
     @property
-    def seatings(self) -> Ints:
-        """int64 [S, P], index of the policy that plays each seat."""
-        return seatings(one_against_others(len(self.policies), self.config.rules.num_players))
+    def seats(self) -> list[int]:
+        """Index of the policy of each seat in the first seating."""
+        return one_against_others(len(self.policies), self.config.rules.num_players)
 
     def play(self) -> MatchResults:
         """Play the games."""
         policies = [resolve(policy) for policy in self.policies]
-        return play_matches(policies, self.seatings, self.config, self.number, names=self.names)
+        return play_matches(policies, seatings(self.seats), self.config, self.number, names=self.names)
 
     def save(self, results: MatchResults) -> None:
         """Write results to `path`."""
-        write_atomically(self.path, lambda path: np.savez_compressed(path, **results._asdict()))
+        self._games(results).write(self.path)
 
     def run(self) -> None:
         """Play the games and write the results to `path`."""
@@ -72,19 +67,21 @@ class Chunk:
         Raises:
             ValueError: if the file is damaged or holds other games.
         """
-        players = self.config.rules.num_players
-        games = len(self.config.deal_numbers(self.number)), len(self.seatings)
         try:
-            with self.path.open("rb") as file, np.load(file) as arrays:
-                results = MatchResults(*(arrays[name] for name in MatchResults._fields))
-            found = [(array.shape, array.dtype.name) for array in results]
-            needed: list[Any] = [((*games, players), "int64"), (games, "bool"), (games, "int64")]
-            needed.append(((int(results.lengths.sum()),), "uint16"))
-            if found != needed:
-                raise ValueError(f"the arrays are {found}, expected {needed}")
-        except Exception as error:  # NumPy and zipfile raise various exceptions for a damaged file
+            games = Games.read(self.path)
+            results = games.lineups[0].results
+            found, needed = games.header, self._games(results).header
+        except (OSError, ValueError) as error:
             raise ValueError(f"{self.path} cannot be read: delete it, and its games are played again") from error
+        if found != needed or len(results.totals) != len(self.config.deal_numbers(self.number)):
+            raise ValueError(f"{self.path} is of other games: delete it, and its games are played again")
         return results
+
+    def _games(self, results: MatchResults) -> Games:
+        """The file of these results, which does not depend on the number of deals of the whole run."""
+        deals = max(2, min((self.number + 1) * self.config.chunk, self.config.deals))
+        lineup = LineupGames.of_results(self.names, self.seats, results, {})
+        return Games(replace(self.config, deals=deals), (lineup,), part=self.number)
 
 
 def run_lineups(
@@ -112,8 +109,8 @@ def run_lineups(
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead.
 
     Raises:
-        ValueError: for no or an unknown policy, one that cannot be sent to other processes, fewer workers than 1, if
-            ``out`` holds files of something else, or if Ray is required and not installed.
+        ValueError: for no or an unknown policy, one that cannot be sent to other processes, fewer workers than 1, a
+            file in ``out`` that is damaged or of other games, or if Ray is required and not installed.
         ConnectionError: if Ray finds no cluster.
         ChildProcessError: if a process is killed.
         OSError: if ``out`` cannot be written.
@@ -134,7 +131,7 @@ def run_lineups(
     policies = {**policies, **files}  # a process refuses a file that has changed since
     if workers > 1 or ray is not None:
         _require_picklable(policies)
-    folder, definitions = _prepare_folder(Path(out), config), {name: definition(agents[name]) for name in agents}
+    folder, definitions = Path(out) / "games", {name: definition(agents[name]) for name in agents}
     chunks = {
         lineup: [
             Chunk(lineup, tuple(policies[name] for name in lineup), config, number, path)
@@ -152,11 +149,15 @@ def run_lineups(
 
 
 def _file_name(lineup: Mapping[str, str], config: MatchConfig, chunk: int) -> str:
-    """A file for these policies and no others, from their names and definitions and the range of deals.
+    """A file for these games and no others: names and definitions of the policies, game, seeds and range of deals.
+
+    The number of deals is left out, since results serve a run over more deals as well.
 
     A long lineup is cut: a name of a file has 255 bytes at most, and two names may differ in the case of letters alone.
     """
-    numbers, digest = config.deal_numbers(chunk), hashlib.sha256(json.dumps([*lineup.items()]).encode()).hexdigest()
+    games = {name: value for name, value in config.to_json().items() if name != "deals"}
+    digest = hashlib.sha256(json.dumps([games, *lineup.items()], sort_keys=True).encode()).hexdigest()
+    numbers = config.deal_numbers(chunk)
     return f"{quote('+'.join(lineup), safe='+')[:60]}.{digest[:16]}.{numbers[0]}-{numbers[-1]}.npz"
 
 
@@ -231,21 +232,3 @@ def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Itera
 def _play_task(task: tuple[int, Chunk]) -> tuple[int, MatchResults]:
     index, chunk = task
     return index, chunk.play()
-
-
-def _prepare_folder(out: Path, config: MatchConfig) -> Path:
-    """The directory of results for a configuration, created with a ``settings.json`` that describes it.
-
-    The number of deals is left out of its name, since results serve a run over more deals as well.
-
-    Raises:
-        ValueError: if its settings are damaged, or of other games.
-    """
-    shared = {name: value for name, value in config.to_json().items() if name != "deals"}
-    folder = out / "games" / hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
-    path, text = folder / "settings.json", json.dumps(shared, indent=2) + "\n"
-    if not path.exists():
-        write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
-    elif path.read_bytes() != text.encode():
-        raise ValueError(f"{path} is of other games or damaged: choose another directory, or delete {folder}")
-    return folder

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
+from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
-from quincunx_env.arena.records import LineupRecord, require_writable_file, write_records
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
@@ -22,6 +22,7 @@ from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.statistics import Estimate
 from quincunx_env.utils.extras import needs_extra
+from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,13 +104,13 @@ class Tournament:
         """A Markdown table of ratings, best first, with the win rates against each policy."""
         ratings = self.ratings
         order = sorted(range(len(self.names)), key=lambda n: -ratings[n].value)
-        against = " | ".join(f"against {self.names[m]}" for m in order)
-        lines = [f"| policy | rating | 95 % interval | {against} |", "|---" * (3 + len(order)) + "|"]
+        rows = []
         for n in order:
-            rates = " | ".join("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
+            rates = ("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
             value, low, high = ratings[n]
-            lines.append(f"| {self.names[n]} | {value:+.0f} | {low:+.0f} to {high:+.0f} | {rates} |")
-        return "\n".join(lines)
+            rows.append((self.names[n], f"{value:+.0f}", f"{low:+.0f} to {high:+.0f}", *rates))
+        against = (f"against {self.names[m]}" for m in order)
+        return markdown_table(("policy", "rating", "95 % interval", *against), rows)
 
     def plot(self, path: Path | str | None = None) -> "Figure":
         """Plot ratings with their intervals, and the matrix of win rates.
@@ -218,7 +219,7 @@ def tournament(
         progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of
             ``workers`` processes here. Names must resolve to the same policies there.
-        records: file of the games, see `quincunx_env.arena.records`.
+        records: file of the games, see `quincunx_env.arena.games`.
 
     Raises:
         ValueError: for rules of the solitaire, fewer than two policies, an unknown policy or two of the same name, one
@@ -240,8 +241,8 @@ def tournament(
     comparisons = {pair: Comparison(pair, seatings(lineup), results[pair].totals, config) for pair in pairs}
     if records is not None:
         lineups = [
-            LineupRecord.of_results(pair, lineup, results[pair], comparison.figures())
+            LineupGames.of_results(pair, lineup, results[pair], comparison.figures())
             for pair, comparison in comparisons.items()
         ]
-        write_records(records, config, lineups, policies)
+        write_games(records, config, lineups, policies)
     return Tournament(tuple(policies), comparisons)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
+from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
-from quincunx_env.arena.records import LineupRecord, Records
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.game import IllegalAction
@@ -108,20 +108,23 @@ def _replay_block(
 # --- Verification ----------------------------------------------------------------------------------------------------
 
 
-def verify(records: Records) -> list[Evaluation | Comparison]:
+def verify(records: Games) -> list[Evaluation | Comparison]:
     """Replay all games of a file, and recompute its figures from them.
 
     Returns:
         The figures of each lineup: of an evaluation for the solitaire, otherwise of a comparison.
 
     Raises:
-        VerificationError: naming the first game that is not what the file claims, or the first wrong figure.
+        VerificationError: naming the first game that is not what the file claims, or the first wrong figure; for a file
+            of one chunk.
         ImportError: without SciPy.
     """
+    if records.part is not None:
+        raise VerificationError(f"the file has the games of chunk {records.part} alone: verify one with all games")
     return [_verify_lineup(records.config, each) for each in records.lineups]
 
 
-def _verify_lineup(config: MatchConfig, lineup: LineupRecord) -> Evaluation | Comparison:
+def _verify_lineup(config: MatchConfig, lineup: LineupGames) -> Evaluation | Comparison:
     results = _replay_lineup(config, lineup)
     if config.rules.num_players == 1:
         lost_value: Any = lineup.claims.get("lost_value")
@@ -137,7 +140,7 @@ def _verify_lineup(config: MatchConfig, lineup: LineupRecord) -> Evaluation | Co
     return result
 
 
-def _replay_lineup(config: MatchConfig, lineup: LineupRecord) -> MatchResults:
+def _replay_lineup(config: MatchConfig, lineup: LineupGames) -> MatchResults:
     """Replay the games of a lineup, and compare their points with the claimed ones."""
     seatings, games = len(lineup.seatings), len(lineup.lengths)
     numbers = np.repeat(config.first + np.arange(config.deals), seatings)
@@ -145,27 +148,25 @@ def _replay_lineup(config: MatchConfig, lineup: LineupRecord) -> MatchResults:
     replayed = replay(
         config.rules, config.domain, numbers[:known], lineup.starts[:known], lineup.lengths[:known], lineup.actions
     )
-    wrong = np.flatnonzero((replayed.faults >= 0) | (replayed.totals != lineup.totals[:known]).any(axis=1))
+    differing = (replayed.totals != lineup.totals[:known]).any(axis=1) | (replayed.lost != lineup.lost[:known])
+    wrong = np.flatnonzero((replayed.faults >= 0) | differing)
     if len(wrong):
         raise VerificationError(_describe(config, lineup, int(wrong[0]), numbers, replayed))
     if games < len(numbers):
         raise VerificationError(f"{lineup}: {games} games of {len(numbers)}, that of deal {numbers[games]} is missing")
     if games > len(numbers):
         raise VerificationError(f"{lineup}: {games} games instead of {len(numbers)}, after deal {numbers[-1]}")
-    return MatchResults(
-        replayed.totals.reshape(config.deals, seatings, -1),
-        replayed.lost.reshape(config.deals, seatings),
-        lineup.lengths.reshape(config.deals, seatings),
-        lineup.actions,
-    )
+    return lineup.results
 
 
-def _describe(config: MatchConfig, lineup: LineupRecord, game: int, numbers: Ints, replayed: Replay) -> str:
+def _describe(config: MatchConfig, lineup: LineupGames, game: int, numbers: Ints, replayed: Replay) -> str:
     """What is wrong with a game, and which game it is instead."""
     fault, deal = int(replayed.faults[game]), numbers[game]
     if fault < 0:
         claimed, found = lineup.totals[game].tolist(), replayed.totals[game].tolist()
         reason = f"the file claims {_points(claimed)}, the game has {_points(found)}"
+        if claimed == found:
+            reason = f"the file claims lost={lineup.lost[game]}, the game has lost={replayed.lost[game]}"
     elif fault == lineup.lengths[game]:
         reason = f"the game has not ended after its last play, number {fault}"
     else:
@@ -181,7 +182,7 @@ def _points(points: list[int]) -> str:
     return f"{' and '.join(map(str, points))} points"
 
 
-def _illegal(config: MatchConfig, lineup: LineupRecord, game: int, deal: int, fault: int) -> str:
+def _illegal(config: MatchConfig, lineup: LineupGames, game: int, deal: int, fault: int) -> str:
     """Why an action is illegal, in the words of the engine."""
     start = int(lineup.starts[game])
     one: Any = spec_of(config.rules).Game.from_seed(config.rules, deal, 0, config.domain)
@@ -194,7 +195,7 @@ def _illegal(config: MatchConfig, lineup: LineupRecord, game: int, deal: int, fa
     return "the game has ended"
 
 
-def _origins(config: MatchConfig, lineup: LineupRecord, game: int, deal: int) -> Iterator[str]:
+def _origins(config: MatchConfig, lineup: LineupGames, game: int, deal: int) -> Iterator[str]:
     """Other deals, domains and rules under which a game is legal and has the claimed points."""
     start, length = lineup.starts[game], lineup.lengths[game]
     actions, totals = lineup.actions[start : start + length], lineup.totals[game]
@@ -292,9 +293,7 @@ class _Counted:
         return chosen
 
 
-def rerun(
-    records: Records, name: str, policy: Agent | str, positions: int = POSITIONS, seed: int | None = None
-) -> Rerun:
+def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSITIONS, seed: int | None = None) -> Rerun:
     """Ask a policy again in positions of a file that has been verified.
 
     Positions are drawn at random from all games of the policy. A policy that leaves nothing to chance must choose the
@@ -346,7 +345,7 @@ def rerun(
 
 
 def _disagreeing(
-    config: MatchConfig, lineup: LineupRecord, name: str, policy: Callable[..., Any], at: Ints, rng: np.random.Generator
+    config: MatchConfig, lineup: LineupGames, name: str, policy: Callable[..., Any], at: Ints, rng: np.random.Generator
 ) -> Ints:
     """Ask a policy in positions of a lineup: int64, the games in which it does not choose the recorded action.
 
@@ -376,7 +375,7 @@ def _disagreeing(
     return wrong
 
 
-def _chunk(config: MatchConfig, lineup: LineupRecord, chunk: int) -> tuple[MatchResults, int]:
+def _chunk(config: MatchConfig, lineup: LineupGames, chunk: int) -> tuple[MatchResults, int]:
     """The games of a chunk as they were played, and where their actions begin."""
     deals, seatings = len(config.deal_numbers(chunk)), len(lineup.seatings)
     games = slice(chunk * config.chunk * seatings, (chunk * config.chunk + deals) * seatings)
@@ -392,7 +391,7 @@ def _chunk(config: MatchConfig, lineup: LineupRecord, chunk: int) -> tuple[Match
     )
 
 
-def _difference(config: MatchConfig, lineup: LineupRecord, at: int, chosen: int) -> str:
+def _difference(config: MatchConfig, lineup: LineupGames, at: int, chosen: int) -> str:
     """An action that is not the policy's, as text."""
     game = int(np.searchsorted(lineup.starts, at, "right")) - 1
     deal, start = config.first + game // len(lineup.seatings), int(lineup.starts[game])

@@ -18,6 +18,7 @@ from gymnasium import spaces
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.game import AnyGame, AnyRules
+from quincunx_env.utils.markdown import markdown_table
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
 Flat = npt.NDArray[np.int16]
@@ -192,17 +193,15 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def table(self) -> str:
         """The layout of observations as a Markdown table: flat slice, piece, shape and dtype, meaning, range."""
-        lines = ["| flat | piece | shape, dtype | meaning | range |", "|---|---|---|---|---|"]
+        rows = []
         for piece in self.pieces:
-            start = self.slices[piece.name].start
-            lines.append(
-                f"| {start}:{start + piece.size} | `{piece.name}` | {list(piece.shape)} {piece.dtype.__name__} "
-                f"| {piece.meaning} | {piece.low} ... {piece.high} |"
-            )
+            start, shape = self.slices[piece.name].start, f"{list(piece.shape)} {piece.dtype.__name__}"
+            place, limits = f"{start}:{start + piece.size}", f"{piece.low} ... {piece.high}"
+            rows.append((place, f"`{piece.name}`", shape, piece.meaning, limits))
             if piece.name == "counts":
                 for index, (name, (meaning, low, high)) in enumerate(self.counts.items()):
-                    lines.append(f"| {start + index} | `counts[{index}]` | {name} | {meaning} | {low} ... {high} |")
-        return "\n".join(lines)
+                    rows.append((str(start + index), f"`counts[{index}]`", name, meaning, f"{low} ... {high}"))
+        return markdown_table(("flat", "piece", "shape, dtype", "meaning", "range"), rows)
 
     # --- One game ----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from quincunx_env.arena.explanation import explain
-from quincunx_env.arena.records import TITLE, Records
+from quincunx_env.arena.games import Games, holds_games
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
@@ -59,13 +59,11 @@ def read_games(path: Path, numbers: Sequence[int] = ()) -> list[Record]:
         ValueError: if there is no such game.
         OSError: if the file cannot be read.
     """
-    with path.open("rb") as file:
-        several = file.read(len(TITLE)) == TITLE.encode()
-    if not several:
+    if not holds_games(path):
         if numbers:
             raise ValueError(f"{path} holds a single game: leave out --game")
         return [Record.read(path)]
-    games = Records.read(path)
+    games = Games.read(path)
     return [games.record(number) for number in numbers or [0]]
 
 

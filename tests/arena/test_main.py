@@ -18,8 +18,8 @@ import pytest
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Estimate, compare, evaluate, exploit
+from quincunx_env.arena.games import Games
 from quincunx_env.arena.leaderboard import VerifiedFile
-from quincunx_env.arena.records import Records
 from quincunx_env.benchmark import BASELINES, best_known, read_results
 from quincunx_env.quincunx.rules import Rules
 
@@ -37,16 +37,18 @@ def run(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "evaluate greedy random=uniform --deals 20 --workers 1 --records alone.games")
+    run(monkeypatch, "evaluate greedy random=uniform --deals 20 --workers 1 --records alone.npz")
     compared = "compare greedy random=uniform --deals 20 --num-players 3 --start open"
-    run(monkeypatch, f"{compared} --out three --records three.games")
-    run(monkeypatch, "tournament greedy uniform --deals 20 --workers 1 --flush --records held.games")
+    run(monkeypatch, f"{compared} --out three --records three.npz")
+    run(monkeypatch, "tournament greedy uniform --deals 20 --workers 1 --flush --records held.npz")
     capsys.readouterr()
-    run(monkeypatch, "verify alone.games three.games --rerun greedy random=uniform --positions 40")
+    run(monkeypatch, "verify alone.npz three.npz --rerun greedy random=uniform --positions 40")
     printed = capsys.readouterr().out
-    for part in ("| 0 to 19 | rerun |", "alone.games: random: ", "60 games replayed; rerun: greedy"):
+    for part in ("| 0 to 19 | rerun |", "alone.npz: random: ", "60 games replayed; rerun: greedy"):
         assert part in printed
-    run(monkeypatch, "leaderboard alone.games three.games held.games --rerun greedy --page board.md")
+    run(monkeypatch, "verify --show alone.npz")
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(Games.read("alone.npz").header))
+    run(monkeypatch, "leaderboard alone.npz three.npz held.npz --rerun greedy --page board.md")
     evaluation = json.loads(Path("runs/evaluate/result.json").read_text())
     assert evaluation["evaluations"]["random"] == evaluate(uniform, 20).to_json()
     comparison = json.loads(Path("three/result.json").read_text())
@@ -61,13 +63,13 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     for part in ("## Solitaire\n", "## 3 players, start open\n", "## 2 players, flush\n", "| greedy | "):
         assert part in page
     assert "| 0 to 19 | replayed |" in page
-    assert "`python -m quincunx_env.arena leaderboard alone.games three.games held.games --rerun greedy --page" in page
+    assert "`python -m quincunx_env.arena leaderboard alone.npz three.npz held.npz --rerun greedy --page" in page
     assert Path("board.png").exists()
     assert capsys.readouterr().out.endswith("wrote board.md and board.png\n")
     for played, file in (
-        ("evaluate greedy random --deals 20", "alone.games"),
-        ("compare greedy random --num-players 3 --start open --deals 20", "three.games"),
-        ("compare greedy uniform --flush --deals 20", "held.games"),
+        ("evaluate greedy random --deals 20", "alone.npz"),
+        ("compare greedy random --num-players 3 --start open --deals 20", "three.npz"),
+        ("compare greedy uniform --flush --deals 20", "held.npz"),
     ):
         assert f"`quincunx {played} --records {file}`" in page
 
@@ -78,21 +80,19 @@ def test_a_false_file_has_another_exit_status(
     """1 and not 2; the line names file and game. The page of a leaderboard is not written."""
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    evaluate("greedy", 4, records=Path("true.games"))
-    records = Records.read(Path("true.games"))
+    evaluate("greedy", 4, records=Path("true.npz"))
+    records = Games.read(Path("true.npz"))
     (lineup,) = records.lineups
     totals = lineup.totals + np.array([[0], [0], [7], [0]])
-    replace(records, lineups=(replace(lineup, totals=totals),)).write(Path("false.games"))
-    for command in ("verify false.games", "leaderboard true.games false.games --page board.md"):
+    replace(records, lineups=(replace(lineup, totals=totals),)).write(Path("false.npz"))
+    for command in ("verify false.npz", "leaderboard true.npz false.npz --page board.md"):
         message = failure(monkeypatch, capsys, command, status=1)
-        assert message.startswith("false.games: greedy: deal 2, the file claims ")
-    message = failure(monkeypatch, capsys, "verify true.games --rerun greedy=uniform", status=1)
-    assert message.startswith("true.games: greedy: ")
+        assert message.startswith("false.npz: greedy: deal 2, the file claims ")
+    message = failure(monkeypatch, capsys, "verify true.npz --rerun greedy=uniform", status=1)
+    assert message.startswith("true.npz: greedy: ")
     assert "the file has" in message
-    Path("false.games").write_bytes(Path("true.games").read_bytes()[:-1])
-    assert failure(monkeypatch, capsys, "verify false.games").startswith(
-        "false.games: the file is damaged or cut short"
-    )
+    Path("false.npz").write_bytes(Path("true.npz").read_bytes()[:-1])
+    assert failure(monkeypatch, capsys, "verify false.npz").startswith("false.npz: the file is damaged or cut short")
     assert not Path("board.md").exists()
 
 
@@ -102,27 +102,27 @@ def test_rows_with_other_values_of_lost_rounds_have_a_table_of_their_own(
     """Their means cannot be compared, and the rows and the command name the value."""
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    evaluate("greedy", 20, lost_value=200, records="high.games")
-    evaluate("uniform", 20, records="plain.games")
-    run(monkeypatch, "leaderboard high.games plain.games --page board.md")
+    evaluate("greedy", 20, lost_value=200, records="high.npz")
+    evaluate("uniform", 20, records="plain.npz")
+    run(monkeypatch, "leaderboard high.npz plain.npz --page board.md")
     page = Path("board.md").read_text()
     plain, high = page.split("| agent |")[1:]
     assert "| uniform |" in plain
     assert "| 0 to 19 | replayed |" in plain
     assert "| greedy |" in high
     assert "| 0 to 19 | replayed, lost rounds count 200 |" in high
-    assert "`quincunx evaluate greedy --deals 20 --chunk 1000 --lost-value 200 --records high.games`" in page
-    assert "`quincunx evaluate uniform --deals 20 --chunk 1000 --records plain.games`" in page
+    assert "`quincunx evaluate greedy --deals 20 --chunk 1000 --lost-value 200 --records high.npz`" in page
+    assert "`quincunx evaluate uniform --deals 20 --chunk 1000 --records plain.npz`" in page
     assert "above the best known result" not in page, "there lost rounds count 0"
 
 
 @pytest.mark.parametrize("seats", ["uniform greedy greedy greedy", "uniform uniform greedy greedy"])
 def test_the_command_of_a_comparison_seats_the_policies(seats: str, tmp_path: Path) -> None:
-    path = tmp_path / "four.games"
+    path = tmp_path / "four.npz"
     compare(seats.split(), 2, rules=Rules(4), chunk=1, records=path)
     named = "uniform greedy" if seats.endswith("greedy greedy greedy") else seats
     file = VerifiedFile.check(path)
-    assert file.command == f"quincunx compare {named} --num-players 4 --deals 2 --chunk 1 --records four.games"
+    assert file.command == f"quincunx compare {named} --num-players 4 --deals 2 --chunk 1 --records four.npz"
     again = compare(named.split(), 2, rules=Rules(4), chunk=1)
     assert file.results[0].to_json() == again.to_json()
 
@@ -136,11 +136,11 @@ def test_a_mean_above_the_best_known_one_is_flagged(
     assert best is not None
     assert best.score == max(each.score for each in read_results(BASELINES) if each.task.name == "solitaire")
     assert best_known(Rules(flush=True)) is None
-    evaluate("greedy", 20, records=Path("greedy.games"))
+    evaluate("greedy", 20, records=Path("greedy.npz"))
     for points, row in ((50.0, "replayed"), (-50.0, f"replayed, above the best known result ({best.policy}, -50.0)")):
         known = replace(best, score=Estimate(points, points, points))
         monkeypatch.setattr("quincunx_env.benchmark.best_known", lambda rules, known=known: known)
-        run(monkeypatch, "verify greedy.games")
+        run(monkeypatch, "verify greedy.npz")
         assert f"| 0 to 19 | {row} |" in capsys.readouterr().out
 
 
@@ -203,6 +203,8 @@ ERRORS = {
     "leaderboard file": "file: this is no file of games, as evaluate --records writes it",
     "leaderboard": "name a file of games",
     "verify": "name a file of games",
+    "verify --show": "name a file of games",
+    "verify --show file": "file: this is no file of games, as evaluate --records writes it",
     "verify file": "file: this is no file of games, as evaluate --records writes it",
     "verify .": "[Errno 21] Is a directory: '.'",
     "verify file --rerun no-such": "unknown policy 'no-such'",
@@ -211,9 +213,9 @@ ERRORS = {
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
     "evaluate greedy --records file": "file holds something else than games: name another file",
     "evaluate greedy --lost-value nan": "--lost-value must be finite, got nan",
-    "leaderboard some.games --page some.games": "--page must name a file of its own",
-    "leaderboard some.games --page page.png": "--page must name a file of its own",
-    "leaderboard some.games --page .": "--page must name a file of its own",
+    "leaderboard some.npz --page some.npz": "--page must name a file of its own",
+    "leaderboard some.npz --page page.png": "--page must name a file of its own",
+    "leaderboard some.npz --page .": "--page must name a file of its own",
     "leaderboard nowhere --page file/x.md": "file is a file: choose another folder for the results with --page",
     "evalaute greedy": "python -m quincunx_env.arena has no command 'evalaute': the commands are evaluate, compare, ",
     "--nonsense": "python -m quincunx_env.arena has no command '--nonsense': the commands are evaluate, compare, ",
@@ -261,16 +263,16 @@ def test_results_that_cannot_be_written(
         for command in ("compare greedy uniform", "evaluate greedy", "tournament greedy uniform"):
             message = failure(patched, capsys, f"{command} --out sub/runs --deals 4")
             assert message == "nothing can be written to sub/runs (Permission denied): choose another folder with --out"
-        message = failure(patched, capsys, "leaderboard none.games --page sub/board.md")
+        message = failure(patched, capsys, "leaderboard none.npz --page sub/board.md")
         assert message == "nothing can be written to sub (Permission denied): choose another folder with --page"
     assert not list(tmp_path.iterdir())
 
-    def fill(*_: object, **__: object) -> NoReturn:
+    def fill(*_: object) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     command = "tournament greedy uniform --deals 4 --workers 1"
     with monkeypatch.context() as patched:
-        patched.setattr(np, "savez_compressed", fill)
+        patched.setattr(Path, "write_bytes", fill)
         message = failure(patched, capsys, command)
     assert message.startswith("[Errno 28] No space left on device: 'runs/tournament/games/")
     assert message.endswith(f"; finished games are stored, this resumes: python -m quincunx_env.arena {command}")
@@ -278,36 +280,29 @@ def test_results_that_cannot_be_written(
     assert not list(tmp_path.rglob(".*"))
 
 
-@pytest.mark.parametrize("content", ["[]", "{", "{}", '{"policies": []}', '{"policies": 3}', "[" * 100_000, "\udcff"])
-def test_settings_of_something_else(
-    content: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "evaluate greedy --deals 4 --workers 1")
-    (path,) = tmp_path.rglob("settings.json")
-    path.write_text(content, encoding="utf-8", errors="surrogateescape")
-    message = failure(monkeypatch, capsys, "evaluate greedy --deals 4 --workers 1")
-    path = path.relative_to(tmp_path)
-    assert message.startswith(f"{path} is of other games or damaged: choose another")
-
-
 def test_games_of_another_tournament(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Files that were copied from the results of other games."""
+    """Files that were copied from the results of other games, deals or policies."""
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "tournament greedy uniform --deals 4 --workers 1 --out two")
-    run(monkeypatch, "tournament greedy uniform --deals 4 --workers 1 --out three --num-players 3")
-    capsys.readouterr()
-    for name, message in (("greedy+uniform*.npz", "cannot be read: delete it"), ("settings.json", "of other games")):
-        (source,), (target,) = Path("two").rglob(name), Path("three").rglob(name)
-        before = target.read_bytes()
+    arguments = "tournament greedy uniform --deals 4 --workers 1 --out three --num-players 3"
+    run(monkeypatch, arguments)
+    (target, *_) = sorted(Path("three").rglob("greedy+uniform*.npz"))
+    before = target.read_bytes()
+    for other in ("tournament greedy uniform", "evaluate greedy", f"{arguments} --first 4", f"{arguments} --seed 1"):
+        run(monkeypatch, f"{other} --deals 4 --workers 1 --out other")
+        (source,) = Path("other").rglob("greedy[.+]*.npz")
         target.write_bytes(source.read_bytes())
-        arguments = "tournament greedy uniform --deals 4 --workers 1 --out three --num-players 3"
-        assert message in failure(monkeypatch, capsys, arguments)
-        target.write_bytes(before)
+        capsys.readouterr()
+        message = failure(monkeypatch, capsys, arguments)
+        assert message.startswith(f"{target} is of other games: delete it, and its games are played again")
+        source.unlink()
+    target.write_bytes(before[:50])
+    assert failure(monkeypatch, capsys, arguments).startswith(f"{target} cannot be read: delete it")
+    target.unlink()
+    run(monkeypatch, arguments)
+    assert target.read_bytes() == before
 
 
 def test_an_error_of_a_policy_has_its_traceback_and_names_it(

@@ -80,7 +80,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 def stored(folder: Path) -> int:
-    return len(list(folder.glob("runs/tournament/games/*/[!.]*.npz")))
+    return len(list(folder.glob("runs/tournament/games/[!.]*.npz")))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

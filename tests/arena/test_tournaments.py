@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Policy, Tournament, compare, tournament
+from quincunx_env.arena.games import Games
 from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
@@ -70,8 +70,8 @@ def test_an_interrupted_tournament_resumes_to_the_same_result(tmp_path: Path) ->
     with pytest.raises(KeyboardInterrupt):
         tournament(THREE, out=tmp_path / "cut", progress=stop, **SMALL)
     before = files(tmp_path / "cut")
-    assert len(before) == 5 + 1
-    assert all(name.endswith((".npz", "settings.json")) for name in before), "no unfinished file"
+    assert len(before) == 5
+    assert all(name.startswith("games/greedy+") and name.endswith(".npz") for name in before), "no unfinished file"
     played: list[Chunk] = []
 
     def count(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -88,25 +88,23 @@ def test_an_interrupted_tournament_resumes_to_the_same_result(tmp_path: Path) ->
 
 
 def test_an_interrupted_write_leaves_no_unfinished_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = np.savez_compressed
+    save, calls = Path.write_bytes, list[Path]()
 
-    def fail(path: Path, **arrays: npt.NDArray[Any]) -> None:
-        if fail.calls == 3:  # type: ignore[attr-defined]
-            path.write_bytes(b"half")
+    def fail(path: Path, content: bytes) -> int:
+        if len(calls) == 3:
+            save(path, content[:50])
             raise OSError("disk full")
-        fail.calls += 1  # type: ignore[attr-defined]
-        save(path, **arrays)  # type: ignore[arg-type]
+        calls.append(path)
+        return save(path, content)
 
-    fail.calls = 0  # type: ignore[attr-defined]
-    monkeypatch.setattr(np, "savez_compressed", fail)
+    monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(OSError, match="disk full"):
         tournament(THREE, out=tmp_path, **SMALL)
     monkeypatch.undo()
-    paths = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "settings.json"]
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(paths) == 3
     for path in paths:
-        with np.load(path) as arrays:
-            assert arrays["totals"].shape == (3, 2, 2)
+        assert Games.read(path).lineups[0].results.totals.shape == (3, 2, 2)
     assert same(tournament(THREE, out=tmp_path, **SMALL), tournament(THREE, **SMALL))
 
 
@@ -151,8 +149,12 @@ def test_more_deals_reuse_results(tmp_path: Path) -> None:
             left.append(chunk.number)
             yield chunk
 
+    before = files(tmp_path)
     more = tournament(["greedy", "uniform"], deals=11, chunk=3, out=tmp_path, progress=count)
     assert left == [2, 3]
+    assert before.items() <= files(tmp_path).items()
+    tournament(["greedy", "uniform"], deals=11, chunk=3, out=tmp_path / "whole")
+    assert files(tmp_path / "whole" / "games") == files(tmp_path / "games"), "equal files, whatever run wrote them"
     assert same(more, tournament(["greedy", "uniform"], deals=11, chunk=3))
     # Other configurations have separate results.
     other = tournament(["greedy", "uniform"], deals=11, chunk=3, out=tmp_path, first=100)

@@ -1,8 +1,6 @@
 """Files of games are replayed: true ones pass, forged ones are named, and a policy is asked again."""
 
 import dataclasses
-import json
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env.arena import Evaluation, compare, evaluate, evaluate_all
+from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
-from quincunx_env.arena.records import LineupRecord, Records
 from quincunx_env.arena.verification import VerificationError, rerun, verify
 from quincunx_env.core.observation import Pieces
 from quincunx_env.notation.record import RecordError
@@ -22,23 +20,23 @@ from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
-from tests.arena.test_records import seal, unseal
+from tests.arena.test_games import seal, unseal
 
 pytest.importorskip("scipy.stats")
 
 FIRST, DEALS = 5, 12
 CONFIG = MatchConfig(Rules(), "benchmark", FIRST, DEALS, seed=0, chunk=4)
 
-Games = list[tuple[list[int], int, bool]]
+Plays = list[tuple[list[int], int, bool]]
 """Actions, points, and whether the round was lost."""
 
 
 @pytest.fixture(scope="module")
-def true(tmp_path_factory: pytest.TempPathFactory) -> Records:
+def true(tmp_path_factory: pytest.TempPathFactory) -> Games:
     """The file of an evaluation of greedy."""
-    path = tmp_path_factory.mktemp("verification") / "greedy.games"
+    path = tmp_path_factory.mktemp("verification") / "greedy.npz"
     evaluate("greedy", DEALS, first=FIRST, chunk=CONFIG.chunk, records=path)
-    return Records.read(path)
+    return Games.read(path)
 
 
 def play(game: Game) -> tuple[list[int], int, bool]:
@@ -52,7 +50,7 @@ def play(game: Game) -> tuple[list[int], int, bool]:
     return actions, game.totals[0], game.lost
 
 
-def games_of(records: Records) -> Games:
+def games_of(records: Games) -> Plays:
     (lineup,) = records.lineups
     (result,) = verify(records)
     assert isinstance(result, Evaluation)
@@ -63,76 +61,82 @@ def games_of(records: Records) -> Games:
     ]
 
 
-def forged(games: Games, config: MatchConfig = CONFIG) -> Records:
+def forged(games: Plays, config: MatchConfig = CONFIG) -> Games:
     """A file of these games whose figures are those of the points that it claims."""
     points, lost = np.array([each[1] for each in games]), np.array([each[2] for each in games])
     actions = np.array([action for each in games for action in each[0]], np.uint16)
     lengths = np.array([len(each[0]) for each in games])
     claims = Evaluation(points, lost).to_json()
-    lineup = LineupRecord(("greedy",), (0,), lengths, actions, points[:, None], claims)
-    return Records.from_bytes(Records(config, (lineup,)).to_bytes())
+    lineup = LineupGames(("greedy",), (0,), lengths, actions, points[:, None], lost, claims)
+    return Games.from_bytes(Games(config, (lineup,)).to_bytes())
 
 
-def score(games: Games) -> Records:
+def score(games: Plays) -> Games:
     actions, points, lost = games[3]
     return forged([*games[:3], (actions, points + 20, lost), *games[4:]])
 
 
-def deal_number(games: Games) -> Records:
+def deal_number(games: Plays) -> Games:
     return forged(games, dataclasses.replace(CONFIG, first=FIRST + 1))
 
 
-def deal(games: Games) -> Records:
+def deal(games: Plays) -> Games:
     """A game with the pile of deal 8 in another order."""
     cards = Deal.from_seed(Rules(), 8, domain="benchmark")
     return forged([*games[:3], play(Game(Rules(), Deal(cards.face_up, cards.hands, cards.pile[::-1]))), *games[4:]])
 
 
-def action(games: Games) -> Records:
+def action(games: Plays) -> Games:
     actions, points, lost = games[3]
     return forged([*games[:3], ([actions[1], *actions[1:]], points, lost), *games[4:]])
 
 
-def missing_game(games: Games) -> Records:
+def missing_game(games: Plays) -> Games:
     return forged([*games[:3], *games[4:]])
 
 
-def repeated_game(games: Games) -> Records:
+def repeated_game(games: Plays) -> Games:
     return forged([*games[:3], games[7], *games[4:]])
 
 
-def other_rules(games: Games) -> Records:
+def other_rules(games: Plays) -> Games:
     flush = Rules(flush=True)
     return forged([play(Game.from_seed(flush, FIRST + n, 0, "benchmark")) for n in range(DEALS)])
 
 
-def other_domain(games: Games) -> Records:
+def other_domain(games: Plays) -> Games:
     return forged([play(Game.from_seed(Rules(), FIRST + n, 0, "validation")) for n in range(DEALS)])
 
 
-def unfinished_game(games: Games) -> Records:
+def unfinished_game(games: Plays) -> Games:
     actions, points, lost = games[3]
     return forged([*games[:3], (actions[:-1], points, lost), *games[4:]])
 
 
-def too_many_actions(games: Games) -> Records:
+def too_many_actions(games: Plays) -> Games:
     actions, points, lost = games[3]
     return forged([*games[:3], ([*actions, 0], points, lost), *games[4:]])
 
 
-def figure(games: Games) -> Records:
+def figure(games: Plays) -> Games:
     records = forged(games)
     (lineup,) = records.lineups
     claims = {**lineup.claims, "mean": lineup.claims["mean"] + 1}
     return dataclasses.replace(records, lineups=(dataclasses.replace(lineup, claims=claims),))
 
 
-def lost_rounds(games: Games) -> Records:
+def lost_rounds(games: Plays) -> Games:
     """The points are right, but lost rounds count as finished."""
     return forged([(actions, points, False) for actions, points, _ in games])
 
 
-FORGERIES: dict[Callable[[Games], Records], str] = {
+def figures_of_lost_rounds(games: Plays) -> Games:
+    """The games are right, but lost rounds count as finished in the figures."""
+    (false,), (lineup,) = lost_rounds(games).lineups, forged(games).lineups
+    return Games(CONFIG, (dataclasses.replace(lineup, claims=false.claims),))
+
+
+FORGERIES: dict[Callable[[Plays], Games], str] = {
     score: "deal 8, the file claims 95 points, the game has 75 points",
     deal_number: "deal 6, play 1 is illegal: .* it is not in the hand.*; it is the game of deal 5",
     deal: "deal 8, play [0-9]+ is illegal: .* it is not in the hand",
@@ -144,29 +148,35 @@ FORGERIES: dict[Callable[[Games], Records], str] = {
     unfinished_game: "deal 8, the game has not ended after its last play",
     too_many_actions: "deal 8, play [0-9]+ is illegal: the game has ended",
     figure: "the file claims mean .*, its games have",
-    lost_rounds: "the file claims mean .*, its games have",
+    lost_rounds: "deal [0-9]+, the file claims lost=False, the game has lost=True",
+    figures_of_lost_rounds: "the file claims mean .*, its games have",
 }
 """What each function forges, all checksums and figures included, and how the message names it."""
 
 
-def test_a_true_file(true: Records) -> None:
+def test_a_true_file(true: Games) -> None:
     (result,) = verify(true)
     assert result.to_json() == evaluate("greedy", DEALS, first=FIRST).to_json()
     verify(forged(games_of(true)))  # the forgeries below start from it
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
-def test_forged_files_are_named(forge: Callable[[Games], Records], true: Records) -> None:
+def test_forged_files_are_named(forge: Callable[[Plays], Games], true: Games) -> None:
     with pytest.raises(VerificationError, match=f"^greedy: {FORGERIES[forge]}"):
         verify(forge(games_of(true)))
 
 
-def test_truncated_files_and_foreign_versions_are_named(true: Records) -> None:
-    header, body = unseal(true.to_bytes())
-    with pytest.raises(RecordError, match="the games are cut short"):
-        Records.from_bytes(seal(header, zlib.compress(body[:-40])))
+def test_truncated_files_and_foreign_versions_are_named(true: Games) -> None:
+    header, arrays = unseal(true.to_bytes())
+    with pytest.raises(RecordError, match=r"[0-9]+ actions are announced"):
+        Games.from_bytes(seal(header, arrays | {"actions": arrays["actions"][:-20]}))
     with pytest.raises(RecordError, match="the file is of version 2 of the format, this package reads version 1"):
-        Records.from_bytes(seal(header, zlib.compress(body), "quincunx_env games 2"))
+        Games.from_bytes(seal(header | {"version": 2}, arrays))
+
+
+def test_a_file_of_one_chunk_is_named(true: Games) -> None:
+    with pytest.raises(VerificationError, match="the file has the games of chunk 1 alone"):
+        verify(dataclasses.replace(true, part=1))
 
 
 @pytest.mark.parametrize(
@@ -181,11 +191,11 @@ def test_truncated_files_and_foreign_versions_are_named(true: Records) -> None:
         {"ci95": [1]},
     ],
 )
-def test_strange_claims(claims: dict[str, Any], true: Records) -> None:
-    header, body = unseal(true.to_bytes())
+def test_strange_claims(claims: dict[str, Any], true: Games) -> None:
+    header, arrays = unseal(true.to_bytes())
     header["lineups"][0]["claims"] = header["lineups"][0]["claims"] | claims if claims else {}
     with pytest.raises(VerificationError):
-        verify(Records.from_bytes(seal(json.dumps(header), zlib.compress(body))))
+        verify(Games.from_bytes(seal(header, arrays)))
 
 
 # --- Asking the policy again -----------------------------------------------------------------------------------------
@@ -226,9 +236,9 @@ class KnowsThePile:
 @pytest.mark.parametrize("claimed", ["greedy", "heuristic"])
 def test_a_player_who_knows_the_pile_is_found_by_asking_the_claimed_policy(claimed: str, tmp_path: Path) -> None:
     config = MatchConfig(Rules(), "benchmark", 0, 30, seed=0, chunk=30)
-    path = tmp_path / "cheat.games"
+    path = tmp_path / "cheat.npz"
     cheat = evaluate_all({claimed: KnowsThePile(config)}, config.deals, chunk=config.chunk, records=path)[claimed]
-    records = Records.read(path)
+    records = Games.read(path)
     (result,) = verify(records)
     assert isinstance(result, Evaluation)
     assert (result.scores == cheat.scores).all(), "the games are legal, their points are right"
@@ -241,8 +251,8 @@ def test_a_player_who_knows_the_pile_is_found_by_asking_the_claimed_policy(claim
 
 def test_the_policy_itself_agrees(tmp_path: Path) -> None:
     """A deterministic policy in single positions, a stochastic one where its generator is in the same state."""
-    evaluate_all(["greedy", "uniform"], 60, chunk=11, seed=7, records=tmp_path / "two.games")
-    records = Records.read(tmp_path / "two.games")
+    evaluate_all(["greedy", "uniform"], 60, chunk=11, seed=7, records=tmp_path / "two.npz")
+    records = Games.read(tmp_path / "two.npz")
     verify(records)
     greedy, uniform = (rerun(records, name, name) for name in ("greedy", "uniform"))
     assert (greedy.equal, greedy.chunks) == (greedy.positions, 0)
@@ -257,7 +267,7 @@ def test_the_policy_itself_agrees(tmp_path: Path) -> None:
 
 def test_one_policy_under_two_names_agrees(tmp_path: Path) -> None:
     compare(["uniform", "uniform"], 10, names=["one", "other"], records=tmp_path / "games")
-    records = Records.read(tmp_path / "games")
+    records = Games.read(tmp_path / "games")
     for name in ("one", "other"):
         found = rerun(records, name, "uniform")
         assert found.equal == found.positions == 200
@@ -270,7 +280,7 @@ def test_one_action_of_another_policy_is_found() -> None:
     chunks = [play_matches([policy], alone, config, number) for number, policy in enumerate([first_legal, last_once])]
     results = MatchResults(*(np.concatenate(arrays) for arrays in zip(*chunks, strict=True)))
     claims = Evaluation.of_results(results).to_json()
-    records = Records(config, (LineupRecord.of_results(("first",), (0,), results, claims),))
+    records = Games(config, (LineupGames.of_results(("first",), (0,), results, claims),))
     verify(records)
     found = rerun(records, "first", first_legal, positions=10**9)
     assert found.equal == found.positions - 1
@@ -290,7 +300,7 @@ def last_once(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.G
     return actions
 
 
-def test_unknown_names(true: Records) -> None:
+def test_unknown_names(true: Games) -> None:
     with pytest.raises(ValueError, match="the file has no games of 'uniform', but of greedy"):
         rerun(true, "uniform", "uniform")
     with pytest.raises(ValueError, match="unknown policy 'no-such'"):

@@ -14,7 +14,7 @@ from PIL import Image
 from docs.glyphs import WEIGHTS, font_files, outlines
 from docs.pictures import ANIMATION, MANY, MANY_SIDE, SHEET, contact_sheet, games, side_by_side
 from quincunx_env import Batch, Rules
-from quincunx_env.arena.records import Records
+from quincunx_env.arena.games import Games
 from quincunx_env.render.svg import font
 from tests.pictures import TOLERANCE, difference
 
@@ -66,11 +66,11 @@ def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
 def test_the_leaderboard_is_that_of_its_files() -> None:
     """Every row is in a stored file; `make test-slow` verifies all of them."""
     page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-    paths = sorted((ROOT / "docs" / "leaderboard").glob("*.games"))
+    paths = sorted((ROOT / "docs" / "leaderboard").glob("*.npz"))
     for path in paths:
         assert path.stat().st_size < 300_000
         assert f" docs/leaderboard/{path.name} " in page.split("\n## ")[0]
-        records = Records.read(path)
+        records = Games.read(path)
         for lineup in records.lineups:
             for name in lineup.policies:
                 assert f"| {name} | " in page
@@ -85,7 +85,7 @@ def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
     from quincunx_env.arena.leaderboard import sections
 
     page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
-    verified = program.Verify(files=tuple(sorted((ROOT / "docs" / "leaderboard").glob("*.games")))).verified()
+    verified = program.Verify(files=tuple(sorted((ROOT / "docs" / "leaderboard").glob("*.npz")))).verified()
     written = sections(verified, program._flag).replace("| replayed", "| rerun")
     rows = [line for line in written.splitlines() if line.startswith("|")]
     assert rows == [line.replace("| replayed", "| rerun") for line in page.splitlines() if line.startswith("|")]

@@ -2,7 +2,6 @@
 
 import json
 import struct
-import zlib
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,13 +13,13 @@ import quincunx_agents
 from quincunx_agents.networks import policy, value
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_env.arena import evaluate_all
-from quincunx_env.arena.records import Records
+from quincunx_env.arena.games import Games
 from quincunx_env.arena.verification import VerificationError, verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.oracle import store
 from quincunx_env.quincunx import Batch, Rules
 from quincunx_env.registry import make_observer
-from tests.arena.test_records import seal, unseal
+from tests.arena.test_games import seal, unseal
 from tests.fuzz.games import Played, by_position
 from tests.fuzz.harness import Fuzz
 from tests.fuzz.inputs import arrays, contents, junk, numbers, snapshots, texts
@@ -135,13 +134,13 @@ def test_new_records(played: Played, fuzz: Fuzz, tmp_path: Path) -> None:
 
 
 def test_damaged_games(fuzz: Fuzz, tmp_path: Path) -> None:
-    path = tmp_path / "two.games"
+    path = tmp_path / "two.npz"
     evaluate_all(["greedy", "uniform"], 3, records=path)
     whole = path.read_bytes()
 
     def check(data: st.DataObject) -> None:
         path.write_bytes(data.draw(contents(whole)))
-        read, error = fuzz.attempt(lambda: Records.read(path))
+        read, error = fuzz.attempt(lambda: Games.read(path))
         assert (type(error) is RecordError) if error else (read.to_bytes() == whole)
 
     fuzz(check, 30)
@@ -150,18 +149,21 @@ def test_damaged_games(fuzz: Fuzz, tmp_path: Path) -> None:
 def test_forged_games(fuzz: Fuzz, tmp_path: Path) -> None:
     """Changed headers and arrays whose checksum is right are refused, or the games have the figures of the file."""
     pytest.importorskip("scipy")
-    path = tmp_path / "two.games"
+    path = tmp_path / "two.npz"
     evaluate_all(["greedy", "uniform"], 3, records=path)
-    header, body = unseal(path.read_bytes())
+    header, arrays = unseal(path.read_bytes())
 
     def check(data: st.DataObject) -> None:
         try:
             text = json.dumps(data.draw(st.just(header) | snapshots(header)))
         except (TypeError, ValueError):
             text = repr(header)
-        changed = zlib.compress(data.draw(st.just(body) | contents(body)))
-        packed = data.draw(st.just(changed) | contents(changed))
-        records, error = fuzz.attempt(lambda: Records.from_bytes(seal(text, packed)))
+        name = data.draw(st.sampled_from([*arrays]))
+        forged = np.frombuffer(data.draw(contents(arrays[name].tobytes())), np.uint8)
+        whole = forged[: len(forged) // arrays[name].itemsize * arrays[name].itemsize].view(arrays[name].dtype)
+        shaped = whole.reshape(-1, *arrays[name].shape[1:])
+        changed = arrays | data.draw(st.just({}) | st.just({name: shaped}))
+        records, error = fuzz.attempt(lambda: Games.from_bytes(seal(text, changed)))
         assert error is None or type(error) is RecordError
         if not error:
             results, error = fuzz.attempt(lambda: verify(records), VerificationError)

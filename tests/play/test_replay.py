@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from quincunx_env.arena.records import Records
+from quincunx_env.arena.games import Games
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import to_text
 from quincunx_env.play.replay import main, transcript
@@ -38,8 +38,8 @@ def test_every_action_is_printed_with_the_totals_after_it(path: Path, capsys: py
 
 
 def test_games_of_an_evaluation_are_chosen_by_number(capsys: pytest.CaptureFixture[str]) -> None:
-    path = RECORDS.parents[2] / "docs" / "leaderboard" / "greedy.games"
-    games = Records.read(path)
+    path = RECORDS.parents[2] / "docs" / "leaderboard" / "greedy.npz"
+    games = Games.read(path)
     main([str(path), "--game", "3", "17"])
     text = capsys.readouterr().out
     assert text == "".join(f"{line}\n" for number in (3, 17) for line in transcript(games.record(number)))
@@ -75,7 +75,7 @@ def test_positions_as_a_seat_sees_them() -> None:
             "/dev/null is a file: choose another folder for the results with --html",
         ),
         (["tests/golden/records/solitaire.txt", "--html", "x", "--positions"], "--html shows every position"),
-        (["docs/leaderboard/greedy.games", "--game", "10000"], "game must be an integer from 0 to 9999, got 10000"),
+        (["docs/leaderboard/greedy.npz", "--game", "10000"], "game must be an integer from 0 to 9999, got 10000"),
     ],
 )
 def test_errors(

@@ -70,11 +70,11 @@ def test_a_cluster_makes_no_difference_even_if_a_node_is_lost(
 def test_the_command_line_names_a_cluster(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     command = "evaluate greedy uniform --deals 11 --chunk 3 --out"
-    main([*command.split(), "there", "--ray", cluster.address, "--records", "there.games"])
-    main([*command.split(), "here", "--workers", "1", "--records", "here.games"])
+    main([*command.split(), "there", "--ray", cluster.address, "--records", "there.npz"])
+    main([*command.split(), "here", "--workers", "1", "--records", "here.npz"])
     there, here = (json.loads(Path(folder, "result.json").read_text()) for folder in ("there", "here"))
     assert there["evaluations"] == here["evaluations"]
-    assert Path("there.games").read_bytes() == Path("here.games").read_bytes()
+    assert Path("there.npz").read_bytes() == Path("here.npz").read_bytes()
 
 
 def test_errors_are_told_as_they_are_without_a_cluster(cluster: Any) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from quincunx_env import Rules
 from quincunx_env.arena import explain
-from quincunx_env.arena.records import Records
+from quincunx_env.arena.games import Games
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
 from quincunx_env.render.replay_page import replay_page
@@ -22,7 +22,7 @@ GAP = 16
 
 def player(browser: Browser, out: Path) -> None:
     """The replay player in a window, light, and on a phone, dark."""
-    record = Records.read(DOCS / "leaderboard" / "value.games").record(0)
+    record = Games.read(DOCS / "leaderboard" / "value.npz").record(0)
     content = replay_page([record], values=lambda game: explain("value", game), valued_by="value")
     shots = []
     for size, scheme in (({"width": 960, "height": 980}, "light"), (VIEWPORTS["phone"], "dark")):

@@ -4,7 +4,7 @@ The training scripts write one as ``README.md`` beside their results. Every figu
 Nothing is uploaded. The format is that of https://huggingface.co/docs/hub/model-cards.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -15,6 +15,7 @@ with requires_extra("train"):
     from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.markdown import markdown_table
 
 Facts = Mapping[str, Any]
 """Results of a training run: what the scripts in ``train`` write as JSON."""
@@ -36,14 +37,6 @@ VARIANTS = {
 
 
 # --- Markdown --------------------------------------------------------------------------------------------------------
-
-
-def markdown(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
-    lines = [[*header], *([*row] for row in rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return text.replace("| --- ", "|---").replace("|--- |", "|---|") + "\n"
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -166,7 +159,7 @@ def _results(facts: Facts) -> str:
     first = " or ".join(f"{number:,}" for number in sorted({result.get("first", 0) for result in benchmark.values()}))
     text = _paragraph(f"Numbered deals of the domain `benchmark`, from {first} on. {note}")
     text += "\n"
-    text += markdown(header, rows)
+    text += markdown_table(header, rows) + "\n"
     commands = [f"    {result['command']}\n" for result in benchmark.values() if "command" in result]
     return text + ("\nMeasured by\n\n" + "".join(commands) if commands else "")
 
@@ -225,7 +218,7 @@ def _training(facts: Facts) -> str:
         ("machine", facts["machine"]),
         ("versions", ", ".join(f"{library} {version}" for library, version in facts["versions"].items())),
     ]
-    text += markdown(("", ""), rows)
+    text += markdown_table(("", ""), rows) + "\n"
     history = facts.get("validation")
     if not history:
         return text
@@ -234,7 +227,7 @@ def _training(facts: Facts) -> str:
     deals = history[-1]["variants"][names[0]]["deals"]
     measured = "mean score" if "mean" in history[-1]["variants"][names[0]] else "win rate"
     text += f"\nDuring training, on {deals:,} deals of the domain `validation`, {measured} with 95 % interval:\n\n"
-    return text + markdown(("environment steps", *(VARIANTS.get(name, name) for name in names)), table)
+    return text + markdown_table(("environment steps", *(VARIANTS.get(name, name) for name in names)), table) + "\n"
 
 
 def _estimate(figures: Mapping[str, Any]) -> str:

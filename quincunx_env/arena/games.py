@@ -1,39 +1,51 @@
-"""Files that hold every game of an evaluation, a comparison or a tournament.
+"""Store games in files: whole evaluations, comparisons and tournaments, and the chunks of interrupted ones.
 
-The games are those of numbered deals, so that a file needs no cards: the number, the domain and the rules give the
-deal, and the actions give the game. `quincunx_env.arena.verification` replays them.
+A file needs no cards: the number, the domain and the rules give the deal, and the actions give the game.
+`quincunx_env.arena.verification` replays them.
 
-The file begins with a line of text, ``quincunx_env games 1``, which ends with the version of the format, and a line of
-JSON, so that ``head -n 2`` shows what it claims::
+A file is an ``.npz`` of NumPy with five arrays over the G games of all lineups, in this order:
 
-    {"config":  {"game", "rules", "domain", "first", "deals", "seed", "chunk"},
+| array | dtype, shape | content |
+|---|---|---|
+| `header` | uint8 [bytes] | JSON, see below |
+| `lengths` | uint16 [G] | number of actions of each game |
+| `totals` | int32 [G, P] | points of each seat |
+| `lost` | bool [G] | whether the hand ran out in the solitaire; False for several players |
+| `actions` | uint16 [sum of `lengths`] | the actions, game after game |
+
+``quincunx verify --show FILE`` prints the header::
+
+    {"version": 1,
+     "config":  {"game", "rules", "domain", "first", "deals", "seed", "chunk"},
+     "part":    number of the only chunk that the file holds, or null,
      "lineups": [{"policies": [names], "seats": [number of the policy of each seat], "games": G, "claims": {...}}, ...],
      "about":   {"quincunx_env": version, "numpy": version, ...}}
 
-The games of a lineup are in the order of their deals, and those of a deal in the order of
-`quincunx_env.arena.matches.seatings`. ``claims`` are the figures of the evaluation, ``about`` is information that
-nothing checks. Then follow, compressed by zlib and little-endian, three arrays over the games of all lineups: the
-number of actions (uint16 [G]), the points claimed for each seat (int32 [G, P]), and the actions (uint16, game after
-game). The last 32 bytes are the SHA-256 digest of everything before them.
+The games of a lineup are in the order of their deals, and the games of a deal in the order of
+`quincunx_env.arena.matches.seatings`. ``claims`` are the figures of the evaluation. ``about`` is information that
+nothing checks. A game of the solitaire takes about 18 bytes.
 
-A game of the solitaire takes about 18 bytes. Nothing is unpickled, and no more is decompressed than the numbers in the
-header allow.
+The same games give the same bytes: order, dates and compression of the arrays are fixed. A reader trusts nothing.
+Before it reads an array, it compares all sizes with the limits, and each shape with the header. Nothing is unpickled.
 """
 
-import hashlib
+import io
 import json
+import math
 import platform
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from quincunx_env.arena.matches import Actions, MatchConfig, MatchResults, seatings
-from quincunx_env.core.arrays import Ints
+from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
@@ -45,7 +57,6 @@ from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically
 
 VERSION = 1
-TITLE = "quincunx_env games"
 
 MAX_GAMES = 1_000_000
 """Games of a file: a hundred times those of a usual evaluation, replayed in seconds. With `MAX_HEADER` and `MAX_BYTES`
@@ -54,11 +65,18 @@ it limits the memory and the time that a file can demand."""
 MAX_HEADER, MAX_BYTES = 2**20, 2**27
 """Bytes of the header, and of the file, compressed or not: many times those of the files of usual evaluations."""
 
-_DIGEST = hashlib.sha256().digest_size
+DTYPES = {"header": "|u1", "lengths": "<u2", "totals": "<i4", "lost": "|b1", "actions": "<u2"}
+"""The arrays of a file in their order."""
+
+_MAX_MEMBERS = 100
+"""Entries of a directory that are looked at; a file of games has five."""
+
+_LOCAL_HEADER, _DIRECTORY_ENTRY, _DIRECTORY_END = 30, 46, 22
+"""Bytes of the parts of a ZIP file besides names and arrays."""
 
 
 @dataclass(frozen=True, eq=False)
-class LineupRecord:
+class LineupGames:
     """The G games of one lineup.
 
     Attributes:
@@ -67,6 +85,7 @@ class LineupRecord:
         lengths: int64 [G], number of actions of each game.
         actions: uint16 [sum of ``lengths``].
         totals: int64 [G, P], points that the file claims for each seat.
+        lost: bool [G], whether the file claims that the hand ran out.
         claims: figures that the file claims, as JSON values.
     """
 
@@ -75,6 +94,7 @@ class LineupRecord:
     lengths: Ints
     actions: Actions
     totals: Ints
+    lost: Bools
     claims: Mapping[str, Any]
 
     @classmethod
@@ -82,8 +102,23 @@ class LineupRecord:
         cls, policies: Sequence[str], seats: Sequence[int], results: MatchResults, claims: Mapping[str, Any]
     ) -> Self:
         """The record of games that have been played."""
-        totals = results.totals.reshape(-1, results.totals.shape[-1])
-        return cls(tuple(policies), tuple(seats), results.lengths.reshape(-1), results.actions, totals, claims)
+        totals, lost = results.totals.reshape(-1, results.totals.shape[-1]), results.lost.reshape(-1)
+        return cls(tuple(policies), tuple(seats), results.lengths.reshape(-1), results.actions, totals, lost, claims)
+
+    @property
+    def results(self) -> MatchResults:
+        """The results of the games.
+
+        Raises:
+            ValueError: if the games of a deal are incomplete.
+        """
+        count = len(self.seatings)
+        return MatchResults(
+            self.totals.reshape(-1, count, len(self.seats)),
+            self.lost.reshape(-1, count),
+            self.lengths.reshape(-1, count),
+            self.actions,
+        )
 
     @property
     def seatings(self) -> Ints:
@@ -101,18 +136,20 @@ class LineupRecord:
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """The games of an evaluation, a comparison or a tournament.
+class Games:
+    """The games of an evaluation, a comparison or a tournament, or of one chunk of it.
 
     Attributes:
         config: rules, deals and seeds.
         lineups: games of each lineup.
         about: versions of the libraries and definitions of the policies, for information.
+        part: number of the only chunk whose games these are; None for all games.
     """
 
     config: MatchConfig
-    lineups: tuple[LineupRecord, ...]
+    lineups: tuple[LineupGames, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
+    part: int | None = None
 
     # --- Games -------------------------------------------------------------------------------------------------------
 
@@ -133,41 +170,44 @@ class Records:
             number -= len(lineup.lengths)
         deal, seating = divmod(number, len(lineup.seatings))
         start, players = lineup.starts[number], (lineup.policies[each] for each in lineup.seatings[seating])
+        first = self.config.first + (self.part or 0) * self.config.chunk
         return Record(
             self.config.rules,
-            Seeded(self.config.first + deal, 0, self.config.domain),
+            Seeded(first + deal, 0, self.config.domain),
             tuple(lineup.actions[start : start + lineup.lengths[number]].tolist()),
             tuple(players),
         )
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
-    def to_bytes(self) -> bytes:
-        """The content of a file.
-
-        Raises:
-            RecordError: if it could not be read again, for example because of the name of a policy.
-        """
-        header = {
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the file claims, as JSON values: everything but the games."""
+        return {
+            "version": VERSION,
             "config": self.config.to_json(),
+            "part": self.part,
             "lineups": [
                 {"policies": each.policies, "seats": each.seats, "games": len(each.lengths), "claims": each.claims}
                 for each in self.lineups
             ],
             "about": self.about,
         }
-        arrays = [
-            *(each.lengths.astype("<u2") for each in self.lineups),
-            *(each.totals.astype("<i4") for each in self.lineups),
-            *(each.actions.astype("<u2") for each in self.lineups),
-        ]
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            RecordError: if it could not be read again, for example because of the name of a policy.
+        """
         try:
-            text = json.dumps(header, sort_keys=True, allow_nan=False)
+            text = json.dumps(self.header, sort_keys=True, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
             raise RecordError(f"a file of games holds JSON values: {error}") from error
-        body = zlib.compress(b"".join(array.tobytes() for array in arrays), 9)
-        content = f"{TITLE} {VERSION}\n{text}\n".encode() + body
-        content += hashlib.sha256(content).digest()
+        arrays = {"header": np.frombuffer(text, np.uint8)}
+        for name in [*DTYPES][1:]:
+            arrays[name] = np.concatenate([getattr(lineup, name) for lineup in self.lineups])
+        content = pack({name: arrays[name].astype(dtype) for name, dtype in DTYPES.items()})
         type(self).from_bytes(content)
         return content
 
@@ -204,27 +244,107 @@ class Records:
         Raises:
             RecordError: if this is no such content, or of another version, damaged or too large.
         """
-        title, _, rest = content.partition(b"\n")
-        words = title.split(b" ")
-        if b" ".join(words[:-1]) != TITLE.encode():
+        if not _is_games(content):
             raise RecordError("this is no file of games, as evaluate --records writes it")
-        if words[-1] != str(VERSION).encode():
-            version = words[-1][:20].decode("ascii", "backslashreplace")
-            raise RecordError(f"the file is of version {version} of the format, this package reads version {VERSION}")
         if len(content) > MAX_BYTES:
             raise RecordError(f"the file has more than {MAX_BYTES} bytes")
-        if hashlib.sha256(content[:-_DIGEST]).digest() != content[-_DIGEST:]:
-            raise RecordError("the file is damaged or cut short: its checksum is wrong")
-        text, _, body = rest[:-_DIGEST].partition(b"\n")
-        if len(text) > MAX_HEADER:
+        shapes = _shapes(content)
+        if math.prod(shapes["header"]) > MAX_HEADER:
             raise RecordError(f"the header has more than {MAX_HEADER} bytes")
         try:
-            header = json.loads(text)
+            header = json.loads(_array(content, "header").tobytes())
         except (ValueError, RecursionError) as error:
             raise RecordError("the header is no JSON") from error
+        if (version := _entry(header, "version", int)) != VERSION:
+            raise RecordError(f"the file is of version {version} of the format, this package reads version {VERSION}")
         config, about = _read_config(_entry(header, "config", dict)), _entry(header, "about", dict)
+        part = _read_part(header, config)
         lineups = [_read_lineup(each, config.rules) for each in _entry(header, "lineups", list)]
-        return cls(config, _read_games(body, config.rules, lineups), about)
+        return cls(config, _read_games(content, shapes, config.rules, lineups), about, part)
+
+
+# --- NumPy's format --------------------------------------------------------------------------------------------------
+
+
+def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Return the content of an ``.npz`` file; equal arrays give equal bytes."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            member, content = zipfile.ZipInfo(f"{name}.npy"), io.BytesIO()  # of the year 1980
+            member.create_system = 3  # on Windows, too
+            np.lib.format.write_array(content, array, (1, 0), allow_pickle=False)
+            archive.writestr(member, content.getvalue(), zipfile.ZIP_DEFLATED, 9)
+    return file.getvalue()
+
+
+def holds_games(path: Path) -> bool:
+    """Whether a file begins as a file of games.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    with path.open("rb") as file:
+        return _is_games(file.read(40))
+
+
+def _is_games(content: bytes) -> bool:
+    """Whether a content begins with the first array of a file of games."""
+    return content[:4] == b"PK\3\4" and content[_LOCAL_HEADER:40] == b"header.npy"
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn the various errors of NumPy and zipfile at damaged files into one."""
+    try:
+        yield
+    except RecordError:
+        raise
+    except Exception as error:
+        raise RecordError("the file is damaged or cut short") from error
+
+
+def _shapes(content: bytes) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays, which have been compared with the sizes; no array is read."""
+    if content.count(b"PK\1\2") > _MAX_MEMBERS:  # the beginning of each entry of the directory
+        raise RecordError(f"the file has more than {len(DTYPES)} arrays")
+    with _readable(), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        names = [member.filename.removesuffix(".npy") for member in members]
+        if names != [*DTYPES]:
+            raise RecordError(f"the file has the arrays {', '.join(names):.100}, expected {', '.join(DTYPES)}")
+        sizes = (_LOCAL_HEADER + _DIRECTORY_ENTRY + 2 * len(each.filename) + each.compress_size for each in members)
+        if sum(sizes) + _DIRECTORY_END != len(content):
+            raise RecordError("the file is damaged or cut short: there is something between the arrays")
+        if sum(member.file_size for member in members) > MAX_BYTES:
+            raise RecordError(f"the arrays have more than {MAX_BYTES} bytes")
+        return {name: _shape(archive, member, DTYPES[name]) for name, member in zip(names, members, strict=True)}
+
+
+def _shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, needed: str) -> tuple[int, ...]:
+    """Return the shape of an array, which gives the size of the member."""
+    if member.compress_type != zipfile.ZIP_DEFLATED:  # others may decompress more than the size
+        raise RecordError(f"{member.filename} is not compressed as evaluate --records does it")
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise RecordError(f"{member.filename} is of version {version} of NumPy's format, expected (1, 0)")
+        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
+        if fortran_order or dtype.str != needed:
+            raise RecordError(f"{member.filename} has the dtype {dtype.str}, expected {needed}")
+        if file.tell() + dtype.itemsize * math.prod(shape) != member.file_size:
+            raise RecordError(f"{member.filename} is damaged or cut short: the shape {shape} has another size")
+        return tuple(shape)
+
+
+def _array(content: bytes, name: str) -> npt.NDArray[Any]:
+    """Read an array, whose shape has been checked."""
+    with _readable(), np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        array: npt.NDArray[Any] = arrays[name]
+        return array
+
+
+# --- Files -----------------------------------------------------------------------------------------------------------
 
 
 def require_writable_file(path: Path | str | None) -> None:
@@ -239,13 +359,13 @@ def require_writable_file(path: Path | str | None) -> None:
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name a file for the games with --records")
-    if path.exists() and path.stat().st_size and not path.read_bytes().startswith(TITLE.encode()):
+    if path.exists() and path.stat().st_size and not holds_games(path):
         raise ValueError(f"{path} holds something else than games: name another file with --records")
     require_writable(path.parent, "--records")
 
 
-def write_records(
-    path: Path | str, config: MatchConfig, lineups: Sequence[LineupRecord], policies: Mapping[str, Agent | str]
+def write_games(
+    path: Path | str, config: MatchConfig, lineups: Sequence[LineupGames], policies: Mapping[str, Agent | str]
 ) -> None:
     """Write the games of an evaluation, a comparison or a tournament, with information on versions and policies.
 
@@ -256,7 +376,7 @@ def write_records(
         policies: the policies by name.
 
     Raises:
-        RecordError: as `Records.to_bytes`.
+        RecordError: as `Games.to_bytes`.
         OSError: if the file cannot be written.
     """
     about = {
@@ -266,7 +386,7 @@ def write_records(
         "machine": platform.machine(),
         "policies": {name: definition(resolve(policy)) for name, policy in policies.items()},
     }
-    Records(config, tuple(lineups), about).write(path)
+    Games(config, tuple(lineups), about).write(path)
 
 
 def most_actions(rules: BaseRules) -> int:
@@ -297,9 +417,20 @@ def _read_config(values: Any) -> MatchConfig:
         raise RecordError(f"the game {game} has other rules than {', '.join(options):.200}") from error
     except ValueError as error:
         raise RecordError(str(error)) from error
-    if config.deals > MAX_GAMES:
-        raise RecordError(f"a file holds at most {MAX_GAMES} games, got {config.deals} deals")
     return config
+
+
+def _read_part(header: dict[str, Any], config: MatchConfig) -> int | None:
+    """The number of the only chunk of the file, or None."""
+    part, deals = header.get("part"), config.deals
+    if part is not None:
+        part = _entry(header, "part", int)
+        if part not in config.chunks:
+            raise RecordError(f"the number of a chunk is from 0 to {len(config.chunks) - 1}, got {part}")
+        deals = min(config.chunk, deals - part * config.chunk)
+    if deals > MAX_GAMES:
+        raise RecordError(f"a file holds at most {MAX_GAMES} games, got {deals} deals")
+    return part
 
 
 def _read_lineup(values: Any, rules: BaseRules) -> tuple[tuple[str, ...], tuple[int, ...], int, dict[str, Any]]:
@@ -318,44 +449,35 @@ def _read_lineup(values: Any, rules: BaseRules) -> tuple[tuple[str, ...], tuple[
     return tuple(policies), tuple(seats), games, claims
 
 
-def _read_games(body: bytes, rules: BaseRules, lineups: Sequence[Any]) -> tuple[LineupRecord, ...]:
-    """The lineups with their games, from the compressed arrays."""
-    games, players = [count for _, _, count, _ in lineups], rules.num_players
+def _read_games(
+    content: bytes, shapes: Mapping[str, tuple[int, ...]], rules: BaseRules, lineups: Sequence[Any]
+) -> tuple[LineupGames, ...]:
+    """The lineups with their games."""
+    games = [count for _, _, count, _ in lineups]
     total = sum(games)
     if not lineups or total > MAX_GAMES:
         raise RecordError(f"a file has at least one lineup and at most {MAX_GAMES} games, got {len(lineups)}, {total}")
-    fixed = total * (2 + 4 * players)
-    limit = min(fixed + 2 * total * most_actions(rules), MAX_BYTES)
-    unpacker = zlib.decompressobj()
-    try:
-        raw = unpacker.decompress(body, limit + 1)
-    except zlib.error as error:
-        raise RecordError("the games cannot be decompressed: the file is damaged") from error
-    if not unpacker.eof and len(raw) <= limit:
-        raise RecordError("the games are cut short: the compressed part ends early")
-    if unpacker.unused_data or not unpacker.eof:
-        raise RecordError(f"there is more in the file than {total} games")
-    if len(raw) < fixed:
-        raise RecordError(f"the games are cut short: {total} are announced, {len(raw)} bytes are there")
-    lengths = np.frombuffer(raw, "<u2", total).astype(np.int64)
-    totals = np.frombuffer(raw, "<i4", total * players, 2 * total).astype(np.int64).reshape(total, players)
-    if len(raw) != fixed + 2 * lengths.sum():
-        few = "cut short" if len(raw) < fixed + 2 * lengths.sum() else "followed by something else"
-        raise RecordError(
-            f"the games are {few}: {lengths.sum()} actions are announced, {(len(raw) - fixed) / 2:g} there"
-        )
+    for name, shape in {"lengths": (total,), "totals": (total, rules.num_players), "lost": (total,)}.items():
+        if shapes[name] != shape:
+            raise RecordError(f"{total} games are announced, whose {name} have the shape {shape}, got {shapes[name]}")
+    lengths = _array(content, "lengths").astype(np.int64)
     if total and lengths.max() > most_actions(rules):
         raise RecordError(f"a game of these rules has at most {most_actions(rules)} actions, got {lengths.max()}")
-    actions = np.frombuffer(raw, "<u2", offset=fixed).astype(np.uint16)
+    if shapes["actions"] != (lengths.sum(),):
+        raise RecordError(f"{lengths.sum()} actions are announced, got the shape {shapes['actions']}")
+    totals, lost, actions = (_array(content, name) for name in ("totals", "lost", "actions"))
+    if (lost.view(np.uint8) > 1).any():
+        raise RecordError("a game is lost or not, got another value")
     splits = np.cumsum(games)[:-1]
     parts = zip(
         lineups,
         np.split(lengths, splits),
         np.split(actions, np.concatenate([[0], np.cumsum(lengths)])[splits]),
-        np.split(totals, splits),
+        np.split(totals.astype(np.int64), splits),
+        np.split(lost, splits),
         strict=True,
     )
     return tuple(
-        LineupRecord(names, seats, own, taken, points, claims)
-        for (names, seats, _, claims), own, taken, points in parts
+        LineupGames(names, seats, own, taken, points, out, claims)
+        for (names, seats, _, claims), own, taken, points, out in parts
     )
