@@ -46,7 +46,6 @@ COMMANDS = {
     ),
     "envs": Command("quincunx_env._commands.overview", "list the environments with their spaces and options"),
     "oracle": Command("quincunx_env.oracle.__main__", "compute scores reachable with a known pile"),
-    "card": Command("quincunx_env.hub", "write the model card of a training run for the Hugging Face Hub"),
 }
 """The subcommands by name, in the order in which they are listed."""
 

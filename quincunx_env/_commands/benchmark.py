@@ -31,7 +31,7 @@ from quincunx_env.benchmark import (
     write_results,
 )
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name
+from quincunx_env.policies import UntrustedFileError, by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.statistics import Estimate
 from quincunx_env.utils.errors import fail, one_line_errors, parse, require_writable, requires_extra
@@ -63,7 +63,7 @@ class Arguments:
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     """number of processes"""
     trust: bool = False
-    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
     out: Path = Path("runs/benchmark")
     """directory of the results"""
     records: Path | None = None
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx benchm
     """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parse(Arguments, program, __doc__, arguments)
-    stored = ""
+    line, stored = f"{program} {shlex.join(arguments)}", ""
     with one_line_errors(remedy=lambda: stored):
         if not options.task:
             print(_tasks())
@@ -109,9 +109,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx benchm
         try:
             require_writable(options.out)
             require_writable_file(options.records)
-            stored = f"finished games are stored, this resumes: {program} {shlex.join(arguments)}"
+            stored = f"finished games are stored, this resumes: {line}"
             results = [*options.results()]
             write_results(options.out / "results.csv", results)
+        except UntrustedFileError as error:
+            fail(f"{error}: {line} --trust")
         except (ValueError, ImportError) as error:
             if raised_by_policy(error):
                 raise

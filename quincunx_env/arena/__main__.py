@@ -6,8 +6,8 @@ the name is for tables.
     quincunx evaluate mine=runs/model.zip uniform
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
-    quincunx exploit heuristic-v0 --deals 20
-    quincunx times heuristic-v0 value pimc-beam --deals 10
+    quincunx exploit heuristic --deals 20
+    quincunx times heuristic value quincunx_agents.search.pimc_beam:STRONG --deals 10
     quincunx evaluate greedy --records greedy.npz
     quincunx verify greedy.npz --rerun greedy
     quincunx leaderboard greedy.npz --page leaderboard.md
@@ -42,7 +42,7 @@ from quincunx_env.benchmark import best_known
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name, resolve, split_name
+from quincunx_env.policies import UntrustedFileError, by_display_name, resolve, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.utils.errors import (
@@ -82,7 +82,7 @@ class _Options:
     """number of deals played side by side, the unit of work of a process; an interruption loses at most these. The
     actions of randomised policies depend on it"""
     trust: bool = False
-    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
     out: Path
     """directory of the results"""
 
@@ -286,7 +286,7 @@ class _Files:
     seed: int | None = None
     """seed of the draw of these positions; by default it cannot be predicted"""
     trust: bool = False
-    """unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in them"""
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
 
     def verified(self) -> list[VerifiedFile]:
         """Verify the files.
@@ -440,6 +440,8 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
             command.run(line)
         except VerificationError as error:
             fail(error, FALSE)
+        except UntrustedFileError as error:
+            fail(f"{error}: {line} --trust")
         except (ValueError, ImportError) as error:
             if raised_by_policy(error):
                 raise

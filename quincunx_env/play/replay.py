@@ -7,9 +7,11 @@ from pathlib import Path
 
 from quincunx_env.arena.explanation import explain
 from quincunx_env.arena.games import Games, holds_games
+from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
 from quincunx_env.notation.viewer import Viewer, describe
+from quincunx_env.policies import display_name, load_path
 from quincunx_env.render.replay_page import replay_page
 from quincunx_env.utils.errors import one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
@@ -82,6 +84,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx replay
     parser.add_argument("--positions", action="store_true", help="show the position after every action")
     parser.add_argument("--html", type=Path, metavar="OUT", help="write a page for a browser, which needs no network")
     parser.add_argument("--values", metavar="AGENT", help="with --html: show this agent's values of the plays")
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="load files of stable-baselines3 and RLlib, too, which executes any code",
+    )
     options = parser.parse_args(arguments)
     with one_line_errors(ValueError):
         if options.html and options.positions:
@@ -93,20 +100,21 @@ def main(arguments: Sequence[str] | None = None, program: str = "quincunx replay
         if options.html:
             require_writable(options.html.parent, "--html")
         games = read_games(options.file, options.game)
+        agent = options.values and load_path(options.values, options.trust)
         if not options.html:
             texts = [text for game in games for text in transcript(game, options.seat, options.positions)]
         else:
-            texts = [_write_page(options.html, games, options.seat, options.values)]
+            texts = [_write_page(options.html, games, options.seat, agent)]
     print(*texts, sep="\n")
 
 
-def _write_page(path: Path, games: Sequence[Record], seat: int | None, agent: str | None) -> str:
+def _write_page(path: Path, games: Sequence[Record], seat: int | None, agent: Agent | str | None) -> str:
     """Write a page with a replay player, and return a line about it."""
     page = replay_page(
         games,
         seat=seat,
         values=(lambda game: explain(agent, game)) if agent else None,
-        valued_by=agent or "",
+        valued_by=display_name(agent) if agent else "",
     ).encode()
     write_atomically(path, lambda unfinished: unfinished.write_bytes(page))
     return f"wrote {path} ({len(page) / 1000:.0f} kB): open it in a browser"

@@ -161,14 +161,14 @@ def test_lower_bounds_of_exploitability(
 def test_times_are_ratios_to_the_first_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "times heuristic-v0 greedy --deals 4 --num-players 2")
+    run(monkeypatch, "times heuristic greedy --deals 4 --num-players 2")
     seconds = json.loads(Path("runs/times/result.json").read_text())["seconds_per_action"]
-    assert list(seconds) == ["heuristic-v0", "greedy"]
-    ratio = seconds["greedy"] / seconds["heuristic-v0"]
+    assert list(seconds) == ["heuristic", "greedy"]
+    ratio = seconds["greedy"] / seconds["heuristic"]
     assert 0 < ratio < 1
     lines = Path("runs/times/result.md").read_text().splitlines()
-    assert lines[2] == "| policy | time per action, heuristic-v0 = 1 | ms per action here |"
-    assert lines[4].startswith("| heuristic-v0 | 1 | ")
+    assert lines[2] == "| policy | time per action, heuristic = 1 | ms per action here |"
+    assert lines[4].startswith("| heuristic | 1 | ")
     assert lines[5].startswith(f"| greedy | {ratio:.3g} | ")
 
 
