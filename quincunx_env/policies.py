@@ -6,6 +6,9 @@ Packages offer policies as entry points of the group ``quincunx_env.policies``; 
     [project.entry-points."quincunx_env.policies"]
     my-agent = "my_package.module:attribute"
 
+Entry points of the group ``quincunx_env.responses`` are functions of a policy that return a policy against it:
+``"best-response:greedy"`` names what the function ``best-response`` returns for ``greedy``.
+
 Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path
 (`quincunx_env.policy_files`).
 """
@@ -22,6 +25,9 @@ from quincunx_env.utils.extras import missing_extra
 
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
+
+RESPONSES = "quincunx_env.responses"
+"""The group of entry points of functions that map an `Agent` to one that plays against it."""
 
 
 def registered_policies() -> dict[str, EntryPoint]:
@@ -40,7 +46,8 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
 
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
-            use; an agent is returned as it is. A string that is a registered name is no path.
+            use; an agent is returned as it is. A string that is a registered name is no path. ``"NAME:POLICY"`` is the
+            response to another policy if NAME is in `RESPONSES`.
         trust: let a file execute code where it must be unpickled, see `quincunx_env.policy_files.FORMATS`.
 
     Raises:
@@ -53,9 +60,14 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         return same(PolicyFile(str(policy), trust))
     if not isinstance(policy, str):
         return _checked(policy, f"{policy!r} is no policy")
-    if _is_file(policy):
+    kind, colon, other = policy.partition(":")
+    opponent = None
+    if colon and (responses := entry_points(group=RESPONSES, name=kind)):
+        entry, opponent = next(iter(responses)), resolve(other, trust)
+        path, origin = entry.value, f", offered by {_origin(entry)},"
+    elif _is_file(policy):
         return same(PolicyFile(policy, trust))
-    if ":" in policy:
+    elif ":" in policy:
         path, origin = policy, ""
     else:
         entries = registered_policies()
@@ -75,6 +87,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         path, origin = entry.value, f", offered by {_origin(entry)},"
     try:
         found = pkgutil.resolve_name(path)
+        found = found if opponent is None else found(opponent)
     except Exception as error:  # importing a module of another package may raise anything
         message = f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}"
         if isinstance(error, ModuleNotFoundError) and path.startswith("quincunx_agents."):
@@ -178,8 +191,9 @@ def split_name(policy: str) -> tuple[str, str]:
 
 
 def definition(policy: Agent) -> str:
-    """``module:name`` of a function, or of the class of an instance; the checksum of a file."""
-    if isinstance(policy, PolicyFile):
-        return policy.definition
+    """``module:name`` of a function, or of the class of an instance; the attribute ``definition`` if there is one."""
+    stated = getattr(policy, "definition", None)
+    if isinstance(stated, str):
+        return stated
     thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
     return f"{thing.__module__}:{thing.__qualname__}"

@@ -16,38 +16,22 @@ open the link that it prints.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
 
+from quincunx_env.cli.options import GameOptions
+from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.play.session import Session, adviser_name, default_agent, recorded_players, seat_players
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
-from quincunx_env.utils.errors import (
-    fail,
-    one_line_errors,
-    parse,
-    refuse_other_game,
-    require_writable,
-    requires_extra,
-)
-
-with requires_extra("play"):
-    import tyro
-
-PROGRAM = "python -m quincunx_env.play"
+from quincunx_env.utils.errors import fail, one_line_errors, require_writable, requires_extra
 
 
 @dataclass(kw_only=True)
-class Arguments:
+class Arguments(GameOptions):
     """Game, players and files."""
 
-    rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=Rules)
-    game: Literal["quincunx", "spiral"] = "quincunx"
-    """the game; options of the spiral game begin with ``--spiral``, the other options of rules belong to Quincunx"""
-    spiral: SpiralRules = field(default_factory=SpiralRules)
     opponents: tuple[str, ...] = ()
     """one for all other seats, or one for each, beginning with the seat after yours: names of registered policies,
     ``module:attribute``, or ``human``"""
@@ -93,7 +77,7 @@ class Arguments:
             record = Record.read(self.resume)
             self._warn(record.rules, needed=self.adviser is None)
             return Session.resume(record, recorded_players(record), adviser_name(record.rules, self.adviser))
-        rules = self.rules if self.game == "quincunx" else self.spiral
+        rules = self.chosen_rules
         self._warn(rules, needed=not self.opponents or self.adviser is None)
         players = seat_players(rules, self.seat, self.opponents)
         dealt = None if self.seed is None else Seeded(self.seed)
@@ -106,12 +90,11 @@ class Arguments:
             print(f"warning: {problem}", file=sys.stderr)
 
 
-def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
-    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    chosen = parse(Arguments, program, __doc__, arguments)
+def main(name: str, arguments: Sequence[str]) -> None:
+    """Run the command."""
+    chosen = parse(Arguments, f"quincunx {name}", __doc__, arguments)
     with one_line_errors(ValueError):
-        refuse_other_game(chosen.game, arguments, [option.name for option in fields(Rules)])
+        chosen.refuse_other_game(arguments)
         begin = chosen.begin() if _names_game(arguments) else None
         if not chosen.replay:
             require_writable(chosen.out)
@@ -121,7 +104,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
         return
     path = _in_terminal(begin, chosen)
     if path and path.exists():
-        options = f"{program} --terminal"
+        options = f"quincunx {name} --terminal"
         print(f"Continue or replay this game:\n\n    {options} --resume {path}\n    {options} --replay {path}")
 
 
@@ -159,7 +142,3 @@ def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
             page = f"game/{lobby.start(begin, chosen.resume).name}"
         listening = listen(chosen.host, chosen.port)
     offer(lobby, listening, page, chosen.allow_host, chosen.browser)
-
-
-if __name__ == "__main__":
-    main()
