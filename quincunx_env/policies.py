@@ -60,11 +60,10 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         return same(PolicyFile(str(policy), trust))
     if not isinstance(policy, str):
         return _checked(policy, f"{policy!r} is no policy")
-    kind, colon, other = policy.partition(":")
+    kind, colon, answered = policy.partition(":")
     opponent = None
-    if colon and (responses := entry_points(group=RESPONSES, name=kind)):
-        entry, opponent = next(iter(responses)), resolve(other, trust)
-        path, origin = entry.value, f", offered by {_origin(entry)},"
+    if responses := [*entry_points(group=RESPONSES, name=kind)] if colon else []:
+        path, origin, opponent = responses[0].value, f", offered by {_origin(responses[0])},", resolve(answered, trust)
     elif _is_file(policy):
         return same(PolicyFile(policy, trust))
     elif ":" in policy:

@@ -314,7 +314,7 @@ def _write(
 
 def _seconds_per_action(options: _Options) -> dict[str, float]:
     """Measure the processor time of each of the policies."""
-    policies = by_display_name(dict.fromkeys(options.policies), options.trust)
+    policies = by_display_name([*dict.fromkeys(options.policies)], options.trust)
     with worker_processes(1) as pool:  # where NumPy has one thread, so that no time is spent on waiting for others
         return pool.submit(seconds_per_action, policies, rules=options.chosen_rules, **options.numbered_deals).result()
 
