@@ -18,7 +18,7 @@ LAYERS = {
     "quincunx_env": (
         *("utils", "core", "quincunx", "spiral", "registry", "policy_files", "policies", "statistics", "hub"),
         *("notation", "render", "oracle", "testing", "envs", "quincunx_v0", "spiral_v0", "adapters", "arena"),
-        *("benchmark", "play", "_public", "__init__", "_commands", "__main__"),
+        *("benchmark", "play", "_public", "__init__", "cli", "__main__"),
     ),
     "quincunx_agents": (
         *("ties", "afterstates", "uniform", "greedy", "quincunx", "spiral", "networks", "search", "torch", "files"),
@@ -69,8 +69,13 @@ HEAVY = {
 
 LOADS_HEAVY = {
     "quincunx_env": (
-        "_commands/benchmark.py",
         "adapters/",
+        "cli/benchmark.py",
+        "cli/measure.py",
+        "cli/options.py",
+        "cli/oracle.py",
+        "cli/play.py",
+        "cli/replay.py",
         "render/pdf.py",
         "render/raster.py",
         "render/window.py",
@@ -81,7 +86,7 @@ LOADS_HEAVY = {
     ),
     "quincunx_agents": ("networks/weights_io.py", "torch/", "files/"),
 }
-"""Paths of modules that may import heavy libraries at their top; so may every ``__main__.py``."""
+"""Paths of modules that may import heavy libraries at their top."""
 
 
 class Module(NamedTuple):
@@ -98,8 +103,8 @@ class Module(NamedTuple):
 
     @property
     def layer(self) -> str:
-        """Its place in `LAYERS`; programs come last."""
-        return "__main__" if self.path.name == "__main__.py" else self.path.parts[0].removesuffix(".py")
+        """Its place in `LAYERS`."""
+        return self.path.parts[0].removesuffix(".py")
 
     def __str__(self) -> str:
         return f"{self.package}/{self.path.as_posix()}"
@@ -169,7 +174,7 @@ def test_nothing_imports_from_a_checkout(module: Module) -> None:
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_heavy_libraries_are_imported_where_they_are_needed(module: Module) -> None:
-    if module.path.name != "__main__.py" and not module.path.as_posix().startswith(LOADS_HEAVY[module.package]):
+    if not module.path.as_posix().startswith(LOADS_HEAVY[module.package]):
         assert not HEAVY & {name[0] for name in imports(module.tree, module, nested=False)}
 
 
