@@ -329,7 +329,7 @@ def benchmark_baselines() -> str:
 
 
 def thinking_times() -> str:
-    """Thinking times as ratios, from a ``result.json`` of ``quincunx times``."""
+    """Thinking times as ratios, from a ``result.json`` of ``quincunx evaluate --times``."""
     stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
     ratios = {name: float(f"{each / seconds['heuristic-v0']:.2g}") for name, each in seconds.items()}

@@ -138,7 +138,7 @@ def test_a_mean_above_the_best_known_one_is_flagged(
     evaluate("greedy", 20, records=Path("greedy.games"))
     for points, row in ((50.0, "replayed"), (-50.0, f"replayed, above the best known result ({best.policy}, -50.0)")):
         known = replace(best, score=Estimate(points, points, points))
-        monkeypatch.setattr("quincunx_env.benchmark.best_known", lambda rules, known=known: known)
+        monkeypatch.setattr("quincunx_env.cli.measure.best_known", lambda rules, known=known: known)
         run(monkeypatch, "verify greedy.games")
         assert f"| 0 to 19 | {row} |" in capsys.readouterr().out
 
