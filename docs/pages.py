@@ -320,6 +320,9 @@ MODULES = {
 """Pages in ``docs/api`` by file name: title, introduction, and the documented modules, of ``quincunx_env`` if no other
 package is named: packages with ``__all__`` or, with a dot at the end, packages with all their modules."""
 
+INTERNAL = {"cli", "utils"}
+"""Packages that users do not import."""
+
 
 def reference() -> dict[Path, str]:
     """Return the pages of ``docs/api`` by path.
@@ -330,7 +333,7 @@ def reference() -> dict[Path, str]:
     package = Path(quincunx_env.__file__).parent
     entries = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     listed = {entry.partition(".")[0] for _, _, documented in MODULES.values() for entry in documented}
-    if missing := {entry for entry in entries if not entry.startswith("_")} - listed:
+    if missing := {entry for entry in entries if not entry.startswith("_")} - listed - INTERNAL:
         raise ValueError(f"{', '.join(sorted(missing))} must have a page in docs/api: add it to MODULES")
     texts = {}
     for name, (title, about, documented) in MODULES.items():

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from quincunx_env.core.cards import CardNames
 from quincunx_env.core.integers import check_integer
-from quincunx_env.core.notebook import picture_of
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.utils.notebook import shown_as
 
 Domain = Literal["play", "validation", "benchmark"]
 
@@ -143,7 +143,7 @@ class BaseDeal(ABC):
             raise ValueError("this deal does not fit the rules; " + "; ".join(problems))
 
     def _repr_svg_(self) -> str | None:
-        return picture_of(self)
+        return shown_as("svg", self)
 
     def _sizes(self) -> str:
         return " | ".join(" / ".join(str(len(group)) for group in groups) for groups in self.parts)

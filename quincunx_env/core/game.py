@@ -9,8 +9,8 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import AnyDeal, Domain, check_deals
 from quincunx_env.core.integers import as_integer, check_integer
-from quincunx_env.core.notebook import picture_of
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.utils.notebook import shown_as
 
 AnyRules = TypeVar("AnyRules", bound=BaseRules)
 AnyGame = TypeVar("AnyGame", bound="BaseGame[Any, Any]")
@@ -257,7 +257,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         return {name: getattr(self, name) for name in BaseGame.__slots__}
 
     def _repr_svg_(self) -> str | None:
-        return picture_of(self)
+        return shown_as("svg", self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

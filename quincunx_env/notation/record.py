@@ -47,11 +47,11 @@ from urllib.parse import quote, unquote
 from quincunx_env.core.deal import BaseDeal, Deals, Domain
 from quincunx_env.core.game import Game, IllegalAction, as_action
 from quincunx_env.core.integers import as_integer
-from quincunx_env.core.notebook import picture_of, player_of
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.text import PlayScore, play_score, print_action
 from quincunx_env.registry import GAMES, spec_of
 from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.notebook import shown_as
 
 VERSION = 1
 _TITLE = "quincunx_env record"
@@ -161,10 +161,10 @@ class Record:
         return tuple(recorded for recorded, _ in self.replay())
 
     def _repr_svg_(self) -> str | None:
-        return picture_of(self)
+        return shown_as("svg", self)
 
-    def _repr_html_(self) -> str:
-        return player_of(self)
+    def _repr_html_(self) -> str | None:
+        return shown_as("html", self)
 
     # --- Text --------------------------------------------------------------------------------------------------------
 
