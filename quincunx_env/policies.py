@@ -6,8 +6,8 @@ Packages offer policies as entry points of the group ``quincunx_env.policies``; 
     [project.entry-points."quincunx_env.policies"]
     my-agent = "my_package.module:attribute"
 
-Entry points of the group ``quincunx_env.responses`` are functions of a policy that return a policy against it:
-``"best-response:greedy"`` names what the function ``best-response`` returns for ``greedy``.
+Entry points of the group ``quincunx_env.policy_responses`` are functions. Each takes an agent and returns an agent that
+plays against it: ``"best-response:greedy"`` names what ``best-response`` returns for ``greedy``.
 
 Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path
 (`quincunx_env.policy_files`).
@@ -26,7 +26,7 @@ from quincunx_env.utils.extras import missing_extra
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
 
-RESPONSES = "quincunx_env.responses"
+RESPONSES = "quincunx_env.policy_responses"
 """The group of entry points of functions that map an `Agent` to one that plays against it."""
 
 
