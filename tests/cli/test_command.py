@@ -159,8 +159,9 @@ def test_commands_without_their_libraries_say_how_to_get_them(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "tyro", None)
-    for module in ("options", command.COMMANDS[name].module):
-        monkeypatch.delitem(sys.modules, f"quincunx_env.cli.{module}", raising=False)
+    for module in {"options", command.COMMANDS[name].module} & vars(command).keys():
+        monkeypatch.setattr(command, module, getattr(command, module))  # is put back with the entry of sys.modules
+        monkeypatch.delitem(sys.modules, f"quincunx_env.cli.{module}")
     extra = "play" if name in ("play", "replay") else "arena"
     error = f'error: this program needs tyro: pip install "quincunx_env[{extra}]"\n'
     assert ended(capsys, name, "--help") == (2, "", error)

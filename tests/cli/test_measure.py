@@ -207,7 +207,6 @@ ERRORS = {
     "compare best-response:no-such greedy": "unknown policy 'no-such'",
     "compare best-response:no-such.zip greedy": "there is no policy file no-such.zip",
     "compare best-response:greedy greedy --num-players 1": "rules for several players are needed, got the solitaire",
-    "evaluate best-response:greedy": "a best response needs an opponent, got rules of the solitaire",
     "leaderboard nowhere": "[Errno 2] No such file or directory: 'nowhere'",
     "leaderboard file": "file: this is no file of games, as evaluate --records writes it",
     "leaderboard": "name a file of games",

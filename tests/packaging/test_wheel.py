@@ -160,7 +160,7 @@ def test_what_the_wheel_holds(installed: Installed) -> None:
 
 def test_policies_are_evaluated_by_name(installed: Installed) -> None:
     table = installed.run(
-        *("-m", "quincunx_env.arena", "evaluate", "value", "heuristic-v0", "greedy"),
+        *("-m", "quincunx_env", "evaluate", "value", "heuristic-v0", "greedy"),
         *("--deals", "100", "--workers", "1"),
     )
     means = {row.split(" | ")[0].strip("| "): row.split(" | ")[2] for row in table.splitlines() if " | 100 | " in row}
@@ -235,7 +235,7 @@ print(*session.names, session.advise() is not None)
 """
     assert installed.run("-c", program).split() == ["human", "heuristic-v0", "True"]
     leader, follower = pty.openpty()
-    command = [str(installed.python), "-m", "quincunx_env.play", "--terminal", "--num-players", "2", "--seed", "0"]
+    command = [str(installed.python), "-m", "quincunx_env", "play", "--terminal", "--num-players", "2", "--seed", "0"]
     process = subprocess.Popen(
         command,
         cwd=installed.folder,

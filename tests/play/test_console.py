@@ -36,7 +36,7 @@ class Console:
         self.resize(*size)
         self.before = termios.tcgetattr(self.follower)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "quincunx_env.play", "--terminal", *arguments],
+            [sys.executable, "-m", "quincunx_env", "play", "--terminal", *arguments],
             stdin=self.follower,
             stdout=self.follower,
             stderr=self.follower,

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env import Record, Rules
+from quincunx_env.cli import main
 from quincunx_env.core.game import Game
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.player import embedded, replay_page
-from quincunx_env.play.replay import main
 from quincunx_env.play.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
@@ -151,7 +151,7 @@ def test_a_notebook_shows_a_record_as_a_player() -> None:
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "game.txt", tmp_path / "new" / "replay.html"
     Record(Rules(), Seeded(0), (33,)).write(path)
-    main([str(path), "--seat", "0", "--html", str(out), "--values", "heuristic-v0"])
+    main(["replay", str(path), "--seat", "0", "--html", str(out), "--values", "heuristic-v0"])
     assert capsys.readouterr().out == f"wrote {out} ({out.stat().st_size / 1000:.0f} kB): open it in a browser\n"
     assert "Values of heuristic-v0" in out.read_text(encoding="utf-8")
 

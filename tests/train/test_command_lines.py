@@ -290,7 +290,6 @@ def test_a_card_names_the_command_as_a_shell_reads_it(monkeypatch: pytest.Monkey
     [
         *("train.ppo", "train.selfplay", "train.export", "train.tune_heuristic", "train.benchmark"),
         *("train.recipes.cleanrl_style", "train.recipes.dqn", "train.recipes.sb3_maskable"),
-        *("quincunx_env.play", "quincunx_env.oracle", "quincunx_env.arena"),
     ],
 )
 def test_the_usage_names_the_command(
