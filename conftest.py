@@ -14,9 +14,9 @@ NEEDS = {
     "openenv": ("tests/openenv", "quincunx_env/adapters/openenv.py"),
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
     "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
-    "fcntl": (  # of the standard library, not on Windows: terminals, signals and process groups
+    "fcntl": (  # of the standard library, not on Windows: signals and process groups
         *("tests/arena/test_processes.py", "tests/utils/test_files.py", "tests/packaging"),
-        *("tests/play/test_play.py", "tests/train/test_command_lines.py", "tests/train/test_interruptions.py"),
+        *("tests/play/test_console.py", "tests/train/test_command_lines.py", "tests/train/test_interruptions.py"),
     ),
 }
 """Paths by a library that they need."""

@@ -14,7 +14,7 @@ from typing import Any
 from quincunx_env import __version__
 from quincunx_env.arena import explain
 from quincunx_env.arena.records import Records
-from quincunx_env.play.player import replay_page
+from quincunx_env.render.replay_page import replay_page
 
 project = "quincunx_env"
 LICENSE = (Path(__file__).parents[1] / "LICENSE").read_text(encoding="utf-8")

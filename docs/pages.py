@@ -278,13 +278,16 @@ MODULES = {
         "Games and engines",
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
-        ("registry", "policies", "policy_files", "render", "render.svg", "render.animation", "oracle.", "spiral."),
+        (
+            *("registry", "policies", "policy_files"),
+            *("render", "render.svg", "render.animation", "render.replay_page", "oracle.", "spiral."),
+        ),
     ),
     "quincunx": ("Quincunx", "The engines of [Quincunx](../../RULES.md#part-1--quincunx).", ("quincunx.",)),
     "play": (
         "Play, records, text",
         "[Play](../play.md) shows how to use them.",
-        ("play.session", "play.ending", "play.player", "notation."),
+        ("play.session", "notation."),
     ),
     "core": (
         "Shared by all games",

@@ -139,7 +139,7 @@ def _draw(shown: object) -> str | None:
 
 def _player(shown: Any) -> str:
     """Return a replay player of a record, as an element of a page."""
-    from quincunx_env.play.player import embedded, replay_page
+    from quincunx_env.render.replay_page import embedded, replay_page
 
     return embedded(replay_page([shown]))
 

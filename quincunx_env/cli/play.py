@@ -1,5 +1,5 @@
-"""Play against agents, or replay a recorded game, in the browser or in the terminal. Without options of a game a start
-page offers the choices.
+"""Play against agents, or replay a recorded game, in the browser or line by line in the terminal. Without options of a
+game a start page in the browser offers the choices; in the terminal the solitaire begins.
 
     quincunx play
     quincunx play --num-players 2 --opponents greedy
@@ -23,9 +23,10 @@ from quincunx_env.cli.options import GameOptions
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, adviser_name, default_agent, recorded_players, seat_players
+from quincunx_env.play.console import Console, replay
+from quincunx_env.play.session import Session, adviser_name, default_agent, new_path, recorded_players, seat_players
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.errors import fail, one_line_errors, require_writable, requires_extra
+from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
 
 @dataclass(kw_only=True)
@@ -48,7 +49,7 @@ class Arguments(GameOptions):
     out: Path = Path("runs/play")
     """directory of the files of games"""
     terminal: bool = False
-    """play or replay in the terminal, not in the browser"""
+    """play or replay line by line in the terminal, not in the browser"""
     browser: bool = True
     """open the link in the browser; it is printed, too"""
     port: int | None = None
@@ -95,17 +96,14 @@ def main(name: str, arguments: Sequence[str]) -> None:
     chosen = parse(Arguments, f"quincunx {name}", __doc__, arguments)
     with one_line_errors(ValueError):
         chosen.refuse_other_game(arguments)
-        begin = chosen.begin() if _names_game(arguments) else None
+        begin = chosen.begin() if chosen.terminal or _names_game(arguments) else None
         if not chosen.replay:
             require_writable(chosen.out)
             chosen.out.mkdir(parents=True, exist_ok=True)  # where every play is saved
     if not chosen.terminal:
         _in_browser(begin, chosen)
-        return
-    path = _in_terminal(begin, chosen)
-    if path and path.exists():
-        options = f"quincunx {name} --terminal"
-        print(f"Continue or replay this game:\n\n    {options} --resume {path}\n    {options} --replay {path}")
+    elif begin is not None:
+        _in_terminal(begin, chosen)
 
 
 def _names_game(arguments: Sequence[str]) -> bool:
@@ -115,15 +113,17 @@ def _names_game(arguments: Sequence[str]) -> bool:
     return bool(flags - {f"--{name}" for name in about_page})
 
 
-def _in_terminal(begin: Session | Record | None, chosen: Arguments) -> Path | None:
-    """Run the terminal interface, and return the file of the last game."""
-    with requires_extra("play", "playing in the terminal"):
-        from quincunx_env.play.terminal import Terminal
-    if not sys.stdin.isatty() or not sys.stdout.isatty():
-        fail("playing needs a terminal")
-    terminal = Terminal(begin, chosen.out, chosen.resume)
-    terminal.run()
-    return terminal.path
+def _in_terminal(begin: Session | Record, chosen: Arguments) -> None:
+    """Play or replay line by line, and print how to go on."""
+    with one_line_errors():  # SIGTERM ends the program as Ctrl-C does
+        if isinstance(begin, Record):
+            replay(begin)
+            return
+        path = chosen.resume or new_path(chosen.out)
+        Console(begin, path).run()
+    if path.exists():
+        command = "quincunx play --terminal"
+        print(f"Continue or replay this game:\n\n    {command} --resume {path}\n    {command} --replay {path}")
 
 
 def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:

@@ -15,8 +15,8 @@ import tyro
 from quincunx_env.arena.explanation import explain
 from quincunx_env.cli.parser import parse
 from quincunx_env.notation.record import Record
-from quincunx_env.play.player import replay_page
 from quincunx_env.play.replay import read_games, transcript
+from quincunx_env.render.replay_page import replay_page
 from quincunx_env.utils.errors import one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
 

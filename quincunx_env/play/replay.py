@@ -7,7 +7,7 @@ from pathlib import Path
 from quincunx_env.arena.records import TITLE, Records
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import to_text
-from quincunx_env.play.viewer import Viewer, describe
+from quincunx_env.notation.viewer import Viewer, describe
 
 
 def transcript(record: Record, seat: int | None = None, positions: bool = False) -> Iterator[str]:

@@ -29,9 +29,9 @@ from quincunx_env.core.game import Game
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import ScoredPlay
+from quincunx_env.notation.ending import Ending, ending
 from quincunx_env.notation.record import Record, RecordedAction, Seeded, apply_action
 from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
-from quincunx_env.play.ending import Ending, ending
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, spec_of
 

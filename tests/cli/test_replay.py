@@ -11,9 +11,10 @@ import pytest
 
 from quincunx_env.arena.records import Records
 from quincunx_env.cli import main
-from quincunx_env.notation.record import Record
+from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import to_text
 from quincunx_env.play.replay import transcript
+from quincunx_env.quincunx import Rules
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
 
@@ -102,3 +103,11 @@ def test_a_page_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert end.value.code == 2
     error = "error: nothing can be written to . (Read-only file system): choose another folder with --html\n"
     assert capsys.readouterr().err == error
+
+
+def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "game.txt", tmp_path / "new" / "replay.html"
+    Record(Rules(), Seeded(0), (33,)).write(path)
+    main(["replay", str(path), "--seat", "0", "--html", str(out), "--values", "heuristic-v0"])
+    assert capsys.readouterr().out == f"wrote {out} ({out.stat().st_size / 1000:.0f} kB): open it in a browser\n"
+    assert "Values of heuristic-v0" in out.read_text(encoding="utf-8")

@@ -1,171 +1,272 @@
-"""The terminal interface in a real terminal."""
+"""Play in the terminal, line by line."""
 
-import fcntl
-import os
-import pty
+import io
 import re
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
-import pyte
+import numpy as np
+import numpy.typing as npt
 import pytest
-from rich.console import Console as Rich
-from textual.renderables.digits import Digits as LargeDigits
 
-from quincunx_env.notation.record import Record
-from quincunx_env.play.session import Session, recorded_players
+from quincunx_env import spiral
+from quincunx_env.cli import main
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, Seeded
+from quincunx_env.notation.text import play_score, to_text
+from quincunx_env.play.console import COMMANDS, Console, replay
+from quincunx_env.play.session import Session
+from quincunx_env.quincunx import Rules
+from quincunx_env.registry import spec_of
+from tests.play.test_session import drawn
 
 ROOT = Path(__file__).parents[2]
+TWO = Rules(num_players=2)
+TypeLines = Callable[..., None]
+"""Arguments: the lines of the input."""
 
 
-class Console:
-    """A program in a terminal of its own."""
+@pytest.fixture
+def type_lines(monkeypatch: pytest.MonkeyPatch) -> TypeLines:
+    """Gives the console these lines as its input, then the end of the input."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    return lambda *lines: monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
 
-    def __init__(self, *arguments: str, size: tuple[int, int] = (90, 28)) -> None:
-        self.leader, self.follower = pty.openpty()
-        self.screen = pyte.Screen(*size)
-        self._stream = pyte.ByteStream(self.screen)
-        self.resize(*size)
-        self.before = termios.tcgetattr(self.follower)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "quincunx_env", "play", "--terminal", *arguments],
-            stdin=self.follower,
-            stdout=self.follower,
-            stderr=self.follower,
-            cwd=ROOT,
-            # Where these are set, as pytest-xdist sets them, they hold instead of the terminal's own size.
-            env={name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-            | {"TERM": "xterm-256color"},
-            start_new_session=True,
-        )
-        self.output = ""
-        """Everything that the program has written."""
 
-    @property
-    def shown(self) -> str:
-        """The screen as text, on one line for each of its own."""
-        return "\n".join(self.screen.display)
-
-    def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size; the program learns of it at its start or by a signal."""
-        fcntl.ioctl(self.leader, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def press(self, keys: str) -> None:
-        """Send the characters of these keys."""
-        os.write(self.leader, keys.encode())
-
-    def until(self, condition: Callable[[], object], again: Callable[[], object] = lambda: None) -> None:
-        """Read the output of the program until a condition holds.
-
-        Args:
-            condition: what to wait for.
-            again: called now, and every five seconds: keys have no effect while agents run, and a signal may wait for
-                the program's main thread to wake up.
-        """
-        start, done = time.monotonic(), 0
-        while not condition():
-            waited = time.monotonic() - start
-            assert waited < 120, self.shown
-            if waited >= 5 * done:
-                again()
-                done += 1
-            if select.select([self.leader], [], [], 0.02)[0]:
-                written = os.read(self.leader, 65536)
-                self.output += written.decode(errors="replace")
-                self._stream.feed(written)
-
-    def left_in_order(self, again: Callable[[], object]) -> bool:
-        """Whether the program ended, and the terminal is as it was."""
-        self.until(lambda: self.process.poll() is not None, again)
-        self.until(lambda: not select.select([self.leader], [], [], 0.05)[0])
-        return termios.tcgetattr(self.follower) == self.before and "\x1b[?1049l" in self.output
-
-    def close(self) -> None:
-        """Kill the program and close the terminal."""
-        self.process.kill()
-        self.process.wait()
-        os.close(self.leader)
-        os.close(self.follower)
+def played_by_hand(rules: BaseRules) -> tuple[list[str], Session]:
+    """The lines of a player who takes the last candidate or announces 7, and the session that they make."""
+    session, lines = Session(rules, [None, *[drawn] * (rules.num_players - 1)], Seeded(0)), []
+    while not session.game.over:
+        if session.human_to_move:
+            plays = session.candidates()
+            lines.append(plays[-1].text.lower().replace(",", "") if plays else "7")
+            session.play(plays[-1].action if plays else session.parse("announce 7"))
+        else:
+            session.play(session.choose())
+    return lines, session
 
 
 @pytest.mark.parametrize(
-    ("size", "options", "card", "hint", "plays"),
+    "rules",
     [
-        ((60, 20), ["--num-players", "4", "--start", "open", "--pawns", "--opponents", "greedy"], "e", False, (4, 24)),
-        ((80, 24), [], "a", True, (1, 12)),
-        ((140, 45), ["--num-players", "2", "--opponents", "greedy"], "b", False, (2, 20)),
+        *(Rules(), TWO, Rules(4, "open", excuse=True, pawns=True, flush=True), Rules(2, simpleton=True, match=True)),
+        *(spiral.Rules(deals=1), spiral.Rules("end"), spiral.Rules(deals=2)),
     ],
-    ids=["60x20", "80x24", "140x45"],
+    ids=str,
 )
-def test_a_whole_game_on_a_real_screen(
-    size: tuple[int, int], options: list[str], card: str, hint: bool, plays: tuple[int, int], tmp_path: Path
+def test_a_whole_game(
+    rules: BaseRules, tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Draws can be seen beside points; at the end the result stands there in words and in large digits."""
-    step, last = plays
-    console = Console(*options, "--seed", "0", "--out", str(tmp_path), size=size)
-    try:
-        console.until(lambda: "choose a card" in console.shown)
-        console.press("p" + card)
-        console.until(lambda: re.search(r" [-+]\d+d ", console.shown))
-        for number in range(step, last + 1, step):
-            if hint:
-                console.until(lambda: "prefers:" in console.shown, lambda: console.press("h"))
-            logged = re.compile(rf"\b{number}\. seat|game is kept in")
-            console.until(lambda play=logged: play.search(console.shown), lambda: console.press("\r"))  # type: ignore[misc]
-        console.until(lambda: "The game is kept in" in console.shown)
-        [path] = tmp_path.iterdir()
-        record = Record.read(path)
-        end = Session.resume(record, recorded_players(record)).ending
-        assert end is not None
-        assert end.headline in " ".join(console.shown.split())
-        points = end.points.replace(" ", "") if record.rules.num_players == 4 else end.points
-        for line in Rich(width=size[0]).render_lines(LargeDigits(points, "bold")):
-            assert "".join(segment.text for segment in line).rstrip() in console.shown
-        assert console.left_in_order(lambda: console.press("q"))
-    finally:
-        console.close()
+    """The record is that of the session; every play is printed with its score, at the end the result."""
+    lines, expected = played_by_hand(rules)
+    type_lines(*lines)
+    session = Session(rules, [None, *[drawn] * (rules.num_players - 1)], Seeded(0))
+    Console(session, tmp_path / "game.txt").run()
+    assert Record.read(tmp_path / "game.txt") == expected.record
+    shown = capsys.readouterr().out
+    assert spec_of(rules).scene(session.game).title in shown
+    assert to_text(expected.record.game(0), 0) in shown
+    for turn in expected.turns:
+        assert f"{turn.number}. seat {turn.seat} {turn.text}" + (f": {turn.score}" if turn.score else "") in shown
+    assert expected.ending is not None
+    assert shown.endswith(f"{to_text(expected.game)}\n{expected.ending.headline}\n")
+    before_the_end = shown[: shown.rindex(f"{len(expected.turns)}. seat")]
+    for seat in range(1, rules.num_players):
+        assert not re.search(rf"seat {seat}: .* hand: (?!\d+ cards)\S", before_the_end), "hands of others are hidden"
 
 
-def test_a_game_in_a_real_terminal(tmp_path: Path) -> None:
-    """Interrupted by Ctrl-C, resumed from the file, resized, played on."""
+def test_mistakes_are_a_line_and_change_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(TWO, [None, drawn], Seeded(0))
+    console = Console(session, tmp_path / "game.txt")
+    for line, answer in {
+        "AM (0, 1)": "which holds AV AL",
+        "AV (0, 0)": "the cell is taken; legal cells are",
+        "AV": "is no play",
+        "announce 7": "",
+        "undo": "nothing to take back",
+        "scores AM": "'AM' is not in the hand, which holds AV AL",
+        "\x1b[A\x00": "",
+        "scores \udce4": "",
+        "help me": "hint ",
+        "": None,
+    }.items():
+        console.answer(line)
+        shown = capsys.readouterr().out
+        assert shown.count("\n") == (0 if answer is None else len(COMMANDS) if line.startswith("help") else 1)
+        assert (answer or "") in shown
+    assert not session.turns
+    assert not (tmp_path / "game.txt").exists()
 
-    def actions() -> int:
-        files = [*tmp_path.glob("[!.]*.txt")]  # one that is being written begins with a dot
-        return len(Record.read(files[0]).actions) if files else 0
 
-    options = ["--num-players", "2", "--opponents", "uniform", "--seed", "0"]
-    console = Console(*options, "--out", str(tmp_path))
-    try:
-        console.until(lambda: "choose a card" in console.output)
-        for plays in (2, 4):
-            console.until(lambda plays=plays: actions() >= plays, lambda: console.press("b\r"))  # type: ignore[misc]
-        assert console.left_in_order(lambda: console.press("\x03"))
-        assert console.process.returncode == 0
-        [path] = tmp_path.iterdir()
-        assert f"--resume {path}" in console.output
-    finally:
-        console.close()
+def test_hints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of the adviser, with the cells in which they are the same plays."""
 
-    console = Console("--resume", str(path))
-    try:
-        console.until(lambda: "choose a card" in console.output)
-        console.resize(40, 10)
-        resized = partial(console.process.send_signal, signal.SIGWINCH)
-        console.until(lambda: "The table needs 60 columns" in console.output, resized)
-        console.output = ""
-        console.resize(90, 28)
-        console.until(lambda: "choose a card" in console.output, resized)
-        console.press("\x00\x7f\x1bOP~")
-        console.until(lambda: actions() >= 6, lambda: console.press("\r"))
-        assert console.left_in_order(console.process.terminate)
-        assert [*tmp_path.iterdir()] == [path]
-    finally:
-        console.close()
+    def adviser(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        return np.array([888 if mask[0, 888] else mask[0].argmax()])  # CK at (2, 3), then the lowest action
+
+    session = Session(TWO, [None, None], Seeded(0), adviser=adviser)
+    session.play(session.parse("AV (0, 1)"))
+    Console(session, tmp_path / "game.txt").answer("h")
+    title, first, second, *more = capsys.readouterr().out.splitlines()
+    assert title == "adviser prefers:"
+    assert first == f"1. CK (2, 3): {play_score(session.game, 888)}; also (1, 2) (2, 1) (3, 2)"
+    hints = [*session.hints()]
+    assert second.startswith(f"2. {hints[1]}")
+    assert len(more) == 3
+
+
+def test_scores_of_a_card_are_those_of_the_session(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(Rules(), [None], Seeded(0))
+    console = Console(session, tmp_path / "game.txt")
+    console.answer("scores")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(session.game.hand(0))
+    console.answer("s cs")
+    [line] = capsys.readouterr().out.splitlines()
+    assert line in lines
+    texts = [text.split(" at ") for text in line.removeprefix("CS: ").split("; ")]
+    found = {cell: text for text, cells in texts for cell in re.findall(r"\(\d, \d\)", cells)}
+    card = next(card for card in session.game.hand(0) if spec_of(Rules()).notation.card_names([card]) == ["CS"])
+    scene = spec_of(Rules()).scene(session.game)
+    for cell, play in session.scores(card).items():
+        shown = found.pop(str(scene.place(cell)))
+        assert int(shown.split()[0]) == play.points
+        assert (f"{play.draws} draw" in shown) == bool(play.draws)
+    assert not found
+    silent = Console(Session(spiral.Rules("end"), [None, None], Seeded(0)), tmp_path / "game.txt")
+    silent.answer("scores")
+    assert capsys.readouterr().out == "no play scores now\n"
+
+
+def test_announcements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(Rules(num_players=2, simpleton=True), [None, None], Seeded(0))
+    console = Console(session, tmp_path / "game.txt")
+    console.answer("AV (0, 1)")
+    assert capsys.readouterr().out == "1. seat 0 AV (0, 1)\n", "the points to announce are hidden"
+    console.answer("x")
+    console.answer("500")
+    assert len(session.turns) == 1
+    assert "an announcement lies between" in capsys.readouterr().out
+    console.answer("u")
+    assert not session.turns, "the play is taken back"
+    console.answer("AV (0, 1)")
+    console.answer("-3")
+    assert session.turns[-1].text == "announce -3"
+    assert str(session.turns[-1].score) in capsys.readouterr().out
+
+
+def test_rules_and_undo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(TWO, [None, drawn], Seeded(0))
+    console = Console(session, tmp_path / "game.txt")
+    console.answer("rules")
+    assert capsys.readouterr().out.splitlines() == [*spec_of(TWO).rules_card(TWO)]
+    console.answer("AV (0, 1)")
+    session.play(session.choose())
+    console.answer("undo")
+    assert not session.turns
+    assert not Record.read(tmp_path / "game.txt").actions, "that is saved, too"
+
+
+def test_a_failing_agent_does_not_end_the_game(
+    tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And shows nothing of its hand."""
+
+    def broken(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        raise RuntimeError("no idea")
+
+    session = Session(TWO, [None, broken], Seeded(0), broken)
+    type_lines("hint", "AV (0, 1)", "AL (0, 2)", "scores", "hint", "undo", "CS (0, 1)", "quit")
+    Console(session, tmp_path / "game.txt").run()
+    shown = capsys.readouterr().out
+    assert shown.count("RuntimeError: no idea") == 3
+    assert f"RuntimeError: no idea. The game is kept in {tmp_path / 'game.txt'}." in shown
+    assert shown.count("it is not your turn") == 3
+    assert [turn.text for turn in session.turns] == ["CS (0, 1)"]
+
+
+def test_where_nothing_can_be_saved_play_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    session = Session(TWO, [None, None], Seeded(0))
+    Console(session, tmp_path / "file" / "game.txt").answer("AV (0, 1)")
+    assert "cannot be saved" in capsys.readouterr().out
+    assert len(session.turns) == 1
+
+
+def test_replay(type_lines: TypeLines, capsys: pytest.CaptureFixture[str]) -> None:
+    record = Record.read(ROOT / "tests" / "golden" / "records" / "open.txt")
+    type_lines("b", "", "", "x", "b", *[""] * 30, "Q")
+    replay(record)
+    shown = capsys.readouterr().out
+    numbers = [int(number) for number in re.findall(r"After (\d+) of 24", shown)]
+    assert numbers == [0, 0, 1, 2, 2, *range(1, 25), *[24] * 7]
+    assert f"\n2. seat {record.turns[1].seat} {record.turns[1].text}: {record.turns[1].score}\n" in shown
+    assert "Seat 0 (heuristic-v0) wins by" in shown
+    assert to_text(record.game(2)) in shown
+
+
+def test_the_game_on_the_page(tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/play.md shows the beginning of a game, with the lines that are typed."""
+    [text] = re.findall(
+        r"```text\n(Quincunx, solitaire: .*?)```", (ROOT / "docs/play.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    type_lines(*re.findall(r"^seat 0: (.*)$", text, re.MULTILINE))
+    Console(Session(Rules(), [None], Seeded(0), adviser="heuristic-v0"), tmp_path / "game.txt").run()
+    assert capsys.readouterr().out.startswith(re.sub(r"^(seat 0: ).*\n", r"\1", text, flags=re.MULTILINE))
+
+
+# --- The program -----------------------------------------------------------------------------------------------------
+
+
+def test_a_game_is_ended_and_continued(
+    tmp_path: Path, type_lines: TypeLines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program prints how; without options of a game it is the solitaire."""
+    type_lines("cs (1, 3)", "QUIT")
+    main(["play", "--terminal", "--seed", "0", "--out", str(tmp_path)])
+    [path] = tmp_path.iterdir()
+    shown = capsys.readouterr().out
+    assert shown.startswith("Quincunx, solitaire: seat 0 human\n")
+    assert shown.endswith(
+        "\nContinue or replay this game:\n\n"
+        f"    quincunx play --terminal --resume {path}\n    quincunx play --terminal --replay {path}\n"
+    )
+    type_lines("AV (0, 1)")
+    main(["play", "--terminal", "--resume", str(path)])
+    assert [turn.text for turn in Record.read(path).turns] == ["CS (1, 3)", "AV (0, 1)"]
+    type_lines("", "")
+    main(["play", "--terminal", "--replay", str(path)])
+    assert "After 2 of 2" in capsys.readouterr().out
+    assert [*tmp_path.iterdir()] == [path]
+    type_lines()
+    main(["play", "--terminal", "--out", str(tmp_path / "new")])
+    assert "Continue" not in capsys.readouterr().out, "nothing was played"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_ends_the_program_in_order(number: signal.Signals, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quincunx_env", "play", "--terminal", "--seed", "0", "--out", str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"\xff\xfe\nCS (1, 3)\n")
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while not [*tmp_path.glob("[!.]*.txt")]:  # one that is being written begins with a dot
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.2)  # it waits for the next line
+    process.send_signal(number)
+    shown, errors = process.communicate(timeout=60)
+    [path] = tmp_path.iterdir()
+    assert (process.returncode, errors) == (0, b"")
+    assert f"--resume {path}" in shown.decode()

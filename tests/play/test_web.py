@@ -12,7 +12,7 @@ from quincunx_env import Record, Rules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
 from quincunx_env.play.web import pages
-from quincunx_env.play.web.pages import KINDS, Choice
+from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.server import HEADERS, listen, make_app
 from quincunx_env.play.web.tables import Lobby, Stale, Table
 from quincunx_env.registry import spec_of
@@ -205,21 +205,24 @@ def test_the_replay_of_a_game_in_progress_hides_the_other_hands() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RECORDS.glob("*.txt")))
-def test_every_variant_is_shown(name: str, tmp_path: Path) -> None:
+def test_every_variant_is_shown(name: str, client: TestClient, lobby: Lobby) -> None:
     record = Record.read(RECORDS / f"{name}.txt")
-    players = [None] * record.rules.num_players
     for number in {0, len(record.actions) // 2, len(record.actions)}:
         begun = Record(record.rules, record.dealt, record.actions[:number])
-        table = Table(Session.resume(begun, players), tmp_path / "game.txt", 0.0)
+        table = lobby.start(Session.resume(begun, [None] * record.rules.num_players), lobby.folder / f"{number}.txt")
         game = table.session.game
         for play in table.session.candidates()[:1]:
             card, cell = spec_of(record.rules).notation.decode_play(game, play.action)
-            view = pages.view(table, Choice(card, cell))
-            assert (view.card, view.cell, view.candidate) == (card, cell, True)
-        view = pages.view(table, Choice())
-        assert len(view.log) == number
-        assert (view.ending is None) == (not game.over)
-        assert view.board.startswith("<svg")
+            view = View(table, card, cell)
+            assert (view.card, view.cell, view.play is None) == (card, cell, False)
+            assert View(table, card, 99).play is None or len(view.scene.legal) == 1, "an impossible choice is dropped"
+        shown = client.get(f"/token/game/{number}").text
+        assert '<section id="board" class=""><svg' in shown
+        assert shown.count("<li value=") == number
+        for turn in table.session.turns:
+            assert f'<li value="{turn.number}"><' in shown
+            assert f"<b>{turn.text}</b>" in shown
+        assert (f"<p>{table.session.ending and table.session.ending.headline}</p>" in shown) == game.over
 
 
 def test_agents_of_each_kind_can_play_it() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from quincunx_env import Record, render
 from quincunx_env.render.animation import animate
-from tests.play.test_player import RECORDS
+from tests.render.test_replay_page import RECORDS
 
 XLINK = re.compile(r'<use href="#(e\d+)"/>')
 

@@ -12,8 +12,8 @@ from quincunx_env import Rules
 from quincunx_env.arena import explain
 from quincunx_env.arena.records import Records
 from quincunx_env.notation.record import Seeded
-from quincunx_env.play.player import replay_page
 from quincunx_env.play.session import Session
+from quincunx_env.render.replay_page import replay_page
 from tests.web.conftest import VIEWPORTS, Running, chromium
 
 DOCS = Path(__file__).parents[2] / "docs"

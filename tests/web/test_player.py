@@ -9,9 +9,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from quincunx_env import Record
 from quincunx_env.core.game import Game
-from quincunx_env.play.ending import ending
-from quincunx_env.play.player import embedded, replay_page
-from quincunx_env.play.viewer import describe
+from quincunx_env.notation.ending import ending
+from quincunx_env.notation.viewer import describe
+from quincunx_env.render.replay_page import embedded, replay_page
 from tests.web.conftest import OpenPage
 
 pytestmark = pytest.mark.web

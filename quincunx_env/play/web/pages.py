@@ -1,18 +1,16 @@
-"""What the pages show, as plain values for the templates: the choices for a game, and a position."""
+"""What the templates show: the choices for a game, and a position."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 from quincunx_env.core.policy import policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.core.scene import Face, Scene, ScoredPlay
+from quincunx_env.core.scene import Face, ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction
-from quincunx_env.play.ending import Ending
-from quincunx_env.play.keys import LABELS
+from quincunx_env.notation.viewer import describe
 from quincunx_env.play.session import HUMAN, Hint, Session, adviser_name, default_agent, seat_players
-from quincunx_env.play.viewer import describe
 from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies, resolve
 from quincunx_env.registry import GAMES, spec_of
@@ -194,172 +192,111 @@ def session_of(form: Mapping[str, str], adviser: str | None) -> Session:
 
 # --- A position ------------------------------------------------------------------------------------------------------
 
-
-class Choice(NamedTuple):
-    """What a tab has chosen; nothing of it changes the game."""
-
-    card: int | None = None
-    cell: int | None = None
-    points: bool | None = None
-    """Whether cells show points and draws; None for the default: with Simpleton players find them themselves."""
+KEYS = "abcdefgijklmortvwxyz1234567890"
+"""Keys of the cards in hand: digits and letters without another function."""
 
 
-class HeldCard(NamedTuple):
-    """A card in a hand."""
+class View:
+    """A game as a tab shows it, for templates, which read its table, session and scene, too.
 
-    card: int
-    words: str
-    svg: str
-    key: str
-    chosen: bool
+    The lock of the table is held while a view is in use. Choices that are impossible are dropped.
 
+    Args:
+        table: the game.
+        card: the chosen card.
+        cell: the chosen cell.
+        points: whether cells show points and draws; None for the default: with Simpleton players find them themselves.
 
-class SeatView(NamedTuple):
-    """A seat and what is seen of its hand."""
+    Attributes:
+        scene: the position from the seat that is shown.
+        yours: whether a human is to choose a card and a cell.
+        held: the cards in the hand that is shown large.
+        play: the candidate play; None unless a card and a cell are chosen.
+        names: names of the seats for the reader.
+    """
 
-    name: str
-    detail: str
-    score: int
-    hand_size: int
-    to_move: bool
-    won: bool
-    cards: list[HeldCard]
+    def __init__(
+        self, table: Table, card: int | None = None, cell: int | None = None, points: bool | None = None
+    ) -> None:
+        self.table, self.session = table, table.session
+        session, game, rules = table.session, table.session.game, table.session.rules
+        self.spec = spec_of(rules)
+        self.scene = scene = self.spec.scene(game, session.seat)
+        self.yours = session.human_to_move and scene.pending is None
+        self.held = scene.seats[scene.shown].cards or () if session.seat is not None else ()
+        self.card = card if self.yours and card in self.held else None
+        self.cell = cell if self.card is not None and cell in scene.legal else None
+        if self.card is not None and len(scene.legal) == 1:
+            (self.cell,) = scene.legal
+        self.points = not getattr(rules, "simpleton", False) if points is None else points
+        self.play = None
+        if self.card is not None and self.cell is not None:
+            play = self.spec.candidate(game, self.card, self.cell)
+            self.play = play if self.points else play._replace(parts=(), scored=False)
+        self.names = _names(session)
 
+    @property
+    def announcing(self) -> str:
+        """The play whose points a human is to announce; empty if there is none."""
+        return self.scene.pending.title if self.scene.pending and self.session.human_to_move else ""
 
-class Chip(NamedTuple):
-    """A part of a score."""
+    @property
+    def board(self) -> str:
+        """The grid as SVG, with points and draws of the chosen card."""
+        card, cells = self.card, sorted(self.scene.legal) if self.points else ()
+        candidates = [] if card is None else [self.spec.candidate(self.session.game, card, cell) for cell in cells]
+        return draw(self.scene, portion="grid", theme=PAGE, play=self.play, candidates=candidates)
 
-    words: str
-    tone: str
+    @property
+    def columns(self) -> int:
+        """Columns in which the hand is laid out; the same throughout a game."""
+        return max(4, *(-(-len(hand) // 2) for hand in self.session.game.deals[0].hands))
 
+    @property
+    def owner(self) -> str:
+        """Whose hand is shown, where several people play."""
+        return f"Hand of {self.names[self.scene.shown]}" if len(self.session.human_seats) > 1 and self.held else ""
 
-class ScoreView(NamedTuple):
-    """The score of a play."""
+    @property
+    def shown(self) -> ScoredPlay | None:
+        """The play whose score is shown: the candidate, or else the last one, with names for the reader."""
+        shown = self.play or (None if self.scene.pending else self.scene.last)
+        if shown is None:
+            return None
+        title = shown.title
+        for seat, name in enumerate(self.names):
+            title = title.replace(f"seat {seat} played", f"{name} played")
+        return shown._replace(title=title)
 
-    title: str
-    points: str
-    tone: str
-    chips: list[Chip]
+    @property
+    def status(self) -> str:
+        """What happens, or what is to be done now."""
+        session, scene = self.session, self.scene
+        if session.mover is None:
+            return "The game is over."
+        if not session.human_to_move:
+            return f"{session.names[session.mover]} is thinking …"
+        whose = "" if len(session.human_seats) == 1 else f"{self.names[session.mover]}: "
+        if scene.pending:
+            return f"{whose}Announce the points of {scene.pending.title}."
+        if self.card is None:
+            return f"{whose}Choose a card." if session.turns else f"{whose}Choose a card to begin."
+        name = scene.faces[self.card].name
+        if self.cell is None:
+            return f"{whose}Choose a cell for {name}."
+        return f"{whose}Play {name} at {scene.place(self.cell)}?"
 
+    @property
+    def good(self) -> bool:
+        """Whether the ending is a good one for the reader."""
+        game = self.session.game
+        if self.session.rules.num_players == 1:
+            return not self.spec.notation.public_state(game)["lost"]
+        return any(seat in self.session.human_seats for seat in game.winners) if game.decided else False
 
-class Line(NamedTuple):
-    """A play in the list of plays."""
-
-    number: int
-    who: str
-    play: str
-    score: str
-
-
-class HintView(NamedTuple):
-    """A play that the adviser prefers."""
-
-    card: int
-    cell: int
-    words: str
-    score: ScoreView | None
-    others: int
-    announced: int | None
-
-
-class View(NamedTuple):
-    """Everything that a page shows of a game."""
-
-    name: str
-    """Of the game, in addresses."""
-    version: str
-    position: int
-    problem: str
-    advising: bool
-    title: str
-    yours: bool
-    """Whether a human is to choose a card and a cell."""
-    announcing: str
-    """The play whose points are to be announced."""
-    status: str
-    seats: list[SeatView]
-    pile: int | None
-    notes: Sequence[str]
-    board: str
-    hand: list[HeldCard]
-    columns: int
-    """In which the hand is laid out; the same throughout a game."""
-    owner: str
-    """Whose hand is shown, where several people play."""
-    score: ScoreView | None
-    candidate: bool
-    """Whether that is the score of a play that is not made yet."""
-    points: bool
-    card: int | None
-    cell: int | None
-    hints: list[HintView] | None
-    adviser: str
-    log: list[Line]
-    ending: Ending | None
-    best: bool
-    """Whether the ending is a good one for the reader."""
-    rules_card: Sequence[str]
-
-
-def view(table: Table, choice: Choice) -> View:
-    """What a page shows of a game, whose lock is held. Choices that are impossible are dropped."""
-    session = table.session
-    game, rules = session.game, session.rules
-    spec = spec_of(rules)
-    scene = spec.scene(game, session.seat)
-    yours = session.human_to_move and scene.pending is None
-    held = scene.seats[scene.shown].cards or () if session.seat is not None else ()
-    card = choice.card if yours and choice.card in held else None
-    cell = choice.cell if card is not None and choice.cell in scene.legal else None
-    if card is not None and len(scene.legal) == 1:
-        (cell,) = scene.legal
-    points = not getattr(rules, "simpleton", False) if choice.points is None else choice.points
-    candidates = [] if card is None or not points else [spec.candidate(game, card, one) for one in sorted(scene.legal)]
-    play = None if card is None or cell is None else spec.candidate(game, card, cell)
-    if play and not points:
-        play = play._replace(parts=(), scored=False)
-    shown = play or (None if scene.pending else scene.last)
-    names = _names(session)
-    return View(
-        name=table.name,
-        version=table.version,
-        position=table.position,
-        problem=table.problem,
-        advising=table.advising,
-        title=scene.title,
-        yours=yours,
-        announcing=scene.pending.title if scene.pending and session.human_to_move else "",
-        status=_status(table, scene, card, cell, names),
-        seats=[
-            SeatView(
-                names[number],
-                session.names[number] if session.names[number] != HUMAN else "",
-                seat.score,
-                seat.hand_size,
-                seat.to_move,
-                seat.won,
-                [] if session.seat is not None else _held(scene, seat.cards or (), None),
-            )
-            for number, seat in enumerate(scene.seats)
-        ],
-        pile=scene.pile,
-        notes=[note for note in scene.notes if not note.startswith("over:")],
-        board=draw(scene, portion="grid", theme=PAGE, play=play, candidates=candidates),
-        hand=_held(scene, held, card),
-        columns=max(4, *(-(-len(hand) // 2) for hand in game.deals[0].hands)),
-        owner=f"Hand of {names[scene.shown]}" if len(session.human_seats) > 1 and held else "",
-        score=_score(shown, names) if shown else None,
-        candidate=play is not None,
-        points=points,
-        card=card,
-        cell=cell,
-        hints=None if table.hints is None else [_hint(session, scene, hint) for hint in table.hints],
-        adviser=session.adviser or "",
-        log=[_line(turn, names) for turn in reversed(session.turns)],
-        ending=session.ending,
-        best=game.over and _is_good(session),
-        rules_card=spec.rules_card(rules),
-    )
+    def play_of(self, hint: Hint) -> ScoredPlay:
+        """The play of a hint."""
+        return self.spec.candidate(self.session.game, *self.spec.notation.decode_play(self.session.game, hint.action))
 
 
 def _names(session: Session) -> list[str]:
@@ -370,84 +307,40 @@ def _names(session: Session) -> list[str]:
     return ["You" if alone and seat in session.human_seats else f"Seat {seat}" for seat in range(len(session.names))]
 
 
-def _status(table: Table, scene: Scene, card: int | None, cell: int | None, names: Sequence[str]) -> str:
-    session = table.session
-    if session.mover is None:
-        return "The game is over."
-    if not session.human_to_move:
-        return f"{session.names[session.mover]} is thinking …"
-    whose = "" if len(session.human_seats) == 1 else f"{names[session.mover]}: "
-    if scene.pending:
-        return f"{whose}Announce the points of {scene.pending.title}."
-    if card is None:
-        return f"{whose}Choose a card." if session.turns else f"{whose}Choose a card to begin."
-    name = scene.faces[card].name
-    if cell is None:
-        return f"{whose}Choose a cell for {name}."
-    return f"{whose}Play {name} at {scene.place(cell)}?"
-
-
-def _is_good(session: Session) -> bool:
-    game = session.game
-    if session.rules.num_players == 1:
-        return not spec_of(session.rules).notation.public_state(game)["lost"]
-    return any(seat in session.human_seats for seat in game.winners) if game.decided else False
-
-
-def _held(scene: Scene, cards: Iterable[int], chosen: int | None) -> list[HeldCard]:
-    return [
-        HeldCard(
-            card,
-            _words(scene.faces[card]),
-            draw_card(scene, card),
-            LABELS[number] if number < len(LABELS) else "",
-            card == chosen,
-        )
-        for number, card in enumerate(cards)
-    ]
-
-
-def _words(face: Face) -> str:
+def words(face: Face) -> str:
+    """A card in words."""
     suits = " and ".join(suit.name for suit in face.suits)
     return f"{face.name}: {face.rank} of {suits}" if suits else face.name
 
 
-def _tone(points: int) -> str:
+def tone(points: int) -> str:
+    """The class of points in the style sheet."""
     return "gain" if points > 0 else "loss" if points < 0 else "nothing"
 
 
-def _signed(points: int) -> str:
+def signed(points: int) -> str:
+    """Points as text."""
     return f"{points:+}".replace("-", MINUS) if points else "0"
 
 
-def _score(play: ScoredPlay, names: Sequence[str] = ()) -> ScoreView:
-    title = play.title
-    for seat, name in enumerate(names):
-        title = title.replace(f"seat {seat} played", f"{name} played")
-    if not play.scored:
-        return ScoreView(title, "", "", [])
-    chips = []
-    for name in dict.fromkeys(part.name for part in play.parts):
+def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
+    """Yield the parts of the score of a play: text, and class in the style sheet."""
+    for name in dict.fromkeys(part.name for part in play.parts if play.scored):
         points = sum(part.points for part in play.parts if part.name == name)
         lines = any(len(part.cells) > 1 for part in play.parts if part.name == name)
         if points:
-            chips.append(Chip(f"{name} {_signed(points)}", "bonus" if lines and points > 0 else _tone(points)))
-    if play.draws:
-        chips.append(Chip(f"{play.draws} draw{'s' * (play.draws > 1)}", "draw"))
-    return ScoreView(title, _signed(play.points), _tone(play.points), chips)
+            yield f"{name} {signed(points)}", "bonus" if lines and points > 0 else tone(points)
+    if play.scored and play.draws:
+        yield f"{play.draws} draw{'s' * (play.draws > 1)}", "draw"
 
 
-def _hint(session: Session, scene: Scene, hint: Hint) -> HintView:
-    if scene.pending:
-        return HintView(0, 0, hint.text, None, 0, int(hint.text.split()[-1]))
-    spec = spec_of(session.rules)
-    card, cell = spec.notation.decode_play(session.game, hint.action)
-    return HintView(card, cell, hint.text, _score(spec.candidate(session.game, card, cell)), len(hint.others), None)
+def outcome(turn: RecordedAction) -> str:
+    """What a play scored, for the list of plays."""
+    return describe(turn).partition(turn.text)[2].lstrip(":, ").replace("-", MINUS)
 
 
-def _line(turn: RecordedAction, names: Sequence[str]) -> Line:
-    rest = describe(turn).partition(turn.text)[2].lstrip(":, ")
-    return Line(turn.number, names[turn.seat], turn.text, rest.replace("-", MINUS))
+FUNCTIONS = {function.__name__: function for function in (words, tone, signed, chips, outcome, draw_card)}
+"""What templates call."""
 
 
 def replayed_from(record: Record) -> int | None:

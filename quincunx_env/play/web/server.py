@@ -31,10 +31,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
-from quincunx_env.play.player import replay_page
 from quincunx_env.play.web import pages
-from quincunx_env.play.web.pages import KINDS, Choice, View
+from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.tables import Lobby, Stale, Table
+from quincunx_env.render.replay_page import replay_page
 
 PORT = 8017
 """The default port."""
@@ -146,6 +146,7 @@ class Answers:
         self.templates = Environment(
             loader=PackageLoader("quincunx_env.play.web"), autoescape=True, trim_blocks=True, lstrip_blocks=True
         )
+        self.templates.globals |= pages.FUNCTIONS | {"keys": pages.KEYS}
 
     def routes(self) -> list[Route]:
         """Routes below the token."""
@@ -232,22 +233,24 @@ class Answers:
     def _table(self, request: Request) -> Table:
         return self.lobby.table(request.path_params["name"])
 
-    def _view(self, table: Table, form: Mapping[str, str]) -> View:
+    def _show(
+        self, template: str, table: Table, form: Mapping[str, str], problem: str = "", status: int = 200
+    ) -> Response:
         points = {"": None, "0": False, "1": True}.get(form.get("points", ""))
         with table.lock:
-            return pages.view(table, Choice(_number(form, "card"), _number(form, "cell"), points))
+            view = View(table, _number(form, "card"), _number(form, "cell"), points)
+            return self.page(template, status, view=view, problem=problem or table.problem)
 
     def game(self, request: Request, form: Mapping[str, str]) -> Response:
         """The page of a game."""
-        table = self._table(request)
-        return self.page("game.html", view=self._view(table, form))
+        return self._show("game.html", self._table(request), form)
 
     def view(self, request: Request, form: Mapping[str, str], problem: str = "", status: int = 200) -> Response:
         """The parts of the page that change; nothing if the tab has this version."""
         table = self._table(request)
         if form.get("have") == table.version:
             return Response(status_code=204)
-        return self.page("parts.html", status, view=self._view(table, form), problem=problem)
+        return self._show("parts.html", table, form, problem, status)
 
     def _act(self, request: Request, form: Mapping[str, str], act: Callable[[Table, int], object]) -> Response:
         """Change a game, and show it; where that is refused, show the position and the reason."""

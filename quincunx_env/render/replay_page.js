@@ -1,5 +1,5 @@
 "use strict";
-// Steps through games. The page holds everything: `data` is what quincunx_env.play.player writes.
+// Steps through games. The page holds everything: `data` is what quincunx_env.render.replay_page writes.
 const data = JSON.parse(document.getElementById("data").textContent);
 const part = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
 let game, at, timer;

@@ -5,10 +5,10 @@ import pytest
 from quincunx_env import spiral
 from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Seeded
-from quincunx_env.play.ending import ending
+from quincunx_env.notation.viewer import Viewer
 from quincunx_env.play.session import Session
-from quincunx_env.play.viewer import Viewer
 from quincunx_env.quincunx import Rules
 from quincunx_env.quincunx.scoring import RATINGS
 

@@ -4,8 +4,6 @@
 >>> from quincunx_env.notation.record import Seeded
 >>> viewer = Viewer(Record(Rules(), Seeded(0), actions=(33,), seats=("ann",)))
 >>> viewer.go(1)
->>> print(viewer.position)
-After 1 of 1; all hands
 >>> print(describe(viewer.turns[-1]))
 1. seat 0 AV (0, 1): +3 (basic -2, pair +5)
 """
@@ -13,13 +11,8 @@ After 1 of 1; all hands
 from collections.abc import Sequence
 
 from quincunx_env.core.game import Game
-from quincunx_env.core.scene import Scene
+from quincunx_env.notation.ending import Ending, ending
 from quincunx_env.notation.record import Record, RecordedAction
-from quincunx_env.play.ending import Ending, ending
-from quincunx_env.registry import spec_of
-
-KEY_STEPS = {"right": 1, "left": -1, "home": -9999, "end": 9999}
-"""Argument of `Viewer.go` by key; the large numbers go to the ends of any record."""
 
 
 def describe(turn: RecordedAction) -> str:
@@ -35,7 +28,7 @@ def describe(turn: RecordedAction) -> str:
 
 
 class Viewer:
-    """A position in a record, and the seat from which it is shown.
+    """A position in a record.
 
     Args:
         record: the record of a game.
@@ -43,22 +36,15 @@ class Viewer:
     Attributes:
         record: the same.
         number: number of its actions that have been taken.
-        seat: the seat from whose point of view the game is shown; None shows all hands.
     """
 
     def __init__(self, record: Record) -> None:
         self.record = record
         self.number = 0
-        self.seat: int | None = None
 
     def go(self, steps: int) -> None:
         """Step forwards, or backwards for negative ``steps``, and stop at the ends of the record."""
         self.number = min(max(self.number + steps, 0), len(self.record.actions))
-
-    def next_view(self) -> None:
-        """Show the game from the next seat; after the last one show all hands."""
-        seats = [None, *range(self.record.rules.num_players)]
-        self.seat = seats[(seats.index(self.seat) + 1) % len(seats)]
 
     @property
     def game(self) -> Game:
@@ -70,11 +56,6 @@ class Viewer:
         return game
 
     @property
-    def scene(self) -> Scene:
-        """The position as a scene."""
-        return spec_of(self.record.rules).scene(self.game, self.seat)
-
-    @property
     def ending(self) -> Ending | None:
         """The end of the game, or of a round, in words; None elsewhere."""
         return ending(self.game, self.record.seats)
@@ -83,9 +64,3 @@ class Viewer:
     def turns(self) -> Sequence[RecordedAction]:
         """The actions that led to the position."""
         return self.record.turns[: self.number]
-
-    @property
-    def position(self) -> str:
-        """The position and the point of view in words."""
-        view = "all hands" if self.seat is None else f"seat {self.seat}"
-        return f"After {self.number} of {len(self.record.actions)}; {view}"

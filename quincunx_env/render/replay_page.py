@@ -6,7 +6,7 @@
 True
 
 The pictures are those of the renderer. Their lines of SVG are stored once and shared by all positions, so that a
-position takes about 2 kB. The script (``player.js``) puts the lines together and steps through the positions.
+position takes about 2 kB. The script (``replay_page.js``) puts the lines together and steps through the positions.
 """
 
 import base64
@@ -24,10 +24,10 @@ import numpy.typing as npt
 
 from quincunx_env.core.game import Game
 from quincunx_env.core.scene import Scene
+from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import print_action
-from quincunx_env.play.ending import ending
-from quincunx_env.play.viewer import Viewer, describe
+from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import elements_of, parts_of
@@ -77,9 +77,9 @@ def replay_page(
         for record in records
     ]
     data = {"lines": [*shared.lines], "groups": [*shared.groups], "games": games}
-    script = _read("player.js")
+    script = _read("replay_page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(_read("player.html")).substitute(
+    return Template(_read("replay_page.html")).substitute(
         title=html.escape(str(games[0]["title"])),
         dark=_variables("dark"),
         light=_variables("light"),
@@ -107,7 +107,7 @@ _COMPACT: Any = {"separators": (",", ":"), "ensure_ascii": False}
 
 
 def _read(name: str) -> str:
-    return files("quincunx_env.play").joinpath(name).read_text(encoding="utf-8")
+    return files("quincunx_env.render").joinpath(name).read_text(encoding="utf-8")
 
 
 def _variables(theme: svg.ThemeName) -> str:
@@ -149,7 +149,6 @@ class _Shared:
 def _positions(record: Record, seat: int | None, values: Values | None, shared: _Shared) -> Iterator[dict[str, Any]]:
     """Yield the positions of a game: its picture, the same with values, and the words about them."""
     viewer = Viewer(record)
-    viewer.seat = seat
     for viewer.number in range(len(record.actions) + 1):
         game = viewer.game
         scene = _named(spec_of(record.rules).scene(game, seat), record.seats)

@@ -12,13 +12,12 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env import Record, Rules
-from quincunx_env.cli import main
 from quincunx_env.core.game import Game
 from quincunx_env.notation.record import Seeded
-from quincunx_env.play.player import embedded, replay_page
-from quincunx_env.play.viewer import Viewer, describe
+from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
+from quincunx_env.render.replay_page import embedded, replay_page
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
 NAMES = sorted(path.stem for path in RECORDS.glob("*.txt"))
@@ -72,7 +71,7 @@ def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_sco
     positions = data["games"][0]["positions"]
     assert len(positions) == len(record.actions) + 1
     for viewer.number in (0, 1, 7, len(record.actions)):
-        position, scene = positions[viewer.number], viewer.scene
+        position, scene = positions[viewer.number], spec_of(record.rules).scene(viewer.game)
         drawn = svg.draw(scene).partition("</defs>\n")[2].removesuffix("</svg>\n")
         shown = picture(data, position["picture"])
         for colour, value in svg.THEMES["dark"]._asdict().items():
@@ -144,16 +143,9 @@ def test_a_seat_sees_its_own_hand_alone() -> None:
 def test_a_notebook_shows_a_record_as_a_player() -> None:
     record = Record(Rules(), Seeded(0), (33,))
     element = record._repr_html_()
+    assert element is not None
     assert 'sandbox="allow-scripts"' in element
     assert content_of(element) == replay_page([record])
-
-
-def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, out = tmp_path / "game.txt", tmp_path / "new" / "replay.html"
-    Record(Rules(), Seeded(0), (33,)).write(path)
-    main(["replay", str(path), "--seat", "0", "--html", str(out), "--values", "heuristic-v0"])
-    assert capsys.readouterr().out == f"wrote {out} ({out.stat().st_size / 1000:.0f} kB): open it in a browser\n"
-    assert "Values of heuristic-v0" in out.read_text(encoding="utf-8")
 
 
 def test_long_names_stand_below_the_curve_alone() -> None:
