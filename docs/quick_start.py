@@ -36,6 +36,6 @@ with tqdm(total=options.steps, unit="step") as bar:
     model.learn(options.steps, callback=lambda *_: bar.update(env.num_envs) or True)
 model.save("model.zip")
 
-results = {name: evaluate(name, options.deals) for name in ("uniform", "greedy", "heuristic-v0")}
+results = {name: evaluate(name, options.deals) for name in ("uniform", "greedy", "heuristic")}
 results["mine"] = evaluate(SB3PolicyAgent(model.policy, observer), options.deals)
 print(table(results))

@@ -9,8 +9,8 @@ Environments, by library:
 - Gymnasium with prompts and answers as text, for language models: ``Quincunx/Text-v0`` (`TextEnv`).
 - PettingZoo: `quincunx_v0` for two to four players, `spiral_v0` for two.
 - Neither: `BatchedGames` steps thousands of games for several players and shows all seats.
-- ``quincunx_env.adapters.sb3``, ``quincunx_env.adapters.rllib`` and ``quincunx_env.adapters.openenv`` adapt them to
-  stable-baselines3, Ray RLlib and OpenEnv; ``quincunx_env.adapters.openspiel`` adapts the games to OpenSpiel.
+- ``quincunx_env.adapters.sb3`` and ``quincunx_env.adapters.rllib`` adapt them to stable-baselines3 and Ray RLlib;
+  ``quincunx_env.adapters.openspiel`` adapts the games to OpenSpiel.
 - `sample_action` samples a legal action from any of their action spaces; `sampling_mask` is the mask that it uses.
 
 >>> import gymnasium, quincunx_env

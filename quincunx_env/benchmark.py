@@ -3,7 +3,7 @@
 >>> TASKS["solitaire"].final
 DealRange(domain='benchmark', first=100000, count=10000)
 >>> TASKS["3-corners"].opponent
-'heuristic-v0'
+'heuristic'
 
 A policy is trained on deals of the domain ``play`` with any seeds, selected on ``validation`` deals, and measured once
 on the ``benchmark`` deals of `Task.final`, or a slow search on those of `Task.search`. Figures elsewhere in the
@@ -107,7 +107,7 @@ class Task:
         return Estimate(*((each - zero) / (one - zero) for each in score))
 
 
-def _several(name: str, rules: BaseRules, reference: str = "heuristic-v0") -> Task:
+def _several(name: str, rules: BaseRules, reference: str = "heuristic") -> Task:
     return Task(name, rules, reference, opponent=reference)
 
 
@@ -117,7 +117,7 @@ TASKS: Mapping[str, Task] = {
         Task(
             "solitaire",
             Rules(),
-            "heuristic-v0",
+            "heuristic",
             final=DealRange("benchmark", FIRST_FINAL_DEAL, 10_000),
             search=DealRange("benchmark", FIRST_FINAL_DEAL, 300),
         ),
@@ -125,7 +125,7 @@ TASKS: Mapping[str, Task] = {
         _several("2-open", Rules(num_players=2, start="open")),
         _several("3-corners", Rules(num_players=3)),
         _several("4-corners", Rules(num_players=4)),
-        _several("spiral", SpiralRules(), "spiral-heuristic-v0"),
+        _several("spiral", SpiralRules(), "heuristic"),
     )
 }
 """The tasks by name."""

@@ -65,7 +65,7 @@ def test_uniform_play_is_0_and_the_reference_1(name: str) -> None:
     assert task.normalised(Estimate(middle, middle, middle)) == pytest.approx([0.5] * 3)
 
 
-@pytest.mark.parametrize("policy", ["uniform", "heuristic-v0", "greedy"])
+@pytest.mark.parametrize("policy", ["uniform", "heuristic", "greedy"])
 def test_the_stored_scores_of_the_solitaire_are_those_of_the_policies(policy: str) -> None:
     """The first deals again: the stored mean lies in their interval."""
     found = evaluate_on_task("solitaire", policy, deals=250)
@@ -74,7 +74,7 @@ def test_the_stored_scores_of_the_solitaire_are_those_of_the_policies(policy: st
     assert found.deals == DealRange("benchmark", FIRST_FINAL_DEAL, 250)
 
 
-@pytest.mark.parametrize(("name", "policy"), [("2-open", "heuristic-v0"), ("spiral", "spiral-heuristic-v0")])
+@pytest.mark.parametrize(("name", "policy"), [("2-open", "heuristic"), ("spiral", "heuristic")])
 def test_the_reference_against_itself_wins_its_share(name: str, policy: str) -> None:
     assert evaluate_on_task(name, policy, deals=2).score.value == baselines()[name, policy].score.value == 0.5
 
@@ -82,7 +82,7 @@ def test_the_reference_against_itself_wins_its_share(name: str, policy: str) -> 
 def test_a_result_is_that_of_the_arena() -> None:
     task = TASKS["3-corners"]
     found = evaluate_on_task(task, "greedy", split="validation", deals=3)
-    games = compare(["greedy", "heuristic-v0"], 3, rules=task.rules, domain="validation")
+    games = compare(["greedy", "heuristic"], 3, rules=task.rules, domain="validation")
     assert (found.score, found.margin, found.lost) == (games.win_rate(), games.margin().value, None)
     alone = evaluate("greedy", 20, domain="benchmark", first=FIRST_FINAL_DEAL)
     found = evaluate_on_task("solitaire", "greedy", split="search", deals=20, name="mine")

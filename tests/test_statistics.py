@@ -30,7 +30,7 @@ def test_every_mean_has_students_t_interval(count: int) -> None:
 def test_intervals_of_win_rates_are_cut_at_their_bounds() -> None:
     assert Estimate(0.9, 0.7, 1.1).within(0, 1) == (0.9, 0.7, 1)
     assert Estimate(0.1, -0.1, 0.3).within(0, 1) == (0.1, 0, 0.3)
-    few = compare(["greedy", "heuristic-v0"], 3)
+    few = compare(["greedy", "heuristic"], 3)
     assert (few.win_rate(0).low, few.win_rate(1).high) == (0, 1)
     assert Estimate.of_mean(few.wins[:, 0]).low < 0
 

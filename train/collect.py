@@ -50,7 +50,7 @@ EVALUATIONS = 10
 """Evaluations on validation deals that a learning curve needs."""
 
 
-REFERENCES = ("greedy", "heuristic-v0", "value", "pimc-beam")
+REFERENCES = ("greedy", "heuristic", "value", "quincunx_agents.search.pimc_beam:STRONG")
 """Baseline policies in the figure, where they have been measured."""
 
 
@@ -93,7 +93,7 @@ def read_run(folder: Path) -> Run:
         RunError: if it has none of the solitaire.
     """
     try:
-        if remote := sorted(folder.glob("checkpoints/*/run.json")):
+        if remote := sorted(folder.glob("checkpoints/*/.metadata.json")):
             content = json.loads(remote[-1].read_text(encoding="utf-8"))
             history = content["state"]["history"]
         else:
@@ -108,11 +108,8 @@ def read_run(folder: Path) -> Run:
                 entry["variants"]["solitaire"] | {"steps": entry["iteration"] * per_iteration}
                 for entry in json.loads(history)
             ]
-        elif remote:
-            entries = history
         else:
-            names = ("steps", "mean", "mean_low", "mean_high", "lost")
-            entries = [dict(zip(names, record, strict=True)) for record in history]
+            entries = history
         curve = [
             Point(entry["steps"], Estimate(*(entry[name] for name in ("mean", "mean_low", "mean_high"))), entry["lost"])
             for entry in entries

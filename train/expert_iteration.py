@@ -1,30 +1,29 @@
 r"""One step of expert iteration: search the positions of a shipped network's games, and learn what the search finds.
 
-    python -m train.expert_iteration --name expert --teacher players-v2 --variants 2-corners     # two players
+    python -m train.expert_iteration --name expert --teacher two-players --variants 2-corners    # two players
     python -m train.expert_iteration --resume --name expert --workers 2                          # after an interruption
     python -m train.expert_iteration --help                                                      # every flag
 
-The expert is a search with rollouts by the network (`train.selfplay_search`), in which the other seats may follow a
+The expert is a search with rollouts by the network (`train.search_targets`), in which the other seats may follow a
 fixed opponent, the apprentice the network itself (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning
 and Tree Search, NeurIPS 2017). First the network plays games, in some of which a fixed opponent has all seats but one,
-and its best plays are searched in a share of the positions; that takes nearly all of the time. Then a copy of it, or
-another network (``--apprentice``), learns the differences between the values of these plays, while its values of every
-afterstate are held by distillation (Hinton, Vinyals & Dean, Distilling the Knowledge in a Neural Network, 2015).
-`train.selfplay` learns such targets, too, but from the latest iterations alone: here minibatches are drawn from all
-positions, which brings more (docs/experiments.md).
+and its best plays are searched in a share of the positions; that takes nearly all of the time. Then a copy of it
+learns the differences between the values of these plays, while its values of every afterstate are held by distillation
+(Hinton, Vinyals & Dean, Distilling the Knowledge in a Neural Network, 2015). Minibatches are drawn from all positions.
 
 The games of a file follow from the seed, the variant and the number of the file, whatever process plays them. A run
 that is resumed plays the files that are missing, and then learns from the beginning.
 
-A run writes to ``runs/<name>``: ``positions/``, the weights as ``<name>.safetensors``, and ``<name>.json``, a model
-card with command, versions and results. On ``validation`` deals apprentice and network are compared, the figures of the
-card are of ``benchmark`` deals.
+A run writes to ``runs/<name>``: ``positions/``, the weights as ``<name>.safetensors``, ``<name>.json`` with command,
+versions and results, and a model card, ``README.md``. On ``validation`` deals apprentice and network are compared, the
+figures of the card are of ``benchmark`` deals.
 """
 
 import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,15 +36,16 @@ with requires_extra("train"):
     import torch
 from tqdm.auto import tqdm
 
-from quincunx_agents.afterstates import SEATS, FeatureLayout, Floats
+from quincunx_agents.afterstates import SEATS, FeatureLayout
+from quincunx_agents.games import VARIANTS, with_options
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VARIANTS, ValueAgent, ValueWeights, feature_module_of, save_weights
-from quincunx_agents.networks.weights_io import WeightsError
+from quincunx_agents.networks.value import ValueAgent, ValueWeights, save_weights
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
 from train.common.device import DeviceOptions
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
+from train.common.model_card import write_model_card
 from train.common.opponents import Member, Pool
 from train.common.options import (
     Count,
@@ -55,17 +55,29 @@ from train.common.options import (
     OptionError,
     PolicyName,
     Positive,
-    PositiveOrZero,
     RunName,
     RunOptions,
     Share,
     Valid,
     run_script,
 )
-from train.selfplay_learning import outputs_of_plays, policy_loss, search_loss, value_loss
-from train.selfplay_rollout import RolloutOptions, Weights
-from train.selfplay_search import SearchOptions, SearchTargets, join
+from train.search_targets import (
+    SearchOptions,
+    SearchTargets,
+    outputs_of_plays,
+    play_and_search,
+    policy_loss,
+    search_loss,
+)
+from train.selfplay_learning import value_loss
+from train.selfplay_rollout import RolloutOptions, Weights, join
 from train.selfplay_workers import GameShare, Job, Workers
+
+LEARNING_RATE = 1e-3
+"""Of Adam at the start; it falls linearly to 0."""
+
+AVERAGED_SHARE = 0.1
+"""Share of the gradient steps, the last ones, whose weights are averaged: the result."""
 
 
 @dataclass
@@ -76,10 +88,8 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """of the deals, the initial weights and the exploration"""
     name: RunName = "expert"
     """the run's folder below ``runs``, and the name of the weights"""
-    teacher: str = "players-v2"
+    teacher: str = "two-players"
     """name of the shipped network that plays and searches"""
-    apprentice: str | None = None
-    """weights file of the network that learns, which must read the same features; a copy of the teacher if None"""
     variants: tuple[str, ...] = ("2-corners",)
     """variants to play, of those that the network has learned"""
 
@@ -89,18 +99,10 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """games of a file"""
     options_share: Share = 0.1
     """share of the files whose games are played with options drawn at random"""
-    opponent: PolicyName = "heuristic-v0"
+    opponent: PolicyName = "heuristic"
     """policy that has all seats but one in a share of the games with several players, a name of the arena"""
     opponent_share: Share = 0.5
     """this share"""
-    search_share: Share = 0.5
-    """share of the network's positions that are searched"""
-    search_samples: CountOrZero = 1
-    """determinizations in which each play is rolled out; with few of them there is time for more positions. 0: one
-    rollout with the game's own hidden cards"""
-    search_depth: CountOrZero = 6
-    """length of the rollouts in plays, with --search-opponent in own plays; 0: the game's rollout policy plays to the
-    end of the round"""
     shortlist: CountOrZero = 16
     """actions of a state that are evaluated, the best by the heuristic; 0: all"""
     temperature: Positive = 0.5
@@ -110,17 +112,11 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """passes over the positions"""
     batch_size: Count = 128
     """positions in a minibatch"""
-    policy_weight: PositiveOrZero = 1.0
-    """weight of the policy loss beside that of the differences (`train.selfplay_learning.policy_loss`)"""
-    learning_rate: Positive = 1e-3
-    """of Adam at the start; it falls linearly to 0"""
-    averaging: Share = 0.1
-    """share of the gradient steps, the last ones, whose weights are averaged: the result"""
     candidates: CountOrNone = None
     """actions of a position that the resulting agent evaluates, the best by the heuristic; 0: all. The teacher's number
     if None"""
 
-    against: PolicyName = "heuristic-v0"
+    against: PolicyName = "heuristic"
     """opponent in evaluations, a name of the arena"""
     eval_deals: NumDeals = 500
     """validation deals on which apprentice and network are compared, for each variant"""
@@ -142,8 +138,8 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
 
 
 MAY_CHANGE = (
-    *("resume", "progress", "threads", "device", "workers", "files", "apprentice", "epochs", "candidates"),
-    *("policy_weight", "eval_deals", "test_deals"),
+    *("resume", "progress", "threads", "device", "workers", "files", "epochs", "candidates"),
+    *("eval_deals", "test_deals"),
 )
 """Arguments that may differ when a run is resumed."""
 
@@ -157,17 +153,16 @@ def main(arguments: Arguments) -> dict[str, Any]:
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
     teacher = value.load(arguments.teacher).weights
-    tensors = initial_tensors(arguments, teacher)
     begin(arguments)
     play(arguments, teacher)
     paths = [file_of(arguments, variant, n) for n in range(arguments.files) for variant in arguments.variants]
-    positions, layout, searching = read(paths, layout_read(arguments, teacher.tensors))
+    positions, layout, searching = read(paths, value.layout_of(arguments.variants))
     found, wanted = len(positions.seats), arguments.batch_size
     if found < wanted:
         raise OptionError(f"--batch-size must be at most the number of positions, {found}, got {wanted}; see --files")
     start = time.process_time()
-    network = ValueNetwork(layout, tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size)
-    network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in tensors.items()})
+    network = ValueNetwork(layout, *value.widths_of(teacher.tensors))
+    network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in teacher.tensors.items()})
     network.to(arguments.device)
     learn(arguments, network, positions)
     candidates = teacher.candidates if arguments.candidates is None else arguments.candidates
@@ -196,7 +191,8 @@ def main(arguments: Arguments) -> dict[str, Any]:
         ),
     }  # fmt: skip
     write_json(arguments.folder / f"{arguments.name}.json", card)
-    print(f"Written to {arguments.folder}: {arguments.name}.safetensors, {arguments.name}.json, positions/")
+    write_model_card(arguments.folder, arguments.name, card)
+    print(f"Written to {arguments.folder}: README.md, {arguments.name}.safetensors, {arguments.name}.json, positions/")
     return card
 
 
@@ -211,25 +207,6 @@ def begin(arguments: Arguments) -> None:
         checkpoint.save(path, arguments, {})
 
 
-def initial_tensors(arguments: Arguments, teacher: ValueWeights) -> Mapping[str, Floats]:
-    """The tensors with which the apprentice begins.
-
-    Raises:
-        OptionError: if they are of a network that reads other features than the teacher.
-        WeightsError: if the file is missing or damaged.
-    """
-    if arguments.apprentice is None:
-        return teacher.tensors
-    tensors = value.load_weights(Path(arguments.apprentice)).tensors
-    try:
-        fits = layout_read(arguments, tensors) == layout_read(arguments, teacher.tensors)
-    except ValueError:  # a network of the other game
-        fits = False
-    if not fits:
-        raise OptionError("the network of --apprentice must read the same features as --teacher")
-    return tensors
-
-
 # --- Playing and searching -------------------------------------------------------------------------------------------
 
 
@@ -242,18 +219,18 @@ def variant_of(arguments: Arguments, variant: str, place: int, number: int) -> s
     """The variant of a file's games: with options of the rules in a share of the files."""
     rng = np.random.default_rng([arguments.seed, place, number, 0])
     plain = rng.random() >= arguments.options_share
-    return variant if plain else str(rng.choice(value.with_options(variant) or [variant]))
+    return variant if plain else str(rng.choice(with_options(variant) or [variant]))
 
 
 def play(arguments: Arguments, teacher: ValueWeights) -> None:
     """Play the games whose files are missing, and write the searched positions."""
-    shared = {each.name for each in fields(RolloutOptions)} & {each.name for each in fields(Arguments)}
     backend = arguments.backend
     tensors = {name: backend.array(tensor) for name, tensor in teacher.tensors.items()}
     options = RolloutOptions(
-        **{name: getattr(arguments, name) for name in shared},
-        pool_share=arguments.opponent_share,
+        shortlist=arguments.shortlist,
         shortlist_by="heuristic",
+        temperature=arguments.temperature,
+        pool_share=arguments.opponent_share,
     )
     opponents = Pool("uniform", [Member[Weights | None](arguments.opponent, None)])
     places, variants = len(arguments.variants), arguments.variants
@@ -266,7 +243,8 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
     ]
     total, at_once = arguments.files * len(arguments.variants), 4 * max(arguments.num_workers, 1)
     bar = tqdm(desc="files", total=total, initial=total - len(missing), disable=not arguments.progress)
-    with bar, Workers(arguments.num_workers if missing else 0, backend) as workers:
+    search = partial(play_and_search, arguments)
+    with bar, Workers(search, arguments.num_workers if missing else 0, backend) as workers:
         for first in range(0, len(missing), at_once):
             part = missing[first : first + at_once]
             shares = [
@@ -280,20 +258,15 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
             ]
             workers.start(Job(options, tensors, opponents, shares))
             for (number, _, variant), played in zip(part, workers.results(), strict=True):
-                if not played.searched:
+                if not played.targets:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")
-                found, seconds = join(played.searched, backend), sum(played.seconds.values())
+                found = join(played.targets, backend)
                 found = found._replace(features=backend.to_numpy(found.features))
-                write(file_of(arguments, variant, number), found, layout_read(arguments, teacher.tensors), seconds)
+                write(file_of(arguments, variant, number), found, value.layout_of(arguments.variants), played.seconds)
                 bar.update()
 
 
 # --- Files of positions ----------------------------------------------------------------------------------------------
-
-
-def layout_read(arguments: Arguments, tensors: Mapping[str, Floats]) -> FeatureLayout:
-    """The layout of the features that a network reads."""
-    return value.layout_of(feature_module_of(VARIANTS[arguments.variants[0]]), tensors)
 
 
 def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
@@ -369,10 +342,10 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
             some = torch.as_tensor(positions.features[start : start + size], device=arguments.device).float()
             held[start : start + size] = outputs_of_plays(network, some)[..., :SEATS].cpu().numpy()
     rng, steps = np.random.default_rng(arguments.seed), arguments.epochs * (count // size)
-    # The weights between the members of an ensemble are 0, which `quincunx_agents.networks.value` leaves out. In the
-    # output layer there are none; there a network that has not learned a preference has zeros.
+    # Weights of 0 stay 0: they are between the members of an ensemble, or of features that a network does not read. The
+    # output layer has none of these: its zeros are those of a network that has not learned a preference.
     learned = [(parameter.detach() != 0) | name.startswith("trunk.4") for name, parameter in network.named_parameters()]
-    optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
+    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
     averaged = torch.optim.swa_utils.AveragedModel(network)
     order = np.concatenate([rng.permutation(count)[: count // size * size] for _ in range(arguments.epochs)])
     for step in tqdm(range(steps), desc="learning", disable=not arguments.progress):
@@ -381,10 +354,10 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
             torch.as_tensor(part[rows], device=arguments.device) for part in (*positions, held)
         )
         for group in optimizer.param_groups:
-            group["lr"] = arguments.learning_rate * (1 - step / steps)
+            group["lr"] = LEARNING_RATE * (1 - step / steps)
         outputs, plays = outputs_of_plays(network, features.float()), points.shape[1]
         loss = search_loss(outputs, points, values, seats)
-        loss = loss + arguments.policy_weight * policy_loss(outputs, points, values, seats)
+        loss = loss + policy_loss(outputs, points, values, seats)
         loss = loss + value_loss(outputs.flatten(0, 1), held_values.flatten(0, 1), seats.repeat_interleave(plays))
         optimizer.zero_grad()
         loss.backward()
@@ -392,10 +365,10 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
             assert parameter.grad is not None
             parameter.grad.mul_(mask)
         optimizer.step()
-        if step >= steps * (1 - arguments.averaging) - 1:
+        if step >= steps * (1 - AVERAGED_SHARE) - 1:
             averaged.update_parameters(network)
     network.load_state_dict(averaged.module.state_dict())
 
 
 if __name__ == "__main__":
-    run_script(main, Arguments, "train.expert_iteration", __doc__, WeightsError)
+    run_script(main, Arguments, "train.expert_iteration", __doc__)

@@ -1,7 +1,7 @@
 """Export a network as ONNX, for other languages and runtimes.
 
-    python -m train.export solitaire-v4              # writes solitaire-v4.onnx
-    python -m train.export players-v4 --players 2
+    python -m train.export solitaire                 # writes solitaire.onnx
+    python -m train.export three-four-players --players 3
     python -m train.export runs/mine/mine.safetensors
 
 A policy network (`quincunx_agents.networks.policy`) maps the flat observations of n states with the preview,
@@ -29,6 +29,7 @@ import tyro
 from torch import Tensor, nn
 
 from quincunx_agents.afterstates import SEATS
+from quincunx_agents.games import VARIANTS
 from quincunx_agents.networks import policy, value, weights_io
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.quincunx.symmetries import symmetries, turned
@@ -98,8 +99,7 @@ class GreedyActionValues(nn.Module):
 def torch_network(found: value.ValueWeights) -> ValueNetwork:
     """Return the torch module with these weights."""
     weights = {name: torch.from_numpy(array) for name, array in found.tensors.items()}
-    layout = value.layout_of(value.feature_module_of(value.VARIANTS[found.variants[0]]), found.tensors)
-    network = ValueNetwork(layout, len(weights["set_encoders.0.0.bias"]), len(weights["trunk.0.bias"]))
+    network = ValueNetwork(value.layout_of(found.variants), *value.widths_of(found.tensors))
     network.load_state_dict(weights)
     return network
 
@@ -135,7 +135,7 @@ def main(arguments: Arguments) -> Path:
         names = ["observation", "mask"], ["logits", "action"]
         return write(GreedyLogits(torch_policy(own), own.observer), states, *names, ("n",), output)
     found = value.load_weights(path)
-    numbers = {value.VARIANTS[variant].num_players for variant in found.variants}
+    numbers = {VARIANTS[variant].num_players for variant in found.variants}
     players = min(numbers) if arguments.players is None else arguments.players
     if players not in numbers or (arguments.players is None and len(numbers) > 1):
         raise OptionError(f"--players: the network has learned games of {sorted(numbers)} players; choose one")

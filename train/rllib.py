@@ -21,7 +21,7 @@ which needs neither Ray nor torch.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("rllib"):
     import ray
+import pyarrow.fs
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -38,6 +39,7 @@ from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
+from ray.train import Checkpoint
 from ray.tune.registry import register_env
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
@@ -47,9 +49,10 @@ from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
 from quincunx_env.arena import table
-from quincunx_env.arena.cluster import require_cluster
+from quincunx_env.arena.runner import connect_to_ray
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
+from train.common.checkpoint import CheckpointError
 from train.common.evaluation import strength, with_baselines, write_json
 from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
 from train.common.options import (
@@ -66,7 +69,6 @@ from train.common.options import (
     Share,
     run_script,
 )
-from train.common.remote_checkpoint import RemoteCheckpoints
 
 
 @dataclass
@@ -108,7 +110,7 @@ class Arguments(PPOOptions, RunOptions):
     promote_deals: NumDeals = 100
     """validation deals against each"""
 
-    against: PolicyName = "heuristic-v0"
+    against: PolicyName = "heuristic"
     """several players: opponent in evaluations, a name of the arena"""
     eval_every: Count = 10
     """iterations between evaluations"""
@@ -125,8 +127,7 @@ class Arguments(PPOOptions, RunOptions):
     @property
     def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint from which ``--resume`` continues; assumed of another file system."""
-        complete = Path(self.storage, self.name, "checkpoints").glob("*/run.json")
-        return "://" in self.storage or any(complete)
+        return "://" in self.storage or bool(complete_checkpoints(self))
 
 
 MAY_CHANGE = (
@@ -159,21 +160,19 @@ class State:
 def main(arguments: Arguments) -> dict[str, Any]:
     """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
     folder, several = arguments.folder, arguments.rules.num_players > 1
-    if not ray.is_initialized():
-        require_cluster(arguments.address)
-    checkpoints = RemoteCheckpoints(arguments.storage, arguments.name, arguments.keep)
-    state = last_state(arguments, checkpoints) if arguments.resume else State(members=["initial"] * arguments.places)
+    state = last_state(arguments) if arguments.resume else State(members=["initial"] * arguments.places)
     checkpoint.begin_run(folder, arguments.resume)
     if not arguments.resume:
-        checkpoints.refuse_existing()
+        refuse_existing(arguments)
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(arguments.threads)
     if not ray.is_initialized():
         # Ray's log and dashboard can be enabled by its own environment variables.
-        ray.init(address=arguments.address, include_dashboard=False, logging_level="error", log_to_driver=False)
+        options = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
+        connect_to_ray(arguments.address, **options)
     algorithm = make_config(arguments, state).build_algo()
     if arguments.resume:
-        restore_checkpoint(checkpoints, algorithm, state)
+        restore_checkpoint(arguments, algorithm)
     elif several:
         copy_learner(algorithm, range(arguments.places))
 
@@ -199,7 +198,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
             for name, value in found.items():
                 writer.add_scalar(name, value, state.steps)
             if last or state.iteration % arguments.checkpoint_every == 0:
-                save_checkpoint(arguments, checkpoints, algorithm, state)
+                save_checkpoint(arguments, algorithm, state)
     writer.close()
     network = trained(arguments, algorithm)
     algorithm.stop()
@@ -307,26 +306,78 @@ def broadcast_weights(algorithm: Algorithm) -> None:
 # --- Checkpoints -----------------------------------------------------------------------------------------------------
 
 
-def save_checkpoint(arguments: Arguments, checkpoints: RemoteCheckpoints, algorithm: Algorithm, state: State) -> None:
-    """Write a checkpoint."""
-    files = checkpoints.filesystem
-    checkpoints.save(state.iteration, arguments, state, lambda path: algorithm.save_to_path(path, filesystem=files))
+def storage(arguments: Arguments) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Return the file system of the checkpoints, and their folder in it.
+
+    Raises:
+        CheckpointError: if there is no file system of this kind.
+    """
+    uri = arguments.storage if "://" in arguments.storage else Path(arguments.storage).resolve().as_uri()
+    try:
+        files, root = pyarrow.fs.FileSystem.from_uri(uri)
+    except ValueError as error:
+        raise CheckpointError(f"--storage must be a folder or a URI that pyarrow supports: {error}") from error
+    return files, f"{root}/{arguments.name}/checkpoints"
 
 
-def last_state(arguments: Arguments, checkpoints: RemoteCheckpoints) -> State:
+def complete_checkpoints(arguments: Arguments) -> list[Checkpoint]:
+    """Return all checkpoints whose metadata, which are written last, can be read; the earliest first."""
+    files, folder = storage(arguments)
+    inside = files.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
+    return [found for path in sorted(each.path for each in inside) if _metadata(found := Checkpoint(path, files))]
+
+
+def _metadata(found: Checkpoint) -> dict[str, Any]:
+    try:
+        return dict(found.get_metadata())
+    except ValueError:  # killed while writing it
+        return {}
+
+
+def refuse_existing(arguments: Arguments) -> None:
+    """Ensure that a new run overwrites no checkpoint.
+
+    Raises:
+        CheckpointError: if there are complete checkpoints.
+    """
+    if complete_checkpoints(arguments):
+        raise CheckpointError(
+            f"{storage(arguments)[1]} holds checkpoints: --resume continues from them, or use another --name"
+        )
+
+
+def save_checkpoint(arguments: Arguments, algorithm: Algorithm, state: State) -> None:
+    """Write a checkpoint, and delete the earliest ones beyond those to be kept."""
+    files, folder = storage(arguments)
+    path = f"{folder}/{state.iteration:08d}"
+    files.create_dir(path)
+    files.delete_dir_contents(path)  # of an attempt that was interrupted
+    algorithm.save_to_path(path, filesystem=files)
+    Checkpoint(path, files).set_metadata({"arguments": asdict(arguments), "state": asdict(state)})
+    for earlier in complete_checkpoints(arguments)[: -arguments.keep]:
+        files.delete_dir(earlier.path)
+
+
+def last_state(arguments: Arguments) -> State:
     """Return the state in the last complete checkpoint.
 
     Raises:
         CheckpointError: if there is none that can be used.
     """
-    content = checkpoints.last()
+    complete = complete_checkpoints(arguments)
+    if not complete:
+        raise CheckpointError(f"there is no checkpoint in {storage(arguments)[1]}: start without --resume")
+    content = _metadata(complete[-1])
+    if not {"arguments", "state"} <= content.keys():
+        raise CheckpointError(f"{complete[-1].path} is damaged or of another version")
     with checkpoint.restoring(arguments, content, MAY_CHANGE):
         return State(**content["state"])
 
 
-def restore_checkpoint(checkpoints: RemoteCheckpoints, algorithm: Algorithm, state: State) -> None:
-    """Restore RLlib's part of the checkpoint with this state; env runners deal new games."""
-    algorithm.restore_from_path(checkpoints.path(state.iteration), filesystem=checkpoints.filesystem)
+def restore_checkpoint(arguments: Arguments, algorithm: Algorithm) -> None:
+    """Restore RLlib's part of the last complete checkpoint; env runners deal new games."""
+    last = complete_checkpoints(arguments)[-1]
+    algorithm.restore_from_path(last.path, filesystem=last.filesystem)
     broadcast_weights(algorithm)
 
 

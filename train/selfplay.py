@@ -1,11 +1,11 @@
 r"""Train the value networks of `quincunx_agents.networks.value` by self-play and TD(lambda).
 
     python -m train.selfplay                                          # two to four players, both starts
-    python -m train.selfplay --variants solitaire --name my-solitaire --candidates 0 --shortlist 24 --card-set \
+    python -m train.selfplay --variants solitaire --name my-solitaire --candidates 0 --shortlist 24 \
         --temperature 2 --td-lambda 0.7 --updates 24 --iterations 300    # the solitaire
     python -m train.selfplay --variants spiral --name my-spiral --candidates 0 --shortlist 0 --td-lambda 0.95 \
-        --games 256 --iterations 300 --against spiral-heuristic-v0       # the spiral game
-    python -m train.selfplay --name response --variants 2-corners --init-from players-v3 --set-width 128 --width 384 \
+        --games 256 --iterations 300 --against heuristic       # the spiral game
+    python -m train.selfplay --name response --variants 2-corners --init-from two-players --set-width 128 --width 384 \
         --baselines value --pool-share 1 --snapshot-every 1000 --against value \
         --iterations 100                                              # a best response to a shipped network
     python -m train.selfplay --resume                                 # continue after an interruption
@@ -14,22 +14,19 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
 learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
-others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values. With ``--search-share``
-the values of plays by search are learned, too (`train.selfplay_search`). `train.expert_iteration` searches with a
-network that is trained already.
+others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values.
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
 that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
 it stopped, with any number of processes.
 
 A run writes to ``runs/<name>``: ``checkpoint.pt``, ``tensorboard/``, the latest weights as ``<name>.safetensors``, and
-at the end ``<name>.json``, a model card with command, versions and results, and ``learning_curve.png``. Evaluations
-during training use ``validation`` deals, the card's final figures ``benchmark`` deals.
+at the end ``<name>.json`` with command, versions and results, ``learning_curve.png``, and a model card, ``README.md``.
+Evaluations during training use ``validation`` deals, the final figures ``benchmark`` deals.
 """
 
 import json
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Annotated, Any
@@ -40,19 +37,20 @@ from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch
-from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm.auto import tqdm
 
-from quincunx_agents.afterstates import NUMPY, Backend, FeatureLayout, Floats
+from quincunx_agents.afterstates import NUMPY, Backend
+from quincunx_agents.games import VARIANTS, with_options
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VARIANTS, ValueAgent, feature_module_of, save_weights
+from quincunx_agents.networks.value import ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.arena import resolve
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from train.common import checkpoint
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
+from train.common.model_card import write_model_card
 from train.common.opponents import Member, Pool, Sampling
 from train.common.options import (
     Count,
@@ -68,24 +66,22 @@ from train.common.options import (
 )
 from train.common.plots import Curve, draw_learning_curves
 from train.selfplay_learning import LearningOptions, learn
-from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights
-from train.selfplay_search import SearchTargets, join
-from train.selfplay_workers import GameShare, Job, Workers
+from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, join
+from train.selfplay_workers import GameShare, Job, Played, Workers, play
 
 
 @dataclass
 class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """Every option of a run."""
 
-    name: RunName = "players-v0"
+    name: RunName = "players"
     """the run's folder below ``runs``, and the name of the weights"""
     seed: Annotated[int, Valid("from 0 to 1000000", lambda value: 0 <= value <= 10**6)] = 0
     """of the deals, the initial weights and the exploration"""
     variants: tuple[str, ...] = ("2-corners", "3-corners", "4-corners", "2-open", "3-open", "4-open")
-    """variants to learn, names of `quincunx_agents.networks.value.VARIANTS`, all of one game"""
+    """variants to learn, names of `quincunx_agents.networks.VARIANTS`, all of one game"""
     init_from: str | None = None
-    """name of a shipped network whose weights are the initial ones; None: random initialisation. Features that it does
-    not read come last, and begin with weights of 0"""
+    """name of a shipped network whose weights are the initial ones; None: random initialisation"""
     iterations: Count = 700
     """each plays games and then takes gradient steps"""
     games: Count = 192
@@ -108,14 +104,10 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     """share of the iterations so far over which a moving average of the weights plays, and is the result; 0: none"""
     set_width: Count = 48
     """units of the layers that encode a cell or a card"""
-    card_set: bool = False
-    """Quincunx: the network reads the set of the cards of the hand, too, not only that of the empty cells"""
-    replies: bool = False
-    """Quincunx: the network reads what the other hands may score in reply, and the options of the rules, too"""
     width: Count = 128
     """units of the first hidden layer of the trunk; the second has half as many"""
 
-    against: PolicyName = "heuristic-v0"
+    against: PolicyName = "heuristic"
     """opponent in evaluations, a name of the arena"""
     eval_every: Count = 100
     """iterations between evaluations"""
@@ -140,8 +132,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
         for name in self.baselines:
             resolve(name)
         require_opponent(self.against, self.variants)
-        if self.search_opponent is not None:
-            require_opponent(self.search_opponent, self.variants, "--search-opponent")
 
 
 MAY_CHANGE = (
@@ -163,8 +153,6 @@ class Run:
     optimizer: torch.optim.Optimizer
     pool: Opponents
     replay: deque[ValueTargets]
-    searched: deque[SearchTargets]
-    """Search targets of the latest iterations."""
     averaged: Weights
     """Moving average of the weights over the iterations: the result."""
     acting: Weights
@@ -193,7 +181,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     run = begin(arguments)
     writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
     bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
-    with bar, Workers(arguments.num_workers, arguments.backend) as workers:
+    with bar, Workers(play, arguments.num_workers, arguments.backend) as workers:
         if run.iteration < arguments.iterations:
             workers.start(next_job(run))
         while run.iteration < arguments.iterations:
@@ -209,7 +197,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
                 group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
             run.timer.skip()
             rng = np.random.default_rng([arguments.seed, run.iteration])
-            loss = learn(arguments, run.network, run.optimizer, run.replay, run.searched, rng)
+            loss = learn(arguments, run.network, run.optimizer, run.replay, rng)
             average(run)
             run.timer.add("learning")
             writer.add_scalar("loss/value", loss, run.iteration)
@@ -224,22 +212,17 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 def begin(arguments: Arguments) -> Run:
     """Return a new run, or the one to be resumed."""
-    module = feature_module_of(VARIANTS[arguments.variants[0]])
-    layout = module.layout(arguments.card_set, arguments.replies)
-    if arguments.init_from:
-        initial = value.load(arguments.init_from).weights.tensors
-        layout = _wider(layout, value.layout_of(module, initial))
-    network = ValueNetwork(layout, arguments.set_width, arguments.width)
+    network = ValueNetwork(value.layout_of(arguments.variants), arguments.set_width, arguments.width)
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
     pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
-    searched = deque[SearchTargets](maxlen=arguments.replay)
     initial_weights = weights_of(network, arguments.backend)
-    run = Run(arguments, network, optimizer, pool, replay, searched, initial_weights, initial_weights)
+    run = Run(arguments, network, optimizer, pool, replay, initial_weights, initial_weights)
     if arguments.init_from:
+        initial = value.load(arguments.init_from).weights.tensors
         try:
-            network.load_state_dict(_with_further_features(initial, network))
+            network.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in initial.items()})
         except RuntimeError:
             raise OptionError(
                 f"--init-from {arguments.init_from} needs variants of its game, and its --set-width and --width"
@@ -260,24 +243,6 @@ def weights_of(network: ValueNetwork, backend: Backend) -> Weights:
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
 
 
-def _wider(chosen: FeatureLayout, initial: FeatureLayout) -> FeatureLayout:
-    """Return the chosen layout if it has all features of the initial network and further ones, else the network's."""
-    sizes, initial_sizes = ([*(features for _, features in each.sets), each.context] for each in (chosen, initial))
-    wider = len(sizes) == len(initial_sizes) and all(
-        size >= least for size, least in zip(sizes, initial_sizes, strict=True)
-    )
-    return chosen if wider else initial
-
-
-def _with_further_features(initial: Mapping[str, Floats], network: ValueNetwork) -> dict[str, Tensor]:
-    """Return initial weights as tensors, with weights of 0 for the last features, which their network does not read."""
-    tensors = {name: torch.from_numpy(array) for name, array in initial.items()}
-    for name, parameter in network.named_parameters():
-        if parameter.ndim == 2:  # of another width the network's biases differ as well, and are refused
-            tensors[name] = nn.functional.pad(tensors[name], (0, parameter.shape[1] - tensors[name].shape[1]))
-    return tensors
-
-
 # --- Playing ---------------------------------------------------------------------------------------------------------
 
 
@@ -290,7 +255,7 @@ def next_job(run: Run) -> Job:
     cuts = [plain * number // arguments.shares for number in range(arguments.shares + 1)]
     parts = [(variant, *ends) for variant in arguments.variants for ends in pairwise(cuts)]
     rng = np.random.default_rng([arguments.seed, iteration])
-    options_of = {variant: value.with_options(variant) or [variant] for variant in arguments.variants}
+    options_of = {variant: with_options(variant) or [variant] for variant in arguments.variants}
     parts += [(str(rng.choice(options_of[variant])), plain, games) for variant in arguments.variants]
     shares = [
         GameShare(variant, stop - start, seed + start, (arguments.seed, iteration, number))
@@ -305,12 +270,10 @@ def next_job(run: Run) -> Job:
     return Job(options, run.acting, Pool(arguments.sampling, members), shares)
 
 
-def receive(run: Run, workers: Workers) -> None:
+def receive(run: Run, workers: Workers[Played]) -> None:
     """Wait for the games of an iteration; take their targets into the replay and count their results."""
     played = workers.results()
     run.replay.append(join([each.targets for each in played], run.arguments.backend))
-    if searched := [part for each in played for part in each.searched]:
-        run.searched.append(join(searched, run.arguments.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:
         for result in each.results:
@@ -385,7 +348,6 @@ def save_checkpoint(run: Run) -> None:
         "averaged": {name: torch.as_tensor(array) for name, array in run.averaged.items()},
         "acting": {name: torch.as_tensor(array) for name, array in run.acting.items()},
         "replay": [[torch.as_tensor(part) for part in targets] for targets in run.replay],
-        "searched": [[torch.as_tensor(part) for part in targets] for targets in run.searched],
         "pool": pool,
         "iteration": run.iteration,
         "steps": run.steps,
@@ -413,8 +375,6 @@ def restore_checkpoint(run: Run) -> None:
         )
         for features, *others in content["replay"]:
             run.replay.append(ValueTargets(array(features), *(part.numpy() for part in others)))
-        for features, *others in content["searched"]:
-            run.searched.append(SearchTargets(array(features), *(part.numpy() for part in others)))
         run.pool.members = [
             Member[Agent | Weights](
                 name, {key: array(each) for key, each in tensors.items()} if tensors else resolve(name), won, games
@@ -426,7 +386,7 @@ def restore_checkpoint(run: Run) -> None:
 
 
 def write_card(run: Run) -> dict[str, Any]:
-    """Write the model card of the finished run, and return it."""
+    """Write the results and the model card of the finished run, and return the results."""
     seconds = run.seconds
     card = provenance("train.selfplay", run.arguments) | {
         "steps": run.steps,
@@ -439,8 +399,9 @@ def write_card(run: Run) -> dict[str, Any]:
     }
     name = run.arguments.name
     write_json(run.arguments.folder / f"{name}.json", card)
+    write_model_card(run.arguments.folder, name, card)
     print(json.dumps(card["benchmark"], indent=1))
-    print(f"\nWritten to {run.arguments.folder}: {name}.safetensors, {name}.json, learning_curve.png, tensorboard/")
+    print(f"\nWritten to {run.arguments.folder}: {name}.safetensors, {name}.json, README.md, learning_curve.png")
     return card
 
 

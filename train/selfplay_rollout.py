@@ -9,28 +9,22 @@ Axes: n games that are not over, m candidate plays of all of them, P players, B 
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Afterstates, Backend, Bools, Floats, Ints
-from quincunx_agents.networks.value import (
-    evaluate_afterstates,
-    feature_module_of,
-    layout_of,
-    margin_weights,
-)
-from quincunx_agents.search.determinized import rollout_policy_of
+from quincunx_agents.games import agent_spec_of
+from quincunx_agents.networks.value import evaluate_afterstates, margin_weights
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Member, Pool
-from train.common.options import CountOrZero, Positive, Share
-from train.selfplay_search import SearchOptions, SearchTargets, join, search_targets
+from train.common.options import CheckedOptions, CountOrZero, Positive, Share
 
 ShortlistBy = Literal["rollout-policy", "heuristic"]
 
@@ -40,8 +34,8 @@ Weights = dict[str, Floats]
 Opponents = Pool[Agent | Weights]
 """Fixed agents, and the weights of past snapshots."""
 
-Phase = Literal["environment", "acting", "search", "learning"]
-"""Uses of processor time: engine and observations, choosing actions, search targets, gradient steps."""
+Phase = Literal["environment", "acting", "learning"]
+"""Uses of processor time: engine and observations, choosing actions, gradient steps."""
 
 
 class PhaseTimer:
@@ -63,7 +57,7 @@ class PhaseTimer:
 
 
 @dataclass
-class RolloutOptions(SearchOptions):
+class RolloutOptions(CheckedOptions):
     """Options of the self-play games and of the targets computed from them."""
 
     shortlist: CountOrZero = 6
@@ -133,101 +127,6 @@ class Result(NamedTuple):
     players: int
 
 
-def play_games(
-    options: RolloutOptions,
-    rules: BaseRules,
-    games: int,
-    weights: Weights,
-    pool: Opponents,
-    seed: int,
-    rng: np.random.Generator,
-    timer: PhaseTimer,
-    backend: Backend = NUMPY,
-) -> tuple[ValueTargets, list[SearchTargets], list[Result]]:
-    """Play one round of each game; returns the TD(lambda) targets of all seats' plays, search targets of some of them,
-    and results against the pool.
-
-    Args:
-        options: see `RolloutOptions`.
-        rules: of all games.
-        games: number of games, on the deals seeded ``seed`` on.
-        weights: of the network that plays. It also evaluates the plays of opponents.
-        pool: opponents.
-        seed: of the first deal.
-        rng: explores, and is passed to fixed agents.
-        timer: measures the phases.
-        backend: of the weights; computes features and networks.
-    """
-    module, observer = feature_module_of(rules), make_observer(rules, preview=True)
-    layout = layout_of(module, weights)
-    rollout_policy = rollout_policy_of(rules)
-    batch: Any = spec_of(rules).Batch(rules, games)
-    batch.reset(seed=seed)
-    players = rules.num_players
-    seat_weights = margin_weights(players)
-    members = sample_opponents(pool, games, players, options.pool_share, rng)
-    history, searched = list[Transition](), list[SearchTargets]()
-    while not batch.over.all():
-        live = np.flatnonzero(~batch.over)
-        now = batch.fork(live)
-        observation, mask, mover = observer.observe_batch(now), now.mask(), now.mover
-        timer.add("environment")
-        member = members[live, mover]
-        fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)
-        has_fixed, by_network = np.flatnonzero(fixed >= 0), np.flatnonzero(fixed < 0)
-        shortlist = np.zeros_like(mask)
-        shortlist[has_fixed, fixed[has_fixed]] = True  # the action of a fixed agent is the only one to evaluate
-        if len(by_network):
-            if options.shortlist and options.shortlist_by == "rollout-policy":
-                tried = rollout_policy.candidate_actions(now.fork(by_network), options.shortlist)
-            else:
-                pieces = {name: piece[by_network] for name, piece in observation.items()}
-                tried = module.shortlist(rules, pieces, mask[by_network], options.shortlist)
-            shortlist[by_network, : tried.shape[1]] = tried
-        afterstates = module.afterstates_of(rules, observation, shortlist, layout=layout, backend=backend)
-        table = CandidateTable(afterstates.rows)
-        own = predict(weights, afterstates, seat_weights, options.temperature)
-        logits = table.fill(own.logits)
-        for opponent, rows in sampled_opponents(pool, member):
-            if isinstance(opponent.opponent, dict):
-                other = predict(opponent.opponent, afterstates, seat_weights, options.temperature)
-                logits[rows] = table.fill(other.logits)[rows]
-        logits[has_fixed] = np.where(table.fill(afterstates.actions, -2) == fixed[:, None], 0, -np.inf)[has_fixed]
-        timer.add("acting")
-        if options.search_share and rollout_policy.plays_left(now) > 1:
-            wanted = np.flatnonzero((member < 0) & (rng.random(len(live)) < options.search_share))
-            rows, plays = table.best(own.logits, options.search_plays, wanted)
-            if len(rows):
-                searched.append(search_targets(options, weights, now.fork(rows), afterstates, plays, rng))
-            timer.add("search")
-        # Adding Gumbel noise and taking the maximum samples from the softmax.
-        chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-        timer.add("acting")
-        rewards = batch.step(afterstates.actions[chosen], live).astype(np.float32)
-        if players == 1:
-            rewards[batch.lost[live]] -= batch.totals[live[batch.lost[live]]]
-        timer.add("environment")
-
-        seats = (mover[:, None] + np.arange(players)) % players
-        each = np.arange(len(live))
-        immediate_reward, predicted, expected = np.zeros((3, len(live), players), np.float32)
-        immediate_reward[each, mover] = afterstates.points[chosen]
-        predicted[each[:, None], seats] = own.to_come[chosen, :players]
-        greedy = table.first + table.fill(own.logits).argmax(axis=1)
-        greedy = np.where(options.greedy_targets & (member < 0), greedy, chosen)
-        expected[each[:, None], seats] = own.to_come[greedy, :players]
-        expected[each, mover] += afterstates.points[greedy]
-        evaluated = np.isnan(afterstates.known_values[chosen, 0])
-        features = afterstates.features(layout, chosen)
-        further_reward = rewards - immediate_reward
-        history.append(
-            Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
-        )
-        timer.add("acting")
-    targets = td_lambda_targets(history, games, players, options.td_lambda, backend)
-    return targets, searched, results(members, batch)
-
-
 class CandidateTable:
     """Arranges values of the candidate plays of n states, [m], as a table [n, M].
 
@@ -247,12 +146,114 @@ class CandidateTable:
         table[self.rows, self.columns] = values
         return table
 
-    def best(self, values: Floats, count: int, states: Ints) -> tuple[Ints, Ints]:
-        """Those of the given states that have so many plays, [r], and their plays of the highest values, [r, count]."""
-        table = self.fill(values)[states]
-        columns = np.argsort(-table, axis=1, kind="stable")[:, :count]
-        enough = np.isfinite(table).sum(axis=1) >= count
-        return states[enough], self.first[states[enough], None] + columns[enough]
+
+class Positions(NamedTuple):
+    """n games before a play, and their m candidate plays."""
+
+    games: Any
+    """With the same seat to move at the same stage of a round, none over."""
+    is_learner: Bools
+    """[n]: whether the learner is to move."""
+    afterstates: Afterstates
+    """Of the candidate plays."""
+    table: CandidateTable
+    """Arranges values of the candidate plays by game."""
+    logits: Floats
+    """[m]: of the learner's policy."""
+
+
+Watch = Callable[[Positions], object]
+"""Sees the positions of `play_games`."""
+
+
+def play_games(
+    options: RolloutOptions,
+    rules: BaseRules,
+    games: int,
+    weights: Weights,
+    pool: Opponents,
+    seed: int,
+    rng: np.random.Generator,
+    timer: PhaseTimer,
+    backend: Backend = NUMPY,
+    watch: Watch | None = None,
+) -> tuple[ValueTargets, list[Result]]:
+    """Play one round of each game; returns TD(lambda) targets of all seats' plays, and results against the pool.
+
+    Args:
+        options: see `RolloutOptions`.
+        rules: of all games.
+        games: number of games, on the deals seeded ``seed`` on.
+        weights: of the network that plays. It also evaluates the plays of opponents.
+        pool: opponents.
+        seed: of the first deal.
+        rng: explores, and is passed to fixed agents.
+        timer: measures the phases.
+        backend: of the weights; computes features and networks.
+        watch: is called before each play.
+    """
+    module, observer = agent_spec_of(rules).features, make_observer(rules, preview=True)
+    rollout_policy = agent_spec_of(rules).rollout_policy
+    batch: Any = spec_of(rules).Batch(rules, games)
+    batch.reset(seed=seed)
+    players = rules.num_players
+    seat_weights = margin_weights(players)
+    members = sample_opponents(pool, games, players, options.pool_share, rng)
+    history = list[Transition]()
+    while not batch.over.all():
+        live = np.flatnonzero(~batch.over)
+        now = batch.fork(live)
+        observation, mask, mover = observer.observe_batch(now), now.mask(), now.mover
+        timer.add("environment")
+        member = members[live, mover]
+        fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)
+        has_fixed, by_network = np.flatnonzero(fixed >= 0), np.flatnonzero(fixed < 0)
+        shortlist = np.zeros_like(mask)
+        shortlist[has_fixed, fixed[has_fixed]] = True  # the action of a fixed agent is the only one to evaluate
+        if len(by_network):
+            if options.shortlist and options.shortlist_by == "rollout-policy":
+                tried = rollout_policy.candidate_actions(now.fork(by_network), options.shortlist)
+            else:
+                pieces = {name: piece[by_network] for name, piece in observation.items()}
+                tried = module.shortlist(rules, pieces, mask[by_network], options.shortlist)
+            shortlist[by_network, : tried.shape[1]] = tried
+        afterstates = module.afterstates_of(rules, observation, shortlist, backend=backend)
+        table = CandidateTable(afterstates.rows)
+        own = predict(weights, afterstates, seat_weights, options.temperature)
+        logits = table.fill(own.logits)
+        for opponent, rows in sampled_opponents(pool, member):
+            if isinstance(opponent.opponent, dict):
+                other = predict(opponent.opponent, afterstates, seat_weights, options.temperature)
+                logits[rows] = table.fill(other.logits)[rows]
+        logits[has_fixed] = np.where(table.fill(afterstates.actions, -2) == fixed[:, None], 0, -np.inf)[has_fixed]
+        timer.add("acting")
+        if watch:
+            watch(Positions(now, member < 0, afterstates, table, own.logits))
+        # Adding Gumbel noise and taking the maximum samples from the softmax.
+        chosen = table.first + (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        timer.add("acting")
+        rewards = batch.step(afterstates.actions[chosen], live).astype(np.float32)
+        if players == 1:
+            rewards[batch.lost[live]] -= batch.totals[live[batch.lost[live]]]
+        timer.add("environment")
+
+        seats = (mover[:, None] + np.arange(players)) % players
+        each = np.arange(len(live))
+        immediate_reward, predicted, expected = np.zeros((3, len(live), players), np.float32)
+        immediate_reward[each, mover] = afterstates.points[chosen]
+        predicted[each[:, None], seats] = own.to_come[chosen, :players]
+        greedy = table.first + table.fill(own.logits).argmax(axis=1)
+        greedy = np.where(options.greedy_targets & (member < 0), greedy, chosen)
+        expected[each[:, None], seats] = own.to_come[greedy, :players]
+        expected[each, mover] += afterstates.points[greedy]
+        evaluated = np.isnan(afterstates.known_values[chosen, 0])
+        features = afterstates.features(module.LAYOUT, chosen)
+        further_reward = rewards - immediate_reward
+        history.append(
+            Transition(live, seats, immediate_reward, further_reward, predicted, expected, evaluated, features)
+        )
+        timer.add("acting")
+    return td_lambda_targets(history, games, players, options.td_lambda, backend), results(members, batch)
 
 
 def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, temperature: float) -> Prediction:
@@ -341,3 +342,13 @@ def td_lambda_targets(
         targets[:, :players] = returns[rows[:, None], transition.seats[rows]]
         found.append(ValueTargets(transition.features[rows], targets, np.full(len(rows), players)))
     return join(found, backend)
+
+
+Targets = TypeVar("Targets", bound=NamedTuple)
+
+
+def join(parts: Sequence[Targets], backend: Backend = NUMPY) -> Targets:
+    """Join targets along their first axis; the first of their fields are the features, arrays of the backend."""
+    features, *others = zip(*parts, strict=True)
+    joined: Targets = type(parts[0])(backend.xp.concat(features), *map(np.concatenate, others))
+    return joined

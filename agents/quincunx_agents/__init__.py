@@ -15,7 +15,7 @@ def load(name: str | Path) -> Agent:
     """A trained network as an agent; PyTorch is not needed.
 
     Args:
-        name: a network that comes with the package, such as ``solitaire-v4``, or a weights
+        name: a network that comes with the package, such as ``solitaire``, or a weights
             file ``*.safetensors`` that a script in ``train`` wrote. The metadata of the file distinguish value
             networks (`quincunx_agents.networks.value`) from policy networks (`quincunx_agents.networks.policy`).
 

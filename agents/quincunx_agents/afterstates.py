@@ -171,12 +171,8 @@ class Afterstates(NamedTuple):
 class FeatureModule(Protocol):
     """Interface of `quincunx_agents.quincunx.features` and `quincunx_agents.spiral.features`."""
 
-    LAYOUTS: tuple[FeatureLayout, ...]
-    """What networks may read."""
-
-    def layout(self, card_set: bool, replies: bool) -> FeatureLayout:
-        """The layout with or without some features, where a game has a choice of them."""
-        ...
+    LAYOUT: FeatureLayout
+    """Shape of the features that the networks of the game read."""
 
     def afterstates_of(
         self,
@@ -184,7 +180,6 @@ class FeatureModule(Protocol):
         observation: Pieces,
         mask: Bools,
         use_known_values: bool = True,
-        layout: FeatureLayout = ...,
         backend: Backend = NUMPY,
     ) -> Afterstates:
         """The afterstates of all legal actions.
@@ -195,7 +190,6 @@ class FeatureModule(Protocol):
             mask: bool [n, A].
             use_known_values: set ``known_values`` where the points still to come follow from the observation, and
                 compute no features there.
-            layout: of the features, one of `LAYOUTS`; the last by default.
             backend: on which the features are computed; everything else is NumPy's.
         """
         ...

@@ -3,7 +3,7 @@
     import minari
     from quincunx_env.adapters.minari import write_dataset
 
-    write_dataset("quincunx/heuristic-v0", "heuristic-v0", 1000)
+    write_dataset("quincunx/heuristic-v0", "heuristic", 1000)
     dataset = minari.load_dataset("quincunx/heuristic-v0")
     dataset[0].observations["action_mask"]    # int8 [T + 1, actions]
 
@@ -11,6 +11,7 @@ Minari keeps its datasets in the folder that the environment variable ``MINARI_D
 ``~/.minari/datasets``; nothing is written elsewhere.
 """
 
+import json
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
@@ -34,7 +35,6 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
-from quincunx_env.hub import front_matter
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer
 from quincunx_env.statistics import Estimate
@@ -225,7 +225,8 @@ def dataset_card(dataset: MinariDataset) -> str:
         "task_categories": ["reinforcement-learning"],
         "size_categories": [size],
     }
-    return front_matter(data) + CARD.format(
+    metadata = "".join(f"{key}: {json.dumps(value)}\n" for key, value in data.items())  # JSON is YAML, too
+    return f"---\n{metadata}---\n\n" + CARD.format(
         name=dataset.id,
         episodes=dataset.total_episodes,
         steps=steps,

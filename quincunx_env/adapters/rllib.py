@@ -26,14 +26,10 @@ from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("rllib", __name__):
     import torch
-    from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
-    from ray.rllib.algorithms.dqn.torch.default_dqn_torch_rl_module import DefaultDQNTorchRLModule
     from ray.rllib.core.columns import Columns
-    from ray.rllib.core.learner.utils import make_target_network
     from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
     from ray.rllib.core.rl_module.torch import TorchRLModule
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
-    from ray.rllib.utils.schedules.scheduler import Scheduler
     from ray.rllib.utils.torch_utils import FLOAT_MIN
     from ray.tune.registry import register_env
 
@@ -238,66 +234,6 @@ class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  #
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Any:
         """Return the values of the observations, float32 [B]; called by RLlib."""
         return self.network(batch[Columns.OBS]["observations"])[1][:, 0] if embeddings is None else embeddings
-
-
-class MaskedDQNModule(DefaultDQNTorchRLModule):  # type: ignore[misc]  # Ray comes without types
-    """An RLModule for dueling DQN (Wang et al. 2016) around the same networks; illegal actions have the Q-value -inf.
-
-    RLlib therefore neither explores nor exploits illegal actions, and no target uses one. The Q-value of a legal action
-    is the state value plus its logit minus the mean of all legal logits.
-
-    Subclasses return the network in `make_network`, as for `MaskedPPOModule`.
-    """
-
-    network: torch.nn.Module
-
-    def make_network(self) -> torch.nn.Module:
-        """Return the network, as in `MaskedPPOModule.make_network`."""
-        raise NotImplementedError
-
-    def setup(self) -> None:
-        """Make the network and the exploration schedule; called by RLlib, which completes ``model_config``.
-
-        Raises:
-            ValueError: if the configuration is not dueling, or is distributional.
-        """
-        self.num_atoms: int = self.model_config["num_atoms"]
-        if self.num_atoms != 1 or not self.model_config["dueling"]:
-            raise ValueError("this module is a dueling network of expected values: set num_atoms=1 and dueling=True")
-        self.uses_double_q: bool = self.model_config["double_q"]
-        self.epsilon_schedule = Scheduler(self.model_config["epsilon"], framework=self.framework)
-        self.network = self.make_network()
-
-    def get_initial_state(self) -> dict[str, Any]:
-        """Return no state, since the network is not recurrent."""
-        return {}
-
-    def make_target_networks(self) -> None:
-        """Copy the network as the target network; called by RLlib's learners."""
-        self._target_network = make_target_network(self.network)
-
-    def get_target_network_pairs(self) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
-        """Return the network with its target network."""
-        return [(self.network, self._target_network)]
-
-    def get_non_inference_attributes(self) -> list[str]:
-        """Return the attributes that env runners do not need."""
-        return ["_target_network"]
-
-    def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Return the Q-values of all actions, float32 [B, actions], under RLlib's key."""
-        return self._q_values(self.network, batch)
-
-    def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Return the Q-values of the target network, float32 [B, actions], under RLlib's key."""
-        return self._q_values(self._target_network, batch)
-
-    def _q_values(self, network: torch.nn.Module, batch: dict[str, Any]) -> dict[str, Any]:
-        observation = batch[Columns.OBS]
-        logits, value = network(observation["observations"])
-        legal = observation["action_mask"] != 0
-        mean = (logits * legal).sum(dim=1, keepdim=True) / legal.sum(dim=1, keepdim=True)
-        return {QF_PREDS: (value + logits - mean).masked_fill(~legal, -torch.inf)}
 
 
 register_env("quincunx-solitaire", SolitaireRLlibVectorEnv)

@@ -14,7 +14,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from quincunx_env.arena.cluster import require_cluster
 from quincunx_env.arena.matches import (
     MatchConfig,
     MatchResults,
@@ -25,8 +24,7 @@ from quincunx_env.arena.matches import (
 )
 from quincunx_env.core.arrays import Ints
 from quincunx_env.core.policy import Agent
-from quincunx_env.policies import definition, resolve
-from quincunx_env.policy_files import PolicyFile
+from quincunx_env.policies import PolicyFile, definition, resolve
 from quincunx_env.utils.extras import missing_extra
 from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.processes import worker_processes
@@ -188,6 +186,21 @@ def _run_in_processes(chunks: list[Chunk], workers: int, progress: Callable[[Ite
             pass
 
 
+def connect_to_ray(address: str | None, **options: Any) -> None:
+    """Connect to a Ray cluster with the options of ``ray.init``.
+
+    Raises:
+        ConnectionError: if Ray fails to, which it may notice only after minutes; the message is Ray's in one line.
+    """
+    import ray
+
+    try:
+        ray.init(address, **options)
+    except Exception as error:  # Ray raises several kinds
+        reason = " ".join(str(error).split())
+        raise ConnectionError(f"no connection to a Ray cluster at {address}: {reason}") from error
+
+
 def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
     """Play each chunk as a task of Ray, which repeats tasks of a lost node on another one.
 
@@ -200,8 +213,7 @@ def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Itera
 
     started_here = not ray.is_initialized()
     if started_here:
-        require_cluster(address)
-        ray.init(address, logging_level="warning")
+        connect_to_ray(address, logging_level="warning")
     try:
         tasks = enumerate(chunks)
         finished = ray.util.map_unordered(

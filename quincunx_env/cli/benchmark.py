@@ -34,7 +34,7 @@ from quincunx_env.benchmark import (
 from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name
+from quincunx_env.policies import UntrustedFileError, by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.statistics import Estimate
 from quincunx_env.utils.errors import fail, one_line_errors, require_writable
@@ -92,7 +92,7 @@ class Arguments:
 def main(name: str, arguments: Sequence[str]) -> None:
     """List the tasks, or evaluate policies on one of them and print a table."""
     options = parse(Arguments, f"quincunx {name}", __doc__, arguments)
-    stored = ""
+    line, stored = f"quincunx {shlex.join([name, *arguments])}", ""
     with one_line_errors(remedy=lambda: stored):
         if not options.task:
             print(_tasks())
@@ -100,9 +100,11 @@ def main(name: str, arguments: Sequence[str]) -> None:
         try:
             require_writable(options.out)
             require_writable_file(options.records)
-            stored = f"finished games are stored, this resumes: quincunx {shlex.join([name, *arguments])}"
+            stored = f"finished games are stored, this resumes: {line}"
             results = [*options.results()]
             write_results(options.out / "results.csv", results)
+        except UntrustedFileError as error:
+            fail(f"{error}: {line} --trust")
         except (ValueError, ImportError) as error:
             if raised_by_policy(error):
                 raise

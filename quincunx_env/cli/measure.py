@@ -6,8 +6,8 @@ the name is for tables.
     quincunx evaluate mine=runs/model.zip uniform
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
-    quincunx compare best-response:heuristic-v0 heuristic-v0 --deals 20 --chunk 5
-    quincunx evaluate heuristic-v0 value pimc-beam --deals 10 --times
+    quincunx compare best-response:heuristic heuristic --deals 20 --chunk 5
+    quincunx evaluate heuristic value search --deals 10 --times
     quincunx evaluate greedy --records greedy.games
     quincunx verify greedy.games --rerun greedy
     quincunx leaderboard greedy.games --page leaderboard.md
@@ -54,7 +54,7 @@ from quincunx_env.cli.parser import parse
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import by_display_name, resolve, split_name
+from quincunx_env.policies import UntrustedFileError, by_display_name, resolve, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import fail, one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
@@ -348,6 +348,8 @@ def main(name: str, arguments: Sequence[str]) -> None:
             command.run(line)
         except VerificationError as error:
             fail(error, FALSE)
+        except UntrustedFileError as error:
+            fail(f"{error}: {line} --trust")
         except (ValueError, ImportError) as error:
             if raised_by_policy(error):
                 raise

@@ -28,10 +28,7 @@ Chunk = Annotated[
 
 Trust = Annotated[
     bool,
-    tyro.conf.arg(
-        help="unpickle policies from files that need it (RLlib, some of stable-baselines3), which executes any code in "
-        "them"
-    ),
+    tyro.conf.arg(help="load files of stable-baselines3 and RLlib, too, which executes any code in them"),
 ]
 
 Workers = Annotated[int, tyro.conf.arg(help="number of processes")]

@@ -21,10 +21,20 @@ from pathlib import Path
 
 from quincunx_env.cli.options import GameOptions
 from quincunx_env.cli.parser import parse
+from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.play.console import Console, replay
-from quincunx_env.play.session import Session, adviser_name, default_agent, new_path, recorded_players, seat_players
+from quincunx_env.play.session import (
+    HUMAN,
+    Session,
+    adviser_name,
+    default_agent,
+    new_path,
+    recorded_players,
+    seat_players,
+)
+from quincunx_env.policies import UntrustedFileError, load_path
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
@@ -35,13 +45,15 @@ class Arguments(GameOptions):
 
     opponents: tuple[str, ...] = ()
     """one for all other seats, or one for each, beginning with the seat after yours: names of registered policies,
-    ``module:attribute``, or ``human``"""
+    ``module:attribute``, paths of files, or ``human``"""
     seat: int = 0
     """your seat"""
     seed: int | None = None
     """seed of the deal; random by default"""
     adviser: str | None = None
     """the agent that gives hints, named as an opponent"""
+    trust: bool = False
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them; never files that a game names"""
     resume: Path | None = None
     """continue a game from its file"""
     replay: Path | None = None
@@ -77,17 +89,34 @@ class Arguments(GameOptions):
         if self.resume:
             record = Record.read(self.resume)
             self._warn(record.rules, needed=self.adviser is None)
-            return Session.resume(record, recorded_players(record), adviser_name(record.rules, self.adviser))
+            adviser = adviser_name(self.chosen_adviser)
+            try:
+                return Session.resume(record, recorded_players(record), adviser)
+            except UntrustedFileError as error:
+                if self.adviser and not self.trust:
+                    raise
+                raise ValueError(
+                    f"{self.resume} names a policy file that needs to be trusted, and a saved game never is: it can be "
+                    "replayed, with --replay"
+                ) from error
         rules = self.chosen_rules
         self._warn(rules, needed=not self.opponents or self.adviser is None)
-        players = seat_players(rules, self.seat, self.opponents)
+        players = seat_players(rules, self.seat, [self._agent(name) for name in self.opponents])
         dealt = None if self.seed is None else Seeded(self.seed)
-        return Session(rules, players, dealt, adviser_name(rules, self.adviser))
+        return Session(rules, players, dealt, adviser_name(self.chosen_adviser))
+
+    @property
+    def chosen_adviser(self) -> Agent | str | None:
+        """The adviser, loaded if it is a file."""
+        return None if self.adviser is None else self._agent(self.adviser)
+
+    def _agent(self, name: str) -> Agent | str:
+        return name if name == HUMAN else load_path(name, self.trust)
 
     @staticmethod
     def _warn(rules: BaseRules, needed: bool) -> None:
         """Print a line if the default agent is needed and another one takes its place."""
-        if needed and (problem := default_agent(rules).problem):
+        if needed and (problem := default_agent().problem):
             print(f"warning: {problem}", file=sys.stderr)
 
 
@@ -109,6 +138,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
 def _names_game(arguments: Sequence[str]) -> bool:
     """Whether a command line has options of a game, so that no start page is needed."""
     about_page = {"terminal", "no-terminal", "browser", "no-browser", "port", "host", "allow-host", "out"}
+    about_page |= {"trust", "no-trust"}
     flags = {argument.partition("=")[0].replace("_", "-") for argument in arguments if argument.startswith("--")}
     return bool(flags - {f"--{name}" for name in about_page})
 
@@ -131,9 +161,9 @@ def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
     with requires_extra("play"):
         from quincunx_env.play.web.server import is_loopback, listen, offer
         from quincunx_env.play.web.tables import Lobby
-    lobby = Lobby(chosen.out, chosen.adviser, chosen.opponents)
     page = ""
     with one_line_errors(ValueError):
+        lobby = Lobby(chosen.out, chosen.chosen_adviser, chosen.opponents)
         if not is_loopback(chosen.host) and not chosen.allow_host:
             raise ValueError(f"--host {chosen.host} needs --allow-host NAME, the name in the address of the page")
         if chosen.replay:

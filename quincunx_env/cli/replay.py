@@ -13,9 +13,12 @@ from pathlib import Path
 import tyro
 
 from quincunx_env.arena.explanation import explain
+from quincunx_env.cli.options import Trust
 from quincunx_env.cli.parser import parse
+from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record
 from quincunx_env.play.replay import read_games, transcript
+from quincunx_env.policies import display_name, load_path
 from quincunx_env.render.replay_page import replay_page
 from quincunx_env.utils.errors import one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
@@ -37,6 +40,7 @@ class Arguments:
     """write a page for a browser, which needs no network"""
     values: str | None = None
     """with --html: show this agent's values of the plays"""
+    trust: Trust = False
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
@@ -52,20 +56,21 @@ def main(name: str, arguments: Sequence[str]) -> None:
         if options.html:
             require_writable(options.html.parent, "--html")
         games = read_games(options.file, options.game)
+        agent = options.values and load_path(options.values, options.trust)
         if not options.html:
             texts = [text for game in games for text in transcript(game, options.seat, options.positions)]
         else:
-            texts = [_write_page(options.html, games, options.seat, options.values)]
+            texts = [_write_page(options.html, games, options.seat, agent)]
     print(*texts, sep="\n")
 
 
-def _write_page(path: Path, games: Sequence[Record], seat: int | None, agent: str | None) -> str:
+def _write_page(path: Path, games: Sequence[Record], seat: int | None, agent: Agent | str | None) -> str:
     """Write a page with a replay player, and return a line about it."""
     page = replay_page(
         games,
         seat=seat,
         values=(lambda game: explain(agent, game)) if agent else None,
-        valued_by=agent or "",
+        valued_by=display_name(agent) if agent else "",
     ).encode()
     write_atomically(path, lambda unfinished: unfinished.write_bytes(page))
     return f"wrote {path} ({len(page) / 1000:.0f} kB): open it in a browser"

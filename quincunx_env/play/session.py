@@ -38,8 +38,8 @@ from quincunx_env.registry import make_observer, spec_of
 HUMAN = "human"
 """Name of a human player, in records and where players are named."""
 
-DEFAULT_AGENTS = {"quincunx": ("heuristic-v0", "greedy"), "spiral": ("spiral-heuristic-v0", "greedy")}
-"""Policies that play by default, by game: fast ones, the stronger first. The first that can be imported is used."""
+DEFAULT_AGENTS = ("heuristic", "greedy")
+"""Policies that play by default: fast ones, the stronger first. The first that can be imported is used."""
 
 
 class DefaultAgent(NamedTuple):
@@ -51,27 +51,27 @@ class DefaultAgent(NamedTuple):
     """Reason why it is not the first of `DEFAULT_AGENTS`, in one line; empty if it is."""
 
 
-def default_agent(rules: BaseRules) -> DefaultAgent:
-    """Find the first of the game's `DEFAULT_AGENTS` that is registered and can be imported."""
-    names, problem = DEFAULT_AGENTS[spec_of(rules).name], ""
-    for name in names:
+def default_agent() -> DefaultAgent:
+    """Find the first of `DEFAULT_AGENTS` that is registered and can be imported."""
+    problem = ""
+    for name in DEFAULT_AGENTS:
         try:
             resolve(name)
         except ValueError as error:
-            problem = problem or f"{names[0]} is not available: {str(error).splitlines()[0]}"
+            problem = problem or f"{DEFAULT_AGENTS[0]} is not available: {str(error).splitlines()[0]}"
         else:
             return DefaultAgent(name, f"{problem}; {name} takes its place" if problem else "")
     return DefaultAgent(HUMAN, f"{problem}; name an agent, or play without one")
 
 
-def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ()) -> list[str | None]:
+def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
     """Players by seat, as a `Session` takes them.
 
     Args:
         rules: the rules of the game.
         seat: the seat of the human.
-        opponents: names of agents, or `HUMAN`: one for all other seats, or one for each seat, beginning with the one
-            after ``seat``; by default the `default_agent`.
+        opponents: agents, their names, or `HUMAN`: one for all other seats, or one for each seat, beginning with the
+            one after ``seat``; by default the `default_agent`.
 
     Raises:
         ValueError: if there is no such seat, or there are too few or too many opponents.
@@ -79,17 +79,17 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[str] = ())
     others = rules.num_players - 1
     if not 0 <= seat <= others:
         raise ValueError(f"these rules have the seats 0 to {others}, got {seat}")
-    names = [*(opponents or [default_agent(rules).name])]
+    names = [*(opponents or [default_agent().name])]
     names = names * others if len(names) == 1 else names
     if len(names) != others:
         raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
-    players = [None, *(None if name == HUMAN else name for name in names)]
+    players: list[Agent | str | None] = [None, *(None if name == HUMAN else name for name in names)]
     return players[-seat:] + players[:-seat] if seat else players
 
 
-def adviser_name(rules: BaseRules, name: str | None = None) -> str | None:
+def adviser_name(name: Agent | str | None = None) -> Agent | str | None:
     """The agent that gives hints: ``name``, by default the `default_agent`; None if there is none."""
-    name = name or default_agent(rules).name
+    name = name or default_agent().name
     return None if name == HUMAN else name
 
 

@@ -117,7 +117,7 @@ def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Fr
         DependencyNotInstalled: without thorvg-python.
     """
     drawn = to_svg(game, seat, **options)
-    _need("thorvg_python", "pictures are rasterised by thorvg-python", "render")
+    _need("thorvg_python", "pictures are rasterised by thorvg-python")
     from quincunx_env.render.raster import rasterise
 
     return rasterise(drawn)
@@ -127,8 +127,7 @@ def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpac
     """Write the picture that `to_svg` draws from the same arguments to a file.
 
     Args:
-        path: of a file that ends in ``.svg``, which needs no library, in ``.png`` or in ``.pdf``; the latter is a
-            vector picture, too.
+        path: of a file that ends in ``.svg``, which needs no library, or in ``.png``.
         game: the game to show.
         seat: the seat from whose point of view the game is shown.
         **options: as of `to_svg`.
@@ -136,7 +135,7 @@ def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpac
     Raises:
         ValueError: as `to_svg`, or if the path ends otherwise.
         OSError: if the file cannot be written.
-        DependencyNotInstalled: for a PNG file without thorvg-python, for a PDF file without svglib.
+        DependencyNotInstalled: for a PNG file without thorvg-python.
     """
     path = Path(path)
     if path.suffix == ".svg":
@@ -146,14 +145,8 @@ def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpac
         from quincunx_env.render.raster import png
 
         content = png(pixels)
-    elif path.suffix == ".pdf":
-        drawn = to_svg(game, seat, **options)
-        _need("svglib", "PDF files are written by svglib", "pdf")
-        from quincunx_env.render.pdf import pdf
-
-        content = pdf(drawn)
     else:
-        raise ValueError(f"a picture is written to a file that ends in .svg, .png or .pdf, got {path}")
+        raise ValueError(f"a picture is written to a file that ends in .svg or .png, got {path}")
     write_atomically(path, lambda unfinished: unfinished.write_bytes(content))
 
 
@@ -174,9 +167,9 @@ def in_colour(stream: TextIO | None = None) -> bool:
     return (stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _need(module: str, reason: str, extra: str) -> None:
+def _need(module: str, reason: str) -> None:
     if find_spec(module) is None:
-        raise DependencyNotInstalled(f'{reason}: pip install "quincunx_env[{extra}]"')
+        raise DependencyNotInstalled(f'{reason}: pip install "quincunx_env[render]"')
 
 
 class Renderer:
@@ -211,7 +204,7 @@ class Renderer:
 
     def _show(self, game: Game, wait: bool) -> None:
         if self._window is None:
-            _need("pygame", "windows are opened by pygame", "render")
+            _need("pygame", "windows are opened by pygame")
             from quincunx_env.render.window import Window
 
             self._window = Window(self.title, self.fps)

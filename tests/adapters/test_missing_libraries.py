@@ -10,7 +10,6 @@ import pytest
     ("adapter", "library"),
     [
         ("minari", "minari"),
-        ("openenv", "fastapi"),
         ("openspiel", "pyspiel"),
         ("rllib", "torch"),
         ("sb3", "stable_baselines3"),

@@ -62,8 +62,8 @@ def test_the_size_of_a_chunk_makes_no_difference() -> None:
 @pytest.mark.parametrize(
     ("name", "rules"),
     [
-        *((name, Rules(num_players=players)) for name in ("value", "heuristic-v0") for players in (1, 2, 4)),
-        *((name, SpiralRules(deals=1)) for name in ("value", "spiral-heuristic-v0")),
+        *((name, Rules(num_players=players)) for name in ("value", "heuristic") for players in (1, 2, 4)),
+        *((name, SpiralRules(deals=1)) for name in ("value", "heuristic")),
     ],
     ids=str,
 )

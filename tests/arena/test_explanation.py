@@ -18,10 +18,10 @@ from tests.variants import new_game
     [
         ("value", Rules()),
         ("value", Rules(2, "open")),
-        ("heuristic-v0", Rules(3, pawns=True)),
-        ("monte-carlo-fast", Rules()),
+        ("heuristic", Rules(3, pawns=True)),
+        ("quincunx_agents.search.monte_carlo:FAST", Rules()),
         ("value", spiral.Rules()),
-        ("spiral-heuristic-v0", spiral.Rules("end")),
+        ("heuristic", spiral.Rules("end")),
     ],
     ids=str,
 )
@@ -61,6 +61,6 @@ def test_what_cannot_be_explained_is_refused() -> None:
         explain(uniform, game)
     game.step(game.hand(0)[0] * 25 + game.legal_cells()[0])
     with pytest.raises(ValueError, match="must announce the points"):
-        explain("heuristic-v0", game)
+        explain("heuristic", game)
     with pytest.raises(ValueError, match="unheard-of"):
         explain("unheard-of", new_game(Rules(), 0))

@@ -70,7 +70,7 @@ def test_a_game_is_a_record_with_its_players(players: int, tmp_path: Path) -> No
     if players == 1:
         evaluate_all({"a, #b": "uniform", "greedy": "greedy"}, 3, first=5, records=path, domain="validation")
     else:
-        compare(["uniform", "greedy", "heuristic-v0"], 2, rules=Rules(3), records=path)
+        compare(["uniform", "greedy", "heuristic"], 2, rules=Rules(3), records=path)
     games = Records.read(path)
     numbers = [(lineup, game) for lineup in games.lineups for game in range(len(lineup.lengths))]
     for number, (lineup, game) in enumerate(numbers):

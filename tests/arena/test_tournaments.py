@@ -4,6 +4,7 @@ import multiprocessing
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,15 @@ def test_a_cluster_without_ray_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ValueError, match=r'pip install "quincunx_env\[rllib\]"'):
         tournament(["greedy", "uniform"], ray="auto")
+
+
+def test_an_error_of_ray_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(address: str, **options: Any) -> None:
+        raise RuntimeError("Timed out\n  while waiting for GCS")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init, is_initialized=lambda: False))
+    with pytest.raises(ConnectionError, match=r"^no connection to a Ray cluster at here:1: Timed out while waiting"):
+        tournament(["greedy", "uniform"], ray="here:1")
 
 
 def test_more_deals_reuse_results(tmp_path: Path) -> None:

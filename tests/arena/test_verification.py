@@ -223,7 +223,7 @@ class KnowsThePile:
         return points
 
 
-@pytest.mark.parametrize("claimed", ["greedy", "heuristic-v0"])
+@pytest.mark.parametrize("claimed", ["greedy", "heuristic"])
 def test_a_player_who_knows_the_pile_is_found_by_asking_the_claimed_policy(claimed: str, tmp_path: Path) -> None:
     config = MatchConfig(Rules(), "benchmark", 0, 30, seed=0, chunk=30)
     path = tmp_path / "cheat.games"

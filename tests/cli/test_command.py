@@ -203,7 +203,7 @@ def test_the_tasks_of_the_benchmark_are_listed(capsys: pytest.CaptureFixture[str
         final, reference = task.final, re.escape(task.reference)
         deals = f"final: {final.domain} {final.first} to {final.first + final.count - 1};"
         assert re.search(rf"^  {name} .*; reference {reference}\n .*{deals} search: ", text, re.MULTILINE)
-    assert "  3-corners  quincunx, num_players=3; win rate against heuristic-v0; reference heuristic-v0\n" in text
+    assert "  3-corners  quincunx, num_players=3; win rate against heuristic; reference heuristic\n" in text
 
 
 @pytest.mark.parametrize(("task", "unit"), [("solitaire", "mean score"), ("2-open", "win rate")])

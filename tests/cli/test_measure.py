@@ -165,17 +165,17 @@ def test_times_are_ratios_to_the_first_policy(command: str, tmp_path: Path, monk
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
     players = "" if command == "evaluate" else " --num-players 2"
-    run(monkeypatch, f"{command} heuristic-v0 greedy --deals 4 --times{players}")
+    run(monkeypatch, f"{command} heuristic greedy --deals 4 --times{players}")
     stored = json.loads(Path(f"runs/{command}/result.json").read_text())
     assert stored.keys() > {"command", "seconds_per_action"}, "beside the other figures"
     seconds = stored["seconds_per_action"]
-    assert list(seconds) == ["heuristic-v0", "greedy"]
-    ratio = seconds["greedy"] / seconds["heuristic-v0"]
+    assert list(seconds) == ["heuristic", "greedy"]
+    ratio = seconds["greedy"] / seconds["heuristic"]
     assert 0 < ratio < 1
     lines = Path(f"runs/{command}/result.md").read_text().splitlines()
-    heading = lines.index("| policy | time per action, heuristic-v0 = 1 | ms per action here |")
+    heading = lines.index("| policy | time per action, heuristic = 1 | ms per action here |")
     assert lines[heading - 1] == ""
-    assert lines[heading + 2].startswith("| heuristic-v0 | 1 | ")
+    assert lines[heading + 2].startswith("| heuristic | 1 | ")
     assert lines[heading + 3].startswith(f"| greedy | {ratio:.3g} | ")
     assert lines[heading + 5].endswith("processor time with 250 deals side by side, each policy in every seat.*")
 

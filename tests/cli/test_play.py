@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quincunx_env.cli import main
-from quincunx_env.play.session import DEFAULT_AGENTS
+from quincunx_env.play import session
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,7 +53,7 @@ def test_a_missing_default_agent_is_named_in_a_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(DEFAULT_AGENTS, "quincunx", ("no-such", "greedy"))
+    monkeypatch.setattr(session, "DEFAULT_AGENTS", ("no-such", "greedy"))
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     for arguments, warned in (([], True), (["--opponents", "uniform", "--adviser", "uniform"], False)):
         main(["play", "--terminal", "--num-players", "2", "--seed", "0", *arguments])

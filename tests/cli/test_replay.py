@@ -108,6 +108,6 @@ def test_a_page_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "game.txt", tmp_path / "new" / "replay.html"
     Record(Rules(), Seeded(0), (33,)).write(path)
-    main(["replay", str(path), "--seat", "0", "--html", str(out), "--values", "heuristic-v0"])
+    main(["replay", str(path), "--seat", "0", "--html", str(out), "--values", "heuristic"])
     assert capsys.readouterr().out == f"wrote {out} ({out.stat().st_size / 1000:.0f} kB): open it in a browser\n"
-    assert "Values of heuristic-v0" in out.read_text(encoding="utf-8")
+    assert "Values of heuristic" in out.read_text(encoding="utf-8")

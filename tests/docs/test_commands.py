@@ -144,7 +144,7 @@ def test_every_command_is_understood(command: str, monkeypatch: pytest.MonkeyPat
         assert spec is not None, f"{command} runs {module}, which does not exist"
         if module.startswith("train.") and "rllib" in module:
             pytest.importorskip("ray")  # tests/rllib/test_page.py comes here with it
-        if module == "train.equilibrium":
+        if module == "train.exact.equilibrium":
             pytest.importorskip("pyspiel")
         if module.split(".")[0] in {"quincunx_env", "train"}:
             assert module == "quincunx_env" or not spec.submodule_search_locations, f"{command} runs a package"
@@ -189,10 +189,10 @@ def test_extras_on_pages_exist() -> None:
 
 def test_versions_are_the_same_with_ray_but_for_gymnasium() -> None:
     def versions(name: str) -> dict[str, str]:
-        lines = (ROOT / name).read_text(encoding="utf-8").splitlines()[1:]
+        lines = (ROOT / "constraints" / f"{name}.txt").read_text(encoding="utf-8").splitlines()[1:]
         pairs = (line.split("==") for line in lines)
         return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in pairs}
 
-    ours, with_ray = versions("constraints.txt"), versions("constraints-rllib.txt")
+    ours, with_ray = versions("default"), versions("rllib")
     different = {name for name in ours.keys() & with_ray.keys() if ours[name] != with_ray[name]}
     assert different == {"gymnasium"}

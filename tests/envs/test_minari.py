@@ -85,7 +85,7 @@ def test_long_datasets_are_written_in_chunks(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_card_states_the_games_of_the_dataset(folder: Path) -> None:
-    dataset = write_dataset(NAME, "heuristic-v0", 6)
+    dataset = write_dataset(NAME, "heuristic", 6)
     returns = [episode.rewards.sum() for episode in dataset]
     path = folder / NAME / "README.md"
     text = path.read_text(encoding="utf-8")

@@ -181,7 +181,7 @@ def test_opponents_and_pools_are_policies_or_their_names() -> None:
     envs = VsOpponentsVectorEnv(2, pool=given[:2], num_players=3)
     envs.set_pool(given)
     assert envs.policies == [greedy] * 4
-    assert gymnasium.make("Quincunx/VsOpponents-v0", opponents="heuristic-v0").reset(seed=0)[1]["action_mask"].any()
+    assert gymnasium.make("Quincunx/VsOpponents-v0", opponents="heuristic").reset(seed=0)[1]["action_mask"].any()
 
 
 def test_the_pool_can_change_while_it_plays() -> None:

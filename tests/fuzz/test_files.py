@@ -32,7 +32,7 @@ from tests.variants import same
 def value_file(folder: Path) -> Path:
     """The shipped network of the solitaire."""
     path = folder / "value.safetensors"
-    path.write_bytes((value.WEIGHTS / "solitaire-v0.safetensors").read_bytes())
+    path.write_bytes((value.WEIGHTS / "solitaire.safetensors").read_bytes())
     return path
 
 

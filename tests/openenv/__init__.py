@@ -1,1 +1,1 @@
-"""Tests that need OpenEnv."""
+"""Tests that need OpenEnv, once a week: `.github/workflows/weekly.yml`."""

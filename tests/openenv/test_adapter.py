@@ -1,4 +1,4 @@
-"""The OpenEnv adapter: a server, and scripted clients that play through it."""
+"""The recipe for OpenEnv: a server, and scripted clients that play through it."""
 
 import random
 import threading
@@ -11,10 +11,10 @@ import pytest
 import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 
-from quincunx_env.adapters.openenv import QuincunxAction, QuincunxClient, QuincunxEnvironment, server
 from quincunx_env.envs.text import TextEnv
 from quincunx_env.notation.text import print_action
 from tests.variants import random_action
+from train.recipes.openenv_server import QuincunxAction, QuincunxClient, QuincunxEnvironment, server
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "solitaire": {},

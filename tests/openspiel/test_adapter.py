@@ -21,12 +21,12 @@ from open_spiel.python.algorithms.sample_some_states import sample_some_states
 from scipy.stats import chisquare
 
 from quincunx_env import Deal, Rules
-from quincunx_env.adapters.gambit import write_efg
 from quincunx_env.adapters.openspiel import CardGame, CardGameState
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral import Rules as SpiralRules
 from tests.variants import BASES, COVERING, EVERY_GAME, by_name, random_action
+from train.exact.tree import write_efg
 
 GAMES = {name: rules for name, rules in EVERY_GAME.items() if name in {*BASES, *COVERING, "mini", "mini-2"}}
 """The base variants, and all options."""
@@ -102,7 +102,7 @@ def test_checks_of_the_interface(rules: BaseRules, chance: str) -> None:
 
 
 def test_checks_of_a_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two deals; it has as many nodes and information sets as the trees that are written for Gambit."""
+    """Of two deals; it has as many nodes and information sets as the written trees."""
     rules, counts, sets = Rules(num_players=2, mini=True), Counter[str](), list[int]()
     for number in range(2):
         write_efg(tmp_path / "deal.efg", rules, [Deal.from_seed(rules, 0, number)], lambda at, _: sets.append(at))

@@ -1,6 +1,7 @@
-"""The mini variant for two players, solved by OpenSpiel from a file of Gambit."""
+"""The mini variant for two players, solved by OpenSpiel from its written tree."""
 
 import csv
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from quincunx_agents.networks.value import ValueWeights, save_weights
 from quincunx_agents.quincunx import features
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env import Game
-from quincunx_env.adapters.gambit import all_deals, write_efg
-from train import equilibrium
-from train.equilibrium import MINI, Arguments, main, solve, tabular, value
+from train.exact import equilibrium
+from train.exact.equilibrium import MINI, Arguments, main, solve, tabular, value
+from train.exact.tree import all_deals, write_efg
 
-DEALS = all_deals(MINI, "5ML AM CM CL AL")[::120]
+EVERY = all_deals(MINI, "5ML AM CM CL AL")
+DEALS = EVERY[::120]
 
 Positions = list[tuple[int, Game]]
 
@@ -40,6 +42,27 @@ def test_cfr_plus_solves_the_game(tree: tuple[Any, Positions]) -> None:
     assert exploitability < 1e-3 * (game.max_utility() - game.min_utility())
     assert exploitability < rows[0][2] / 100
     assert game.min_utility() < found < game.max_utility()
+
+
+@pytest.mark.parametrize("number", range(0, len(EVERY), 500))
+def test_the_value_of_one_deal_is_that_of_minimax_on_the_engine(number: int, tmp_path: Path) -> None:
+    """Nothing is hidden if there is one deal."""
+
+    def minimax(game: Game) -> int:
+        if game.over:
+            return game.totals[0] - game.totals[1]
+        values = []
+        for card, cell in product(game.legal_cards(), game.legal_cells()):
+            after = game.copy()
+            after.play(card, cell)
+            values.append(minimax(after))
+        return min(values) if game.mover else max(values)
+
+    write_efg(tmp_path / "mini.efg", MINI, EVERY[number : number + 1])
+    game = pyspiel.load_game("efg_game", {"filename": str(tmp_path / "mini.efg")})
+    _, found, exploitability = solve(game, 500, progress=False)[-1]
+    assert found == pytest.approx(minimax(Game(MINI, EVERY[number])), abs=0.01)
+    assert exploitability < 0.01
 
 
 def test_the_uniform_policy_is_openspiels(tree: tuple[Any, Positions]) -> None:
@@ -64,12 +87,20 @@ def test_the_value_of_a_policy_is_its_mean_margin_on_the_engine(tree: tuple[Any,
     assert pyspiel.nash_conv(game, policy) > 10
 
 
+FAST = "quincunx_agents.search.monte_carlo:FAST"
+
+
 def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equilibrium, "all_deals", lambda rules, face_up: DEALS)
     for iteration in (0, 5, 10):
-        network = ValueNetwork(features.LAYOUTS[-1], 8, 16).weights()
+        network = ValueNetwork(features.LAYOUT, 8, 16).weights()
         save_weights(tmp_path / f"{iteration}.safetensors", ValueWeights(network, ("mini-2",), 0))
-    policies = ("uniform", "mine=heuristic-v0", "monte-carlo-fast", f"net={tmp_path / '5.safetensors'}")
+    policies = (
+        "uniform",
+        "mine=heuristic",
+        FAST,
+        f"net={tmp_path / '5.safetensors'}",
+    )
     main(Arguments(policies, iterations=5, learning=tmp_path, out=tmp_path / "out", progress=False))
 
     def rows(name: str) -> list[dict[str, str]]:
@@ -77,8 +108,8 @@ def test_policies_and_weights_while_learning_are_measured(tmp_path: Path, monkey
             return [*csv.DictReader(file)]
 
     found = {row["policy"]: float(row["exploitability"]) for row in rows("two_players.csv")}
-    assert [*found] == ["uniform", "mine", "monte-carlo-fast", "net"]
-    assert 0 < found["monte-carlo-fast"] < found["mine"] < found["uniform"]
+    assert [*found] == ["uniform", "mine", FAST, "net"]
+    assert 0 < found[FAST] < found["mine"] < found["uniform"]
     curve = {row["steps"]: float(row["estimate"]) for row in rows("learning.csv")}
     assert [*curve] == ["0", "5", "10"]
     assert curve["5"] == pytest.approx(found["net"], abs=1e-4)

@@ -1,8 +1,8 @@
-"""A sample of the tests in environments of several Pythons, and of the lowest versions: ``make test-compat``.
+"""A sample of the tests in environments of several Pythons, and of the lowest versions: ``.ci/run compat``.
 
-    make test-compat                                # every Python found, and the lowest versions on the oldest of them
-    make test-compat ARGS="3.13 lowest"             # some of these environments
-    make test-compat PYTHONS="python3.14 /opt/py"   # on given Pythons
+    .ci/run compat                                  # every Python found, and the lowest versions on the oldest of them
+    .ci/run compat 3.13 lowest                      # some of these environments
+    PYTHONS="python3.14 /opt/py" .ci/run compat     # on given Pythons
 
 The environments hold the core and the extras arena, play and render, without PyTorch: the other extras need it. Pythons
 are found on the path and among the versions of pyenv. This program needs no other library than uv, which installs.
@@ -19,11 +19,11 @@ from shutil import which
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv-compat"
+CONSTRAINTS = "constraints/default.txt"
 LOWEST = "lowest"
 TESTS = (
     *("tests", "quincunx_env", "--at-most", "1", "-q", "--tb", "short", "-p", "no:cacheprovider"),
     *("--ignore", "tests/docs", "--ignore", "tests/fuzz", "--ignore", "tests/packaging"),
-    *("--ignore", "quincunx_env/adapters"),  # each needs its library
     *("--ignore", "tests/agents/test_ties.py"),  # long, and of results rather than of libraries
 )
 """One set of parameters of each test: what fails with another version seldom depends on the variant of a game."""
@@ -59,10 +59,10 @@ def make(name: str, python: str) -> Path:
     folder = FOLDER / name
     made = folder / "bin" / "python"
     ready = folder / ".ready"
-    described = max((ROOT / file).stat().st_mtime for file in ("pyproject.toml", "constraints.txt"))
+    described = max((ROOT / file).stat().st_mtime for file in ("pyproject.toml", CONSTRAINTS))
     if not (ready.exists() and ready.stat().st_mtime > described):
         uv = str(Path(sys.executable).with_name("uv"))
-        versions = ("--resolution", "lowest-direct") if name == LOWEST else ("--constraint", "constraints.txt")
+        versions = ("--resolution", "lowest-direct") if name == LOWEST else ("--constraint", CONSTRAINTS)
         install = [uv, "pip", "install", "--quiet", "--python", str(made), "--editable", ".[test]", *versions]
         for command in ([uv, "venv", "--quiet", "--clear", "--python", python, str(folder)], install):
             subprocess.run(command, cwd=ROOT, check=True)

@@ -206,7 +206,7 @@ def test_replay(type_lines: TypeLines, capsys: pytest.CaptureFixture[str]) -> No
     numbers = [int(number) for number in re.findall(r"After (\d+) of 24", shown)]
     assert numbers == [0, 0, 1, 2, 2, *range(1, 25), *[24] * 7]
     assert f"\n2. seat {record.turns[1].seat} {record.turns[1].text}: {record.turns[1].score}\n" in shown
-    assert "Seat 0 (heuristic-v0) wins by" in shown
+    assert "Seat 0 (heuristic) wins by" in shown
     assert to_text(record.game(2)) in shown
 
 
@@ -216,7 +216,7 @@ def test_the_game_on_the_page(tmp_path: Path, type_lines: TypeLines, capsys: pyt
         r"```text\n(Quincunx, solitaire: .*?)```", (ROOT / "docs/play.md").read_text(encoding="utf-8"), re.DOTALL
     )
     type_lines(*re.findall(r"^seat 0: (.*)$", text, re.MULTILINE))
-    Console(Session(Rules(), [None], Seeded(0), adviser="heuristic-v0"), tmp_path / "game.txt").run()
+    Console(Session(Rules(), [None], Seeded(0), adviser="heuristic"), tmp_path / "game.txt").run()
     assert capsys.readouterr().out.startswith(re.sub(r"^(seat 0: ).*\n", r"\1", text, flags=re.MULTILINE))
 
 

@@ -16,7 +16,9 @@ from quincunx_env.play.session import Session, recorded_players, seat_players
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
-WEIGHTS = Path(__file__).parents[2] / "agents" / "quincunx_agents" / "networks" / "weights" / "players-v0.safetensors"
+WEIGHTS = (
+    Path(__file__).parents[2] / "agents" / "quincunx_agents" / "networks" / "weights" / "three-four-players.safetensors"
+)
 
 GAMES: dict[str, BaseRules] = {
     **BASES,
@@ -201,8 +203,8 @@ def test_players_are_seated() -> None:
     assert seat_players(rules, 1, ["a"]) == ["a", None, "a"]
     assert seat_players(rules, 2, ["a", "human"]) == ["a", None, None]
     assert seat_players(Rules()) == [None]
-    assert seat_players(Rules(2), 1) == ["heuristic-v0", None], "an opponent by default"
-    assert seat_players(spiral.Rules()) == [None, "spiral-heuristic-v0"]
+    assert seat_players(Rules(2), 1) == ["heuristic", None], "an opponent by default"
+    assert seat_players(spiral.Rules()) == [None, "heuristic"]
     record = Record(rules, Seeded(0), seats=("a", "human", "b"))
     assert recorded_players(record) == ["a", None, "b"]
     assert recorded_players(Record(rules, Seeded(0))) == [None] * 3

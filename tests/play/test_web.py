@@ -129,7 +129,7 @@ def test_play_undo_and_record(client: TestClient, lobby: Lobby) -> None:
         "kind=players&num_players=5",
         "kind=players&opponent1=os:system",
         "kind=players&opponent1=../weights.safetensors",
-        "kind=players&opponent1=solitaire-search",
+        "kind=players&opponent1=quincunx_agents.search.pimc_beam:FAST",
         "kind=players&seat=3",
         "kind=solitaire&kind=solitaire",
         "kind=solitaire&x=%ff",
@@ -229,8 +229,7 @@ def test_agents_of_each_kind_can_play_it() -> None:
     for kind in KINDS:
         names = pages.agents(kind)
         assert "greedy" in names
-        assert not {"solitaire-search"} & set(names) or kind == "solitaire"
-    assert pages.agents("spiral")[0] == "spiral-heuristic-v0"
+    assert pages.agents("spiral")[0] == "heuristic"
 
 
 # --- Threads ---------------------------------------------------------------------------------------------------------

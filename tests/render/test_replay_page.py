@@ -1,4 +1,4 @@
-"""The replay player: a page that holds everything. `make test-web` opens it in a browser."""
+"""The replay player: a page that holds everything. `.ci/run web` opens it in a browser."""
 
 import html
 import json

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from ray.cluster_utils import Cluster
 
 MEMORY = 150 * 2**20
 """Bytes of a node's object store; without it each would take a third of the machine."""
@@ -22,6 +21,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A head of one core and a node of two, each with processes and ports of its own; nothing is connected yet."""
+    from ray.cluster_utils import Cluster  # this file is read without Ray, too
+
     head = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False, "include_log_monitor": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:

@@ -9,10 +9,7 @@ import pytest
 import torch
 import tree
 from gymnasium.vector import AutoresetMode
-from ray.rllib.algorithms.dqn import DQNConfig
-from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.env_context import EnvContext
@@ -20,7 +17,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 
-from quincunx_agents.torch.rllib_module import DQNPolicyNetworkModule, PPOPolicyNetworkModule
+from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import SEED_STRIDE, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
 from quincunx_env.envs.rewards import margin, outcome
 from quincunx_env.quincunx.game import Game
@@ -290,85 +287,3 @@ def test_rllibs_own_masking_module_fits() -> None:
     )
     episodes = SingleAgentEnvRunner(config=config).sample(num_timesteps=100)
     assert sum(len(episode) for episode in episodes) >= 100
-
-
-def dqn_config(**training: Any) -> DQNConfig:
-    config = DQNConfig().environment("quincunx-solitaire").training(**training)
-    config.env_runners(num_env_runners=0, gym_env_vectorize_mode="vector_entry_point", num_envs_per_env_runner=8)
-    spec = RLModuleSpec(DQNPolicyNetworkModule, model_config={"rules": Rules(), "width": 16, "depth": 4})
-    return config.rl_module(rl_module_spec=spec).debugging(seed=SEED)
-
-
-def tensors(observation: Any) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(part) for name, part in observation.items()}
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 1.0])
-def test_exploring_for_q_values_draws_among_the_legal_plays_alone(epsilon: float) -> None:
-    runner = SingleAgentEnvRunner(config=dqn_config(epsilon=epsilon))
-    episodes = runner.sample(num_timesteps=400)  # the environment refuses what is illegal
-    assert sum(map(len, episodes)) >= 400
-    rows = SolitaireRLlibVectorEnv({"num_envs": 1})
-    observation = tensors(rows.reset(seed=SEED)[0])
-    legal = set(np.flatnonzero(observation["action_mask"][0]).tolist())
-    batch = {Columns.OBS: {name: part.expand(1000, -1) for name, part in observation.items()}}
-    best = runner.module.forward_inference(batch)[Columns.ACTIONS].tolist()
-    drawn = runner.module.forward_exploration(batch, t=0)[Columns.ACTIONS].tolist()
-    assert set(best) < legal
-    assert len(set(best)) == 1
-    assert set(drawn) == (legal if epsilon else set(best))
-
-
-@pytest.mark.parametrize("double_q", [True, False])
-def test_targets_of_q_values_rest_on_legal_plays(double_q: bool) -> None:
-    torch.manual_seed(SEED)
-    rows = SolitaireRLlibVectorEnv({"num_envs": 32})
-    space, actions = rows.single_observation_space, rows.single_action_space
-    config = dqn_config(double_q=double_q, td_error_loss_fn="mse")
-    learner = config.build_learner(spaces={DEFAULT_MODULE_ID: (space, actions)})
-    module = learner.module[DEFAULT_MODULE_ID]
-    for name, parameter in module.named_parameters():  # the two networks differ, and neither is uniform
-        torch.nn.init.normal_(parameter, std=0.5)
-        if name.endswith("card_bias.bias"):  # plays are worse than other actions, which have 0
-            torch.nn.init.constant_(parameter, -10_000.0)
-    before = tensors(rows.reset(seed=SEED)[0])
-    plays = before["action_mask"].argmax(dim=1)
-    after_step, rewards, *_ = rows.step(plays.numpy())
-    ended = torch.arange(32) < 4
-    batch: dict[str, Any] = {
-        Columns.OBS: before,
-        Columns.NEXT_OBS: tensors(after_step),
-        Columns.ACTIONS: plays,
-        Columns.REWARDS: torch.from_numpy(rewards).float(),
-        Columns.TERMINATEDS: ended,
-        "n_step": torch.ones(32),
-        "weights": torch.ones(32),
-    }
-
-    def loss() -> torch.Tensor:
-        found = module.forward_train(batch)
-        computed: torch.Tensor = learner.compute_loss_for_module(
-            module_id=DEFAULT_MODULE_ID, config=config, batch=batch, fwd_out=found
-        )
-        return computed.detach()
-
-    after = {Columns.OBS: batch[Columns.NEXT_OBS]}
-    with torch.no_grad():
-        now = module.compute_q_values({Columns.OBS: before})[QF_PREDS]
-        judged = module.forward_target(after)[QF_PREDS]
-        chosen = module.compute_q_values(after)[QF_PREDS] if double_q else judged
-    expected = []
-    for row in range(32):
-        legal = np.flatnonzero(batch[Columns.NEXT_OBS]["action_mask"][row])
-        best = max(legal, key=lambda action: chosen[row, action])
-        target = rewards[row] + (0.0 if ended[row] else config.gamma * float(judged[row, best]))
-        expected.append((float(now[row, plays[row]]) - target) ** 2)
-    assert float(loss()) == pytest.approx(np.mean(expected), rel=1e-4)
-    batch[Columns.NEXT_OBS]["action_mask"] = torch.ones_like(batch[Columns.NEXT_OBS]["action_mask"])
-    assert float(loss()) != pytest.approx(np.mean(expected), rel=1e-2), "illegal plays would have been better"
-
-
-@pytest.mark.parametrize("options", [{"num_atoms": 2}, {"dueling": False}])
-def test_other_forms_of_dqn_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="dueling network of expected values"):
-        SingleAgentEnvRunner(config=dqn_config(**options))

@@ -81,3 +81,9 @@ def test_errors_are_told_as_they_are_without_a_cluster(cluster: Any) -> None:
     with pytest.raises(TypeError, match="takes exactly one argument"):
         evaluate_all(["builtins:len"], 2, ray=cluster.address)
     assert not ray.is_initialized()
+
+
+def test_an_address_that_is_none_is_refused_by_ray() -> None:
+    with pytest.raises(ConnectionError, match="no connection to a Ray cluster at nonsense: "):
+        evaluate_all(["greedy"], 2, ray="nonsense")
+    assert not ray.is_initialized()

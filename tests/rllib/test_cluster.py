@@ -49,9 +49,11 @@ class Run:
     @property
     def written(self) -> dict[str, tuple[int, float]]:
         """Complete checkpoints: environment steps until then, and time of writing."""
-        marks = sorted(self.checkpoints.glob("*/run.json"))
+        marks = sorted(self.checkpoints.glob("*/.metadata.json"))
         return {
-            mark.parent.name: (json.loads(mark.read_text())["state"]["steps"], mark.stat().st_mtime) for mark in marks
+            mark.parent.name: (json.loads(mark.read_text())["state"]["steps"], mark.stat().st_mtime)
+            for mark in marks
+            if mark.stat().st_size
         }
 
     @property

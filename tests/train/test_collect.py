@@ -62,7 +62,7 @@ def test_runs_are_collected(folder: Path) -> None:
         assert float(row["low"]) <= float(row["mean"]) <= float(row["high"])
     history = checkpoint.load(runs[1] / "checkpoint.pt")["history"]
     assert [[int(row["steps"]), float(row["mean"])] for row in rows[:11]] == [
-        [steps, round(mean, 4)] for steps, mean, *_ in history
+        [entry["steps"], round(entry["mean"], 4)] for entry in history
     ]
     scores = json.loads((folder / "scores.json").read_text())
     values = [TASKS["solitaire"].normalised(Estimate(*[float(rows[at]["mean"])] * 3)) for at in (11, 23)]
@@ -135,7 +135,7 @@ def test_a_run_of_selfplay_counts_whole_rounds(tmp_path: Path) -> None:
 def test_a_run_of_rllib_is_read_from_its_last_checkpoint(tmp_path: Path) -> None:
     entry = {"iteration": 1, "steps": 1536, "mean": 1.5, "mean_low": 1, "mean_high": 2, "lost": 0.25, "return": 0}
     for number in (1, 2):
-        path = tmp_path / "checkpoints" / f"{number:08d}" / "run.json"
+        path = tmp_path / "checkpoints" / f"{number:08d}" / ".metadata.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"arguments": {"seed": number}, "state": {"history": [entry] * number}}))
     run = collect.read_run(tmp_path)
@@ -156,7 +156,7 @@ def test_a_network_without_a_weights_file_comes_from_the_checkpoint(tmp_path: Pa
 def test_methods_of_the_page_are_complete() -> None:
     methods = json.loads((collect.FOLDER / "methods.json").read_text(encoding="utf-8"))
     for name, method in methods.items():
-        assert method.keys() == {"label", "track", "command"}
+        assert method.keys() - {"commit"} == {"label", "track", "command"}
         path = collect.FOLDER / f"{name}.csv"
         if path.exists():
             with path.open(encoding="utf-8", newline="") as file:

@@ -25,8 +25,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from quincunx_agents.afterstates import NUMPY, SEATS, Backend
+from quincunx_agents.games import VARIANTS, agent_spec_of
 from quincunx_agents.greedy import greedy
-from quincunx_agents.networks.value import VARIANTS, feature_module_of, layout_of, load_weights
+from quincunx_agents.networks.value import load_weights
 from quincunx_env.registry import make_observer, spec_of
 from tests.train.test_expert_iteration import TINY as EXPERT
 from tests.train.test_selfplay import EACH, TINY, network_for
@@ -34,9 +35,9 @@ from tests.variants import legal_actions
 from train import expert_iteration, selfplay
 from train.common.opponents import Member, Pool
 from train.common.options import OptionError
+from train.search_targets import Searcher, SearchOptions, SearchTargets
 from train.selfplay_learning import learn
-from train.selfplay_rollout import Opponents, PhaseTimer, ValueTargets, Weights, play_games
-from train.selfplay_search import SearchTargets, join
+from train.selfplay_rollout import Opponents, PhaseTimer, ValueTargets, Weights, join, play_games
 
 DEVICE = torch.device("meta")
 
@@ -145,19 +146,17 @@ def test_operations_outside_of_the_device_are_recorded() -> None:
 def test_features_do_not_depend_on_the_library(variant: str) -> None:
     """Those of PyTorch are those of NumPy."""
     rules, torch_on_cpu, rng = VARIANTS[variant], Backend(array_api_compat.torch), np.random.default_rng(0)
-    module, observer = feature_module_of(rules), make_observer(rules, preview=True)
+    module, observer = agent_spec_of(rules).features, make_observer(rules, preview=True)
     batch: Any = spec_of(rules).Batch(rules, 4)
     batch.reset(seed=0)
     for _ in range(0, rules.num_plays, 4):
         observation, mask = observer.observe_batch(batch), batch.mask()
-        for layout in module.LAYOUTS:
-            ours, theirs = (
-                module.afterstates_of(rules, observation, mask, layout=layout, backend=backend)
-                for backend in (NUMPY, torch_on_cpu)
-            )
-            for _, (sets, context) in theirs.chunks:
-                assert all(isinstance(each, torch.Tensor) for each in (*sets, context))
-            assert_allclose(theirs.features(layout), ours.features(layout), atol=2e-3)
+        ours, theirs = (
+            module.afterstates_of(rules, observation, mask, backend=backend) for backend in (NUMPY, torch_on_cpu)
+        )
+        for _, (sets, context) in theirs.chunks:
+            assert all(isinstance(each, torch.Tensor) for each in (*sets, context))
+        assert_allclose(theirs.features(module.LAYOUT), ours.features(module.LAYOUT), atol=2e-3)
         for _ in range(4):
             batch.step(legal_actions(batch, rng))
 
@@ -166,10 +165,11 @@ def play(variant: str, networks: Sequence[Weights], backend: Backend) -> tuple[V
     """Games of a network against a fixed agent and a snapshot, with search targets."""
     weights, snapshot = ({name: backend.array(array) for name, array in each.items()} for each in networks)
     pool: Opponents = Pool("uniform", [Member("greedy", greedy), Member("earlier", snapshot)])
-    options = replace(TINY, search_depth=2, search_candidates=3)
     rng, timer = np.random.default_rng(0), PhaseTimer()
-    targets, searched, _ = play_games(options, VARIANTS[variant], 4, weights, pool, 7, rng, timer, backend)
-    return targets, join(searched, backend)
+    options = SearchOptions(search_share=0.3, search_plays=3, search_depth=2, search_candidates=3)
+    searcher = Searcher(options, weights, rng)
+    targets, _ = play_games(TINY, VARIANTS[variant], 4, weights, pool, 7, rng, timer, backend, searcher)
+    return targets, join(searcher.targets, backend)
 
 
 @pytest.mark.parametrize("variant", ["solitaire", "3-open", "spiral-end"])
@@ -190,10 +190,10 @@ def test_games_and_gradient_steps_are_on_the_device(variant: str) -> None:
         for network, each, plays in zip(networks, (TINY, options), (expected, (targets, searched)), strict=True):
             optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
             operations.clear()
-            learn(each, network, optimizer, [plays[0]], [plays[1]], np.random.default_rng(0))
+            learn(each, network, optimizer, [plays[0]], np.random.default_rng(0))
         learning = operations.copy()
         trained = [{name: each.detach().cpu() for name, each in network.state_dict().items()} for network in networks]
-    size = layout_of(feature_module_of(VARIANTS[variant]), weights[0]).size
+    size = agent_spec_of(VARIANTS[variant]).features.LAYOUT.size
     for operation in playing + learning:
         assert operation.kind != "on both", operation
         assert np.prod(operation.shape[1:]) < size / 10, operation

@@ -13,23 +13,24 @@ pytest.importorskip("safetensors")
 import torch
 
 from quincunx_agents.afterstates import FeatureLayout
+from quincunx_agents.games import VARIANTS, agent_spec_of, with_options
 from quincunx_agents.networks import value
-from quincunx_agents.networks.value import VARIANTS, WeightsError, feature_module_of, load_weights, save_weights
+from quincunx_agents.networks.value import load_weights
 from quincunx_agents.torch import ValueNetwork
+from train import expert_iteration
 from train.common.checkpoint import CheckpointError
 from train.common.options import OptionError
 from train.expert_iteration import Arguments, file_of, learn, main, read, variant_of, write
-from train.selfplay_learning import outputs_of_plays, predicted_values, search_loss
-from train.selfplay_search import SearchTargets
+from train.search_targets import SearchTargets, outputs_of_plays, policy_loss, predicted_values, search_loss
 from train.selfplay_workers import GameShare
 
 TINY = Arguments(
-    name="tiny", teacher="spiral-v0", variants=("spiral",), files=3, games=4, opponent="greedy", opponent_share=0.5,
+    name="tiny", teacher="spiral", variants=("spiral",), files=3, games=4, opponent="greedy", opponent_share=0.5,
     search_share=0.3, search_plays=3, search_depth=1, shortlist=0, workers=0, epochs=1, batch_size=8, against="greedy",
     eval_deals=2, test_deals=2, progress=False, options_share=0.5,
 )  # fmt: skip
 
-FEATURES = feature_module_of(VARIANTS["2-corners"]).LAYOUTS[-1]
+FEATURES = agent_spec_of(VARIANTS["2-corners"]).features.LAYOUT
 
 
 def positions(count: int, cells: int, cards: int, seed: int = 0) -> SearchTargets:
@@ -68,7 +69,13 @@ def test_files_are_read_without_padding(tmp_path: Path) -> None:
         assert (getattr(found, name) == np.concatenate([getattr(part, name) for part in parts])).all()
 
 
-def test_differences_are_learned_and_values_held() -> None:
+def no_loss(outputs: torch.Tensor, *_: Any) -> torch.Tensor:
+    return 0 * outputs.sum()
+
+
+def test_differences_are_learned_and_values_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expert_iteration, "LEARNING_RATE", 3e-3)
+    monkeypatch.setattr(expert_iteration, "policy_loss", no_loss)
     found = positions(64, 3, 3)
     torch.manual_seed(0)
     network = ValueNetwork(FEATURES, 32, 64)
@@ -78,24 +85,26 @@ def test_differences_are_learned_and_values_held() -> None:
         return search_loss(torch.from_numpy(outputs), *rest).item()
 
     before = outputs(network, FEATURES, found)
-    learn(replace(TINY, epochs=60, batch_size=16, learning_rate=3e-3, policy_weight=0.0), network, found)
+    learn(replace(TINY, epochs=60, batch_size=16), network, found)
     after = outputs(network, FEATURES, found)
     assert loss(after) < 0.5 * loss(before)
     moved = np.abs(after - before).mean(axis=(0, 1))
     assert moved[:2].max() < 0.5 * moved[4], "the preference learns"
 
 
-def test_the_policy_loss_has_its_weight() -> None:
-    """Alone it would raise the preferred play without end: the more it weighs, the larger the differences."""
-    found, spread = positions(64, 3, 3), {}
-    for weight in (0.0, 20.0):
+def test_the_better_plays_are_preferred_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The policy loss raises the differences between plays beyond those of the search."""
+    monkeypatch.setattr(expert_iteration, "LEARNING_RATE", 3e-3)
+    found, spread = positions(64, 3, 3), list[float]()
+    points, _, seats = (torch.from_numpy(part) for part in found[1:])
+    for loss in (policy_loss, no_loss):
+        monkeypatch.setattr(expert_iteration, "policy_loss", loss)
         torch.manual_seed(0)
         network = ValueNetwork(FEATURES, 32, 64)
-        learn(replace(TINY, epochs=60, batch_size=16, learning_rate=3e-3, policy_weight=weight), network, found)
+        learn(replace(TINY, epochs=60, batch_size=16), network, found)
         after = torch.from_numpy(outputs(network, FEATURES, found))
-        points, _, seats = (torch.from_numpy(part) for part in found[1:])
-        spread[weight] = predicted_values(after, points, seats).std(dim=1).mean()
-    assert spread[20.0] > 1.1 * spread[0.0]
+        spread.append(float(predicted_values(after, points, seats).std(dim=1).mean()))
+    assert spread[0] > spread[1]
 
 
 def test_the_members_of_an_ensemble_stay_apart() -> None:
@@ -120,7 +129,7 @@ def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monk
     files = sorted(Path("runs/tiny/positions").iterdir())
     assert len(files) == 3
     before = [path.read_bytes() for path in files]
-    initial = value.load("spiral-v0").weights
+    initial = value.load("spiral").weights
     assert weights.candidates == initial.candidates
     assert not (weights.tensors["trunk.4.weight"] == initial.tensors["trunk.4.weight"]).all()
 
@@ -153,10 +162,10 @@ def test_too_few_positions_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_share_of_the_files_has_options() -> None:
-    arguments = replace(TINY, teacher="players-v0", variants=("2-corners",), options_share=0.25, opponent="greedy")
+    arguments = replace(TINY, teacher="two-players", variants=("2-corners",), options_share=0.25, opponent="greedy")
     played = [variant_of(arguments, "2-corners", 0, number) for number in range(400)]
     assert 60 < sum(variant != "2-corners" for variant in played) < 140
-    assert {*played} == {"2-corners", *value.with_options("2-corners")}
+    assert {*played} == {"2-corners", *with_options("2-corners")}
     assert {variant_of(replace(arguments, options_share=0.0), "2-corners", 0, n) for n in range(50)} == {"2-corners"}
 
 
@@ -173,24 +182,3 @@ def test_files_follow_from_their_numbers_alone(tmp_path: Path, monkeypatch: pyte
     main(replace(TINY, search_share=1.0, search_plays=2))
     assert len({*seeds}) == len(seeds) == 12
     assert file_of(TINY, "spiral", 2).name == "spiral-00002.npz"
-
-
-def test_another_network_may_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    teacher, path = value.load("spiral-v0").weights, tmp_path / "other.safetensors"
-    other = {name: 0.5 * tensor for name, tensor in teacher.tensors.items()}
-    save_weights(path, teacher._replace(tensors=other))
-    main(replace(TINY, files=1, apprentice=str(path), learning_rate=1e-9))
-    learned = load_weights(Path("runs/tiny/tiny.safetensors")).tensors
-    assert all(learned[name] == pytest.approx(tensor, abs=1e-6) for name, tensor in other.items())
-
-
-def test_an_apprentice_of_other_features_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for other in ("players-v0", "spiral-v0"):
-        path = str(value.WEIGHTS / f"{other}.safetensors")
-        with pytest.raises(OptionError, match="must read the same features as --teacher"):
-            main(replace(TINY, teacher="players-v1", variants=("2-corners",), apprentice=path))
-    with pytest.raises(WeightsError, match="missing"):
-        main(replace(TINY, apprentice=str(tmp_path / "missing.safetensors")))
-    assert not Path("runs").exists(), "an earlier run keeps its name"

@@ -15,18 +15,16 @@ pytest.importorskip("safetensors")
 
 import torch
 
+from quincunx_agents.games import VARIANTS, agent_spec_of
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import (
-    FORMS,
-    VARIANTS,
     WEIGHTS,
     evaluate_afterstates,
-    feature_module_of,
-    layout_of,
     load_weights,
     margin_weights,
     value_and_preference,
 )
+from quincunx_agents.quincunx.forms import FORMS
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.registry import make_observer, spec_of
 from train import selfplay
@@ -45,25 +43,23 @@ from train.selfplay_rollout import (
     play_games,
     sample_opponents,
 )
-from train.selfplay_search import SearchTargets
 from train.selfplay_workers import GameShare, Job, Workers, play
 
 TINY = Arguments(
     name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4,
     shortlist=4, workers=0, averaging=0.5, replay=2, set_width=8, width=16, snapshot_every=1, eval_every=4,
-    eval_deals=2, test_deals=2, pool_share=0.5, baselines=("greedy",), progress=False, search_share=0.3, search_plays=3,
-    search_samples=1, search_batch=4,
+    eval_deals=2, test_deals=2, pool_share=0.5, baselines=("greedy",), progress=False,
 )  # fmt: skip
 
 
 def network_for(variant: str, seed: int = 0) -> ValueNetwork:
     torch.manual_seed(seed)
-    return ValueNetwork(feature_module_of(VARIANTS[variant]).LAYOUTS[-1], 8, 16)
+    return ValueNetwork(agent_spec_of(VARIANTS[variant]).features.LAYOUT, 8, 16)
 
 
 def played(
     variant: str, games: int = 2, pool: Opponents | None = None, **options: Any
-) -> tuple[ValueTargets, list[SearchTargets], list[Result]]:
+) -> tuple[ValueTargets, list[Result]]:
     arguments, pool = replace(TINY, **options), pool or Pool("uniform")
     weights, rng = network_for(variant).weights(), np.random.default_rng(0)
     return play_games(arguments, VARIANTS[variant], games, weights, pool, 7, rng, PhaseTimer())
@@ -79,7 +75,7 @@ EACH = *FORMS, "mini", "mini-2", "solitaire-excuse-pawns-flush", "3-corners-pawn
 @pytest.mark.parametrize("variant", EACH)
 def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
     rules, network = VARIANTS[variant], network_for(variant)
-    observer, module = make_observer(rules, preview=True), feature_module_of(VARIANTS[variant])
+    observer, module = make_observer(rules, preview=True), agent_spec_of(VARIANTS[variant]).features
     batch = spec_of(rules).Batch(rules, 3)
     batch.reset(seed=0)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()))
@@ -146,8 +142,8 @@ def test_targets_are_of_greedy_play(variant: str) -> None:
 
 def test_games_against_the_pool_are_counted_and_learned_from() -> None:
     pool: Opponents = Pool("prioritised", [Member("greedy", greedy)])
-    assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[2]
-    targets, _, results = played("2-corners", games=8, pool_share=1.0, pool=pool)
+    assert not played("2-corners", games=8, pool_share=0.0, pool=pool)[1]
+    targets, results = played("2-corners", games=8, pool_share=1.0, pool=pool)
     assert [(result.member, result.players) for result in results] == [(0, 2)] * 8
     assert {result.share for result in results} <= {0.0, 0.5, 1.0}
     assert len(targets.seats) == 8 * 19, "after the last play there is nothing to predict"
@@ -170,10 +166,7 @@ def test_training_writes_weights_and_card(
     variants: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    against = "spiral-heuristic-v0" if variants == ("spiral",) else "heuristic-v0"
-    arguments = replace(
-        TINY, variants=variants, iterations=2, eval_every=1, against=against, card_set=variants == ("solitaire",)
-    )
+    arguments = replace(TINY, variants=variants, iterations=2, eval_every=1, against="heuristic")
     card = main(arguments)
     folder = tmp_path / "runs/tiny"
     network = load_weights(folder / "tiny.safetensors")
@@ -224,7 +217,7 @@ def test_playing_processes_compute_with_one_thread_each(before: str | None, monk
     started = []
     process = type("Process", (), {"start": lambda self: started.append(os.environ["OMP_NUM_THREADS"])})
     monkeypatch.setattr(multiprocessing.get_context("spawn"), "Process", lambda **_: process())
-    with Workers(2):
+    with Workers(play, 2):
         assert started == ["1", "1"]
     assert os.environ.get("OMP_NUM_THREADS") == before
 
@@ -234,21 +227,18 @@ def test_processes_play_what_one_process_plays() -> None:
         "uniform", [Member("greedy", None), Member("past", network_for("2-open", 1).weights())]
     )
     shares = [GameShare("2-corners", 2, 10, (0, number)) for number in range(3)]
-    options = RolloutOptions(shortlist=4, pool_share=1.0, search_share=0.5, search_plays=3, search_samples=1)
+    options = RolloutOptions(shortlist=4, pool_share=1.0)
     jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
-    with Workers(2) as workers:
+    with Workers(play, 2) as workers:
         for job in jobs:
             workers.start(job)
             for one, other in zip(workers.results(), play(job), strict=True):
                 assert (one.targets.features == other.targets.features).all()
                 assert (one.targets.targets == other.targets.targets).all()
-                assert one.searched
-                for searched in zip(one.searched, other.searched, strict=True):
-                    assert (searched[0].values == searched[1].values).all()
                 assert one.results == other.results
                 assert len(one.results) == 2
         workers.start(Job(options, {}, pool, shares))
-        with pytest.raises(ValueError, match="of another version"):
+        with pytest.raises(KeyError, match="trunk"):
             workers.results()
 
 
@@ -280,7 +270,7 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
     """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
     monkeypatch.chdir(tmp_path)
     response = replace(
-        TINY, init_from="players-v5", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
+        TINY, init_from="three-four-players", baselines=("value",), against="value", pool_share=1.0, snapshot_every=99,
         iterations=1, learning_rate=0.0, set_width=128, width=384, candidates=16, eval_deals=4,
         variants=("3-corners", "3-open"),
     )  # fmt: skip
@@ -303,43 +293,26 @@ def test_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         main(replace(TINY, resume=True))
 
 
-def test_further_features_begin_without_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_of_other_widths_or_of_the_other_game_is_no_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = replace(
-        TINY, variants=("spiral", "spiral-fifteens"), against="spiral-heuristic-v0", init_from="spiral-v0",
-        set_width=48, width=128
-    )  # fmt: skip
-    tensors = [load_weights(WEIGHTS / "spiral-v0.safetensors").tensors, selfplay.begin(arguments).acting]
-    rules = VARIANTS["spiral"]
-    observer, module = make_observer(rules, preview=True), feature_module_of(rules)
-    batch = spec_of(rules).Batch(rules, 2)
-    batch.reset(seed=3)
-    older, newer = (
-        module.afterstates_of(rules, observer.observe_batch(batch), batch.mask(), layout=layout_of(module, each))
-        for each in tensors
-    )
-    assert older.chunks[0][1].context.shape < newer.chunks[0][1].context.shape
-    values = [evaluate_afterstates(*each)[0] for each in zip(tensors, (older, newer), strict=True)]
-    assert values[0] == pytest.approx(values[1], abs=1e-4)
-    with pytest.raises(OptionError, match="--set-width"):
-        selfplay.begin(replace(arguments, set_width=64))
+    fitting = replace(TINY, init_from="two-players", set_width=128, width=384)
+    spiral = replace(fitting, variants=("spiral",), against="greedy")
+    for arguments in (replace(fitting, set_width=64), replace(fitting, width=128), spiral):
+        with pytest.raises(OptionError, match="needs variants of its game, and its --set-width and --width"):
+            selfplay.begin(arguments)
+    assert not Path("runs").exists(), "an earlier run keeps its name"
 
 
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        ("players-v4", "2-corners"),
-        ("players-v5", "4-open"),
-        ("players-v3", "2-open"),
-        ("players-v2", "3-open"),
-        ("players-v0", "3-open"),
-        ("solitaire-v4", "solitaire"),
-        ("solitaire-v3", "solitaire"),
-        ("solitaire-v2", "solitaire"),
-        ("solitaire-v1", "solitaire"),
-        ("spiral-v3", "spiral"),
-        ("spiral-v2", "spiral"),
-        ("spiral-end-v0", "spiral-end"),
+        ("solitaire", "solitaire"),
+        ("two-players", "2-corners"),
+        ("three-four-players", "4-open"),
+        ("spiral", "spiral"),
+        ("spiral-end", "spiral-end"),
     ],
 )
 def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) -> None:
@@ -351,14 +324,13 @@ def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) ->
     rules = VARIANTS[variant]
     path = export(Export(name, players=rules.num_players, output=tmp_path / "network.onnx"))
     network = load_weights(WEIGHTS / f"{name}.safetensors")
-    observer, module = make_observer(rules, preview=True), feature_module_of(rules)
+    observer, module = make_observer(rules, preview=True), agent_spec_of(rules).features
     batch = spec_of(rules).Batch(rules, 1)
     batch.reset(seed=3)
-    layout = layout_of(module, network.tensors)
-    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask(), layout=layout)
+    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
     mask = np.random.default_rng(0).random((1, len(afterstates.rows))) < 0.5
     inputs = {
-        "features": afterstates.features(layout)[None].astype(np.float32),
+        "features": afterstates.features(module.LAYOUT)[None].astype(np.float32),
         "points": afterstates.points[None],
         "mask": mask,
     }
@@ -376,7 +348,7 @@ def test_the_number_of_players_of_an_exported_network_is_asked() -> None:
     from train.export import main as export
 
     with pytest.raises(ValueError, match="--players"):
-        export(Export("players-v0"))
+        export(Export("three-four-players"))
 
 
 @pytest.mark.parametrize(("averaging", "expected"), [(0.0, 3.0), (1.0, 2.0)])
@@ -399,7 +371,7 @@ def test_a_variant_without_options_can_be_learned(
 ) -> None:
     """The mini variant has none that could be drawn."""
     monkeypatch.chdir(tmp_path)
-    arguments = replace(TINY, variants=("mini-2",), options_share=share, iterations=1, search_share=0.0, search_plays=2)
+    arguments = replace(TINY, variants=("mini-2",), options_share=share, iterations=1)
     job = selfplay.next_job(selfplay.begin(arguments))
     assert {each.variant for each in job.shares} == {"mini-2"}
     assert sum(each.games for each in job.shares) == arguments.games

@@ -12,14 +12,15 @@ pytest.importorskip("sb3_contrib")
 
 from torch.optim.swa_utils import AveragedModel  # noqa: E402
 
+import quincunx_agents  # noqa: E402
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import evaluate  # noqa: E402
-from quincunx_env.hub import card_of  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from quincunx_env.quincunx.scoring import RATINGS  # noqa: E402
 from train.common import checkpoint  # noqa: E402
+from train.common.evaluation import strength  # noqa: E402
 from train.ppo import Arguments, Recorder, main  # noqa: E402
 
 TINY: dict[str, Any] = {
@@ -71,12 +72,11 @@ def test_a_run_leaves_its_results(capsys: pytest.CaptureFixture[str]) -> None:
     assert list((folder / "tensorboard").iterdir())
     assert "| trained | 50 |" in capsys.readouterr().out
     assert not list(folder.glob(".*")), "no unfinished file stays behind"
-    card = card_of(folder)
+    card = (folder / "README.md").read_text(encoding="utf-8")
     assert "\n# tiny\n" in card
     assert f"| solitaire | 50 | {results['trained']['mean']:.1f} | " in card
     assert "![learning curve](learning_curve.png)" in card
     assert "python -m train.ppo" in card
-    assert "no record of its training" not in card
 
 
 def test_the_saved_model_opens_in_stable_baselines3() -> None:
@@ -89,8 +89,6 @@ def test_the_saved_model_opens_in_stable_baselines3() -> None:
 
 
 def test_the_saved_weights_play_the_same_without_it() -> None:
-    import quincunx_agents
-
     main(Arguments(name="tiny", **TINY))
     agent = quincunx_agents.load("runs/tiny/tiny.safetensors")
     result = json.loads(Path("runs/tiny/evaluation.json").read_text())["trained"]
@@ -241,9 +239,61 @@ def test_the_network_starts_from_uniform_play() -> None:
     assert not logits.any()
 
 
-def test_several_players_are_refused() -> None:
-    with pytest.raises(ValueError, match="--num-players"):
-        main(Arguments(rules=Rules(num_players=2), **TINY))
+# --- Several players -------------------------------------------------------------------------------------------------
+
+DUEL: dict[str, Any] = TINY | {
+    "rules": Rules(num_players=3),
+    "opponents": ("greedy",),
+    "against": "greedy",
+    "sampling": "uniform",
+    "snapshot_every": 300,
+    "eval_deals": 2,
+    "test_deals": 4,
+}
+
+
+def test_a_learner_plays_policies_and_its_snapshots(capsys: pytest.CaptureFixture[str]) -> None:
+    results = main(Arguments(name="duel", **DUEL))
+    folder = Path("runs/duel")
+    assert json.loads((folder / "evaluation.json").read_text()) == results
+    assert {*results} == {"greedy"}
+    state = checkpoint.load(folder / "checkpoint.pt")["self-play"]
+    assert [name for name, *_ in state["members"]] == ["greedy", "step 512", "step 768"]
+    assert all(games > 0 for _, _, games in state["members"][:2])
+    first, second = (weights["cell_queries.weight"] for weights in state["snapshots"])
+    assert first.any(), "it is 0 before learning"
+    assert not first.equal(second), "it keeps learning"
+    agent = quincunx_agents.load(folder / "duel.safetensors")
+    played = strength(agent, "greedy", DUEL["rules"], DUEL["test_deals"], "benchmark")
+    assert played == results["greedy"]
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| 3 players, corners | `greedy` | 4 |" in card
+    assert '"win_rate"' in capsys.readouterr().out
+
+
+def test_a_resumed_run_with_opponents_equals_one_without_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    main(Arguments(name="straight", **DUEL))
+    save = Recorder.save
+
+    def save_and_stop(self: Recorder) -> None:
+        save(self)
+        if self.num_timesteps >= 768:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recorder, "save", save_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        main(Arguments(name="split", **DUEL))
+    monkeypatch.setattr(Recorder, "save", save)
+    main(Arguments(name="split", resume=True, **DUEL))
+    for kind in ("policy", "averaged"):
+        assert_same(weights("straight", kind), weights("split", kind))
+    states = [checkpoint.load(Path("runs") / name / "checkpoint.pt")["self-play"] for name in ("straight", "split")]
+    assert states[0]["members"] == states[1]["members"]
+    for one, other in zip(*(state["snapshots"] for state in states), strict=True):
+        assert_same(one, other)
+
+
+# --- Options of the game ---------------------------------------------------------------------------------------------
 
 
 def test_the_options_of_the_game_are_compared_when_a_run_is_resumed() -> None:

@@ -1,1 +1,1 @@
-"""Pages in a browser: `make test-web`."""
+"""Pages in a browser: `.ci/run web`."""

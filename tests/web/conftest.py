@@ -1,18 +1,22 @@
-"""Pages in the system's Chromium, and servers for play."""
+"""Pages in the system's Chromium, and servers for play. This file is read without Playwright, too."""
+
+from __future__ import annotations
 
 import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from quincunx_env.play.web.server import listen, make_server
 from quincunx_env.play.web.tables import Lobby
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -24,7 +28,7 @@ VIEWPORTS = {"desktop": {"width": 1200, "height": 900}, "phone": {"width": 375, 
 TIMEOUT = 30_000
 """Milliseconds to wait for what a test expects: computers may be busy."""
 
-OpenPage = Callable[..., Page]
+OpenPage = Callable[..., "Page"]
 """Arguments: one of `VIEWPORTS`, and options of a context of Playwright, such as ``color_scheme``."""
 
 
@@ -40,6 +44,8 @@ def chromium(playwright: Playwright) -> Browser:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The browser of all tests."""
+    from playwright.sync_api import expect, sync_playwright
+
     expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         browser = chromium(playwright)

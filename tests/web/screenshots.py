@@ -37,7 +37,7 @@ def player(browser: Browser, out: Path) -> None:
 
 def play(browser: Browser, out: Path) -> None:
     """A game of two after a hint, in a window, light, and on a phone, dark."""
-    session = Session(Rules(num_players=2), [None, "heuristic-v0"], Seeded(0), "heuristic-v0")
+    session = Session(Rules(num_players=2), [None, "heuristic"], Seeded(0), "heuristic")
     while len(session.turns) < 8:
         session.play(session.advise() or 0)
     shots = []

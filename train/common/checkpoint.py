@@ -1,10 +1,11 @@
-"""Checkpoints of training runs: written atomically, verified when read, loaded without executing code."""
+"""Checkpoints and locks of training runs.
+
+Checkpoints are written atomically, verified when read, and loaded without executing code.
+"""
 
 import dataclasses
 import io
 import itertools
-import os
-import platform
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from quincunx_env.utils.errors import requires_extra
 
 with requires_extra("train"):
     import torch
+    from filelock import FileLock, Timeout
 
 from quincunx_env.utils.files import remove_unfinished, write_atomically
 
@@ -38,8 +40,6 @@ def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     torch.save({"arguments": dataclasses.asdict(arguments), **content}, buffer)
     write_atomically(path, lambda unfinished: unfinished.write_bytes(buffer.getbuffer()))
-    if (lock := _lock_of(path.parent)) in _locks:
-        lock.touch()
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -105,25 +105,14 @@ def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
 
 # --- Folders of runs -------------------------------------------------------------------------------------------------
 
-_locks: set[Path] = set()
-"""Lock files of this process."""
-
-
-def _lock_of(folder: Path) -> Path:
-    return folder.absolute().with_name(f"{_lock_prefix(folder)}{platform.node()}-{os.getpid()}")
-
-
-def _lock_prefix(folder: Path) -> str:
-    return f".{folder.name}.run.unfinished-"
+_locks: list[FileLock] = []
+"""Locks of this process."""
 
 
 def begin_run(folder: Path, resume: bool = False) -> None:
     """Lock the folder of a run until `unlocks_runs`; unless it is resumed, rename that of an earlier run of its name.
 
-    The lock is a file beside the folder whose name says host and process, like those of the temporary files of
-    `write_atomically`. By the rules of `remove_unfinished` a killed process leaves none that counts; on another machine
-    a run counts as ended a day after its last checkpoint. A run that is resumed follows one that may have been killed
-    on another machine: it takes over the lock unless it sees that the other process runs.
+    The lock is on an empty file beside the folder, which stays. It ends with the process, whatever ends that.
 
     Args:
         folder: of the run.
@@ -134,31 +123,24 @@ def begin_run(folder: Path, resume: bool = False) -> None:
         OSError: if nothing can be written beside the folder.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    lock = _lock_of(folder)
-    lock.touch()  # first, so that of two runs that begin at the same time no more than one goes on
-    _locks.add(lock)
-    remove_unfinished(folder.parent)
-    for other in folder.parent.iterdir():
-        if other.name.startswith(_lock_prefix(folder)) and other.name != lock.name:
-            known_to_run = other.name.rpartition("-")[0] == lock.name.rpartition("-")[0] and os.name != "nt"
-            if known_to_run or not resume:
-                raise CheckpointError(
-                    f"a run of that name is in progress in {folder}: choose another --name, or remove {other} if that "
-                    "run has ended"
-                )
-            other.unlink(missing_ok=True)
+    lock = FileLock(folder.absolute().with_name(f".{folder.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CheckpointError(f"a run of that name is in progress in {folder}: choose another --name") from None
+    _locks.append(lock)
     if not resume:
         _keep_earlier_run(folder)
 
 
 @contextmanager
 def unlocks_runs() -> Iterator[None]:
-    """Remove the locks of `begin_run` when the ``with`` block, or the function that this decorates, ends."""
+    """Release the locks of `begin_run` when the ``with`` block, or the function that this decorates, ends."""
     try:
         yield
     finally:
         while _locks:
-            _locks.pop().unlink(missing_ok=True)
+            _locks.pop().release()
 
 
 def _keep_earlier_run(folder: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from quincunx_agents.networks.value import VARIANTS
+from quincunx_agents.games import VARIANTS
 from quincunx_env import __version__
 from quincunx_env.arena import Evaluation, compare, evaluate, resolve
 from quincunx_env.core.deal import Domain

@@ -27,7 +27,7 @@ with requires_extra("minari"):
 
 from quincunx_agents.afterstates import SEATS, observer_for
 from quincunx_agents.networks.value import ValueAgent, ValueWeights
-from quincunx_agents.quincunx.features import LAYOUT_V0, afterstates_of
+from quincunx_agents.quincunx.features import LAYOUT, afterstates_of
 from quincunx_agents.torch.networks import ValueNetwork
 from quincunx_env.arena import Evaluation, evaluate
 from quincunx_env.quincunx.rules import Rules
@@ -39,7 +39,7 @@ from train.common.options import CheckedOptions, Count, NumDeals, PolicyName, Po
 class Arguments(CheckedOptions):
     """Every option of a run. Those of learning were tried once, on ``validation`` deals, and not tuned."""
 
-    teacher: PolicyName = "heuristic-v0"
+    teacher: PolicyName = "heuristic"
     """the agent that is imitated"""
     dataset: str = "quincunx/heuristic-v0"
     """name of its dataset, which is written if there is none"""
@@ -69,7 +69,7 @@ class Choices(NamedTuple):
     chosen: Tensor
     """int64 [n]: index of the teacher's action among them."""
     features: Tensor
-    """float16 [m, LAYOUT_V0.size], of the afterstates."""
+    """float16 [m, LAYOUT.size], of the afterstates."""
     points: Tensor
     """float32 [m]: scored at once."""
     known_values: Tensor
@@ -82,18 +82,16 @@ def read_choices(dataset: minari.MinariDataset, rules: Rules) -> Choices:
     for episode in dataset:
         # No action follows the last observation of an episode.
         mask = episode.observations["action_mask"][:-1].astype(bool)
-        afterstates = afterstates_of(
-            rules, observer.unflatten(episode.observations["observation"][:-1]), mask, layout=LAYOUT_V0
-        )
+        afterstates = afterstates_of(rules, observer.unflatten(episode.observations["observation"][:-1]), mask)
         chosen = (mask.cumsum(axis=1) - 1)[np.arange(len(mask)), episode.actions]
-        features, known = afterstates.features(LAYOUT_V0), afterstates.known_values[:, 0]
+        features, known = afterstates.features(LAYOUT), afterstates.known_values[:, 0]
         parts.append((mask.sum(axis=1), chosen, features, afterstates.points, known))
     return Choices(*(torch.from_numpy(np.concatenate(part)) for part in zip(*parts, strict=True)))
 
 
 def clone(arguments: Arguments, choices: Choices) -> ValueNetwork:
     """Train a value network by the cross-entropy of the teacher's actions among the legal ones."""
-    network = ValueNetwork(LAYOUT_V0, set_width=64, width=32)
+    network = ValueNetwork(LAYOUT, set_width=64, width=32)
     optimizer = torch.optim.AdamW(network.parameters())
     ends = choices.counts.cumsum(0)
     for number in (bar := trange(arguments.passes, disable=not arguments.progress, unit="pass")):
@@ -104,7 +102,7 @@ def clone(arguments: Arguments, choices: Choices) -> ValueNetwork:
             optimizer.param_groups[0]["lr"] = arguments.learning_rate * (1 - done)
             counts = choices.counts[batch]
             at = torch.cat([torch.arange(end - count, end) for end, count in zip(ends[batch], counts, strict=True)])
-            output, known = network(choices.features[at].float()), choices.known_values[at]
+            output, known = network.forward_present(choices.features[at].float()), choices.known_values[at]
             values = choices.points[at] + torch.where(known.isnan(), output[:, 0] + output[:, SEATS], known)
             logits = pad_sequence((values / arguments.temperature).split(counts.tolist()), True, -torch.inf)
             loss = nn.functional.cross_entropy(logits, choices.chosen[batch])

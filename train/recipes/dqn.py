@@ -108,7 +108,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
     rewards = np.zeros((rows, games), np.float32)
     ended = np.zeros((rows, games), np.bool_)
 
-    history: list[tuple[int, float, float, float, float]] = []
+    history: list[dict[str, float]] = []
     observation: Any
     observation, info = envs.reset(seed=arguments.seed)
     with tqdm(total=arguments.total_steps, disable=not arguments.progress, unit="step") as bar:
@@ -116,7 +116,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
             steps, row = step * games, step % rows
             if steps >= len(history) * arguments.eval_every:
                 history.append(validation(arguments, policy, steps))
-                bar.set_postfix(mean=f"{history[-1][1]:.1f}", lost=f"{history[-1][4]:.1%}")
+                bar.set_postfix(mean=f"{history[-1]['mean']:.1f}", lost=f"{history[-1]['lost']:.1%}")
 
             # Play. The latest row has no next observation yet and is not sampled.
             observations[row], masks[row] = observation, info["action_mask"]
@@ -158,7 +158,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
                     old.lerp_(new, arguments.target_rate)
 
     history.append(validation(arguments, policy, -(-arguments.total_steps // games) * games))
-    content = {"policy": network.state_dict(), "history": [list(record) for record in history]}
+    content = {"policy": network.state_dict(), "history": history}
     checkpoint.save(folder / "checkpoint.pt", arguments, content)
     save_weights(folder / f"{arguments.name}.safetensors", network.trained())
     results = with_baselines(policy, rules, arguments.test_deals)
@@ -168,10 +168,11 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
     return results
 
 
-def validation(arguments: Arguments, policy: GreedyPolicy, steps: int) -> tuple[int, float, float, float, float]:
-    """Return steps; mean, lower and upper end of its interval, share of lost rounds on the validation deals."""
+def validation(arguments: Arguments, policy: GreedyPolicy, steps: int) -> dict[str, float]:
+    """Return steps, and mean with its interval and share of lost rounds on the validation deals."""
     result = evaluate(policy, arguments.eval_deals, domain="validation")
-    return (steps, result.mean, *result.ci95, float(result.lost.mean()))
+    low, high = result.ci95
+    return {"steps": steps, "mean": result.mean, "mean_low": low, "mean_high": high, "lost": float(result.lost.mean())}
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Readers of policies in files; `quincunx_env.policy_files` finds them by name, and lists them."""
+"""Readers of policies in files: entry points of the group ``quincunx_env.policies.files``."""

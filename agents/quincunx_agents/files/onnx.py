@@ -10,13 +10,19 @@ two inputs the mask is the one called ``mask`` or ``action_mask``.
 | mask | [n, actions] | bool, or any number: 1 for a legal action |
 | output | [n, actions] | float: scores; illegal actions are masked here |
 | or, if there is none of that shape | [n] | integer: actions |
+
+All weights have to be in the file itself.
 """
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
+
+from quincunx_env.utils.extras import needs_extra
+
+with needs_extra("onnx", "an ONNX model"):
+    import onnxruntime
 
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.files.encodings import Encoded, Encoding, observers
@@ -30,6 +36,9 @@ MASKS = ("mask", "action_mask")
 DTYPES = {"float": "float32", "double": "float64"}
 """ONNX types of numbers whose names differ from those of NumPy, without ``tensor()``."""
 
+EXTERNAL = "session.model_external_initializers_file_folder_path"
+"""Setting of ONNX Runtime: the folder of weights in other files, by default the current one. A file has none in it."""
+
 SILENT = 4
 """ONNX Runtime's level of messages on stderr: fatal errors only; others are raised."""
 
@@ -41,7 +50,16 @@ class Model:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # the arena uses one process for each core
         options.log_severity_level = SILENT
-        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        options.add_session_config_entry(EXTERNAL, str(path))
+        try:
+            self.session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            if "external data" in str(error).lower():
+                raise ValueError(
+                    "its weights are in other files; save it as one file, by torch.onnx.export(..., "
+                    "external_data=False) or onnx.save(onnx.load(path), path)"
+                ) from error
+            raise
         inputs = {found.name: found for found in self.session.get_inputs()}
         masks = [name for name in inputs if name in MASKS]
         if not inputs or len(inputs) > 2 or (len(inputs) == 2 and len(masks) != 1):

@@ -13,7 +13,8 @@ from quincunx_agents.afterstates import Bools
 from quincunx_agents.files.encodings import Encoded, Encoding, observers
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policy_files import CONSTRUCTOR, needs_trust
+from quincunx_env.policies.files import CONSTRUCTOR, untrusted
+from quincunx_env.utils.extras import needs_extra
 
 MODULES = "learner_group/learner/rl_module"
 """Folder of the modules in the checkpoint of an algorithm."""
@@ -70,12 +71,13 @@ def read(path: Path, trust: bool) -> Module:
         trust: needed.
 
     Raises:
-        PolicyFileError: without ``trust``; nothing has been read then.
+        UntrustedFileError: without ``trust``; nothing has been read then.
         ValueError: if it holds several modules.
     """
     if not trust:
-        raise needs_trust(path, "the module and its weights")
-    from ray.rllib.core.rl_module.rl_module import RLModule
+        raise untrusted(path)
+    with needs_extra("rllib", "a checkpoint of RLlib"):
+        from ray.rllib.core.rl_module.rl_module import RLModule
 
     folder = path.resolve()
     folder = folder / MODULES if (folder / MODULES).is_dir() else folder

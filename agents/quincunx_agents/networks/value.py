@@ -11,10 +11,8 @@ play without torch.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import product
-from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,90 +25,41 @@ from quincunx_agents.afterstates import (
     Afterstates,
     Bools,
     FeatureLayout,
-    FeatureModule,
     Floats,
     Ints,
 )
+from quincunx_agents.games import VARIANTS, agent_spec_of, form_of
 from quincunx_agents.greedy import with_announcements
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
-from quincunx_agents.quincunx import features as quincunx_features
-from quincunx_agents.spiral import features as spiral_features
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral import Rules as SpiralRules
 
 VALUE_SCALE = 30.0
 """Points to one unit of the network's outputs; not tuned."""
 
 WEIGHTS = Path(__file__).parent / "weights"
 
-FORMS: dict[str, Rules] = {
-    "solitaire": Rules(),
-    "contact": Rules(edge_contact=True),
-    **{
-        f"{players}-{start}": Rules(num_players=players, start=start)
-        for start in ("corners", "open")
-        for players in (2, 3, 4)
-    },
-}
-"""The set-ups of Quincunx without further options, by name."""
 
-OPTIONS: list[dict[str, Any]] = [
-    dict(zip(("excuse", "pawns", "flush"), each, strict=True)) for each in product((False, True), repeat=3)
-]
-"""Options with which each of them is played: a network sees the other ones in the legal actions, or not at all."""
-
-VARIANTS: dict[str, BaseRules] = {
-    "-".join((form, *(option for option, on in options.items() if on))): dataclasses.replace(rules, **options)
-    for options in OPTIONS
-    for form, rules in FORMS.items()
-}
-VARIANTS |= {
-    "mini": Rules(mini=True),
-    "mini-2": Rules(num_players=2, mini=True),
-    "spiral": SpiralRules(deals=1),
-    "spiral-fifteens": SpiralRules(fifteens=True, deals=1),
-    "spiral-end": SpiralRules(scoring="end", deals=1),
-    "spiral-end-fifteens": SpiralRules(scoring="end", fifteens=True, deals=1),
-}
-"""The variants of both games that a network can learn, by name."""
+def layout_of(variants: Sequence[str]) -> FeatureLayout:
+    """The layout of the features of a game, by the names of some of its variants."""
+    return agent_spec_of(VARIANTS[variants[0]]).features.LAYOUT
 
 
-def feature_module_of(rules: BaseRules) -> FeatureModule:
-    """The module that computes the features of a game's afterstates."""
-    found: Any = quincunx_features if isinstance(rules, Rules) else spiral_features
-    return found  # type: ignore[no-any-return]
+def widths_of(tensors: Mapping[str, Floats]) -> tuple[int, int]:
+    """Units of the layers that encode elements of sets, and of the first layer of the trunk."""
+    return tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size
 
 
-def layout_of(module: FeatureModule, tensors: Mapping[str, Floats]) -> FeatureLayout:
-    """The layout of the features that a network reads.
-
-    Raises:
-        ValueError: if the network is of another version.
-    """
-    for layout in module.LAYOUTS:
-        shapes = _expected_shapes(layout, tensors)
-        if shapes == {name: tensor.shape for name, tensor in tensors.items()}:
-            return layout
-    raise ValueError("the network reads features of another version")
-
-
-def _expected_shapes(layout: FeatureLayout, tensors: Mapping[str, Floats]) -> dict[str, tuple[int, ...]]:
-    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. Widths are those it has."""
-
-    def width_of(layer: str) -> int:
-        return prod(tensors[f"{layer}.bias"].shape) if f"{layer}.bias" in tensors else 0
-
-    inputs, layers = layout.context, dict[str, tuple[int, int]]()
+def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of a network's tensors by name: each layer has a weight [out, in] and a bias [out]."""
+    layers = dict[str, tuple[int, int]]()
     for number, (_, features) in enumerate(layout.sets):
-        width = width_of(f"set_encoders.{number}.0")
-        inputs += width
-        layers |= {f"set_encoders.{number}.0": (width, features), f"set_encoders.{number}.2": (width, width)}
-    width = width_of("trunk.0")
+        layers |= {f"set_encoders.{number}.0": (set_width, features)}
+        layers |= {f"set_encoders.{number}.2": (set_width, set_width)}
+    inputs = len(layout.sets) * set_width + layout.context
     layers |= {"trunk.0": (width, inputs), "trunk.2": (width // 2, width), "trunk.4": (SEATS + 1, width // 2)}
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes = dict[str, tuple[int, ...]]()
     for layer, shape in layers.items():
         shapes |= {f"{layer}.weight": shape, f"{layer}.bias": shape[:1]}
     return shapes
@@ -138,31 +87,15 @@ def value_and_preference(
     for number, elements in enumerate(features.sets):
         encoded = elements.reshape(-1, elements.shape[2])
         for layer in (f"set_encoders.{number}.0", f"set_encoders.{number}.2"):
-            encoded = xp.maximum(_product(encoded, tensors[f"{layer}.weight"], xp) + tensors[f"{layer}.bias"], 0)
+            encoded = xp.maximum(encoded @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
         present = elements[:, None, :, 0]
         summed = (present @ encoded.reshape(*elements.shape[:2], -1))[:, 0]
-        hidden += _product(summed, weights[:, start : start + summed.shape[1]], xp)
+        hidden += summed @ weights[:, start : start + summed.shape[1]].T
         start += summed.shape[1]
     hidden = xp.maximum(hidden + tensors["trunk.0.bias"], 0)
-    hidden = xp.maximum(_product(hidden, tensors["trunk.2.weight"], xp) + tensors["trunk.2.bias"], 0)
+    hidden = xp.maximum(hidden @ tensors["trunk.2.weight"].T + tensors["trunk.2.bias"], 0)
     outputs = VALUE_SCALE * (hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"])
     return outputs[:, :SEATS], outputs[:, SEATS]
-
-
-def _product(inputs: Floats, weight: Floats, xp: Any) -> Floats:
-    """Multiply inputs [n, in] by a weight [out, in]: ``inputs @ weight.T``, float32 [n, out].
-
-    The members of an ensemble that do not mix are multiplied apart from each other: n equal ones take one n-th of the
-    multiplications.
-    """
-    for part, of in ((1, 2), (1, 3), (2, 3)):  # where the first members may end
-        rows, columns = (size * part // of for size in weight.shape)
-        if rows and columns and not weight[:rows, columns:].any() and not weight[rows:, :columns].any():
-            parts = (inputs[:, :columns], weight[:rows, :columns]), (inputs[:, columns:], weight[rows:, columns:])
-            joined: Floats = xp.concat([_product(*each, xp) for each in parts], axis=1)
-            return joined
-    product: Floats = inputs @ weight.T
-    return product
 
 
 def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:
@@ -239,35 +172,14 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
 
     V is the margin over the mean of the other seats (`margin_weights`).
     """
-    module = feature_module_of(rules)
+    module = agent_spec_of(rules).features
     candidates = module.shortlist(rules, observation, mask, weights.candidates)
-    layout = layout_of(module, weights.tensors)
-    afterstates = module.afterstates_of(rules, observation, candidates, layout=layout)
+    afterstates = module.afterstates_of(rules, observation, candidates)
     values, preferences = evaluate_afterstates(weights.tensors, afterstates)
     table = np.full(mask.shape, -np.inf, np.float32)
     totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
     table[afterstates.rows, afterstates.actions] = totals
     return table
-
-
-def form_of(rules: BaseRules) -> str:
-    """The name in `VARIANTS` of a game without its options: the set-up that a network must have learned.
-
-    Contact, Simpleton and matches make no difference to a network: contact shows in the mask, the true points are
-    announced, and a match is played round by round.
-    """
-    if not isinstance(rules, Rules):
-        return "spiral-end" if isinstance(rules, SpiralRules) and rules.scoring == "end" else "spiral"
-    alone = rules.num_players == 1
-    if rules.mini:
-        return "mini" if alone else "mini-2"
-    return "solitaire" if alone else f"{rules.num_players}-{rules.start}"
-
-
-def with_options(variant: str) -> list[str]:
-    """The names in `VARIANTS` of a set-up with any of its options, by the name of one of them."""
-    form = form_of(VARIANTS[variant])
-    return [name for name, rules in VARIANTS.items() if form_of(rules) == form and name != form]
 
 
 def require_learned(weights: ValueWeights, rules: BaseRules) -> None:
@@ -308,9 +220,11 @@ def load_weights(path: Path) -> ValueWeights:
     weights = ValueWeights(tensors, tuple(variants), candidates)
     weights_io.verify_checksum(path, tensors, metadata, _signature(weights))
     try:
-        layout_of(feature_module_of(VARIANTS[weights.variants[0]]), tensors)
-    except ValueError:
-        raise WeightsError(f"{path} is of another version of this network") from None
+        shapes = shapes_of(layout_of(variants), *widths_of(tensors))
+    except KeyError:
+        shapes = {}
+    if shapes != {name: tensor.shape for name, tensor in tensors.items()}:
+        raise WeightsError(f"{path} is of another version of this network")
     return weights
 
 
@@ -318,7 +232,7 @@ def _can_learn(variants: object) -> bool:
     """Whether these are names of variants that one network can learn: of one game."""
     if not isinstance(variants, list) or not all(isinstance(name, str) and name in VARIANTS for name in variants):
         return False
-    return len({feature_module_of(VARIANTS[name]) for name in variants}) == 1
+    return len({agent_spec_of(VARIANTS[name]).features for name in variants}) == 1
 
 
 def _signature(weights: ValueWeights) -> str:
@@ -327,13 +241,8 @@ def _signature(weights: ValueWeights) -> str:
 
 # --- Shipped networks ------------------------------------------------------------------------------------------------
 
-SHIPPED = (
-    *("solitaire-v4", "players-v4", "players-v5", "spiral-v2", "spiral-end-v0"),
-    *("solitaire-v3", "players-v3", "players-v2", "spiral-v3"),
-    *("solitaire-v2", "solitaire-v1", "players-v1", "spiral-v1"),
-    *("players-v0", "spiral-v0", "solitaire-v0"),
-)
-"""Names of the weights in ``networks/weights``. The first that has learned a game plays it as `value`."""
+SHIPPED = ("solitaire", "two-players", "three-four-players", "spiral", "spiral-end")
+"""Names of the weights in ``networks/weights``: each has learned other set-ups, and plays them as `value`."""
 
 
 @cache

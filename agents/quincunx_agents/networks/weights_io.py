@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+
+from quincunx_env.utils.extras import needs_extra
+
+with needs_extra("arena", "a network"):
+    from safetensors import SafetensorError, safe_open
+    from safetensors.numpy import save
 
 from quincunx_agents.afterstates import Floats
 from quincunx_env.utils.files import write_atomically

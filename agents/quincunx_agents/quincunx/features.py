@@ -172,7 +172,6 @@ class _BestCells(NamedTuple):
     values: npt.NDArray[np.int16]
     draws: npt.NDArray[np.int16]
     points: npt.NDArray[np.int16]
-    """[j, 0] if the network does not read the replies."""
 
 
 class _ContextInputs(NamedTuple):
@@ -251,8 +250,8 @@ UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
 )
 """The other features of a cell, [w] each: the same in all afterstates in which no card was played within reach."""
 
-CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES)
-"""The features of a cell in all layouts."""
+CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES, *CELL_REPLY_FEATURES)
+"""All features of a cell."""
 
 CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     # Threes in line that can be completed, and room.
@@ -395,22 +394,11 @@ CARD_FEATURES: tuple[Feature[_CardInputs], ...] = (
 )
 """Features of a card of the hand, [H, j] or [H, j, size] each."""
 
-LAYOUT_V0 = FeatureLayout(sets=((MOST_CELLS, num_features(CELL_FEATURES)),), context=num_features(CONTEXT_FEATURES))
-"""One set, the cells, and the context."""
-
-
-def layout(card_set: bool, replies: bool) -> FeatureLayout:
-    """The layout with or without the set of cards, and with or without the features of replies and options."""
-    cells, context = num_features(CELL_FEATURES), LAYOUT_V0.context
-    if replies:
-        cells += num_features(CELL_REPLY_FEATURES)
-        context += num_features(CONTEXT_REPLY_FEATURES)
-    cards = ((MOST_CARDS, num_features(CARD_FEATURES)),) if card_set else ()
-    return FeatureLayout(((MOST_CELLS, cells), *cards), context)
-
-
-LAYOUTS = tuple(layout(card_set, replies) for replies in (False, True) for card_set in (False, True))
-"""What networks may read; `LAYOUT_V0` is the first."""
+LAYOUT = FeatureLayout(
+    sets=((MOST_CELLS, num_features(CELL_FEATURES)), (MOST_CARDS, num_features(CARD_FEATURES))),
+    context=num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES),
+)
+"""Two sets, the empty cells and the cards of the hand, and the context."""
 
 
 # --- Afterstates -----------------------------------------------------------------------------------------------------
@@ -421,7 +409,6 @@ def afterstates_of(
     observation: Pieces,
     mask: Bools,
     use_known_values: bool = True,
-    layout: FeatureLayout = LAYOUTS[-1],
     backend: Backend = NUMPY,
 ) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
@@ -466,7 +453,7 @@ def afterstates_of(
             kept, pile = hand[row], counts["pile"][row] - draws[at]
             kept[np.arange(len(at)), cards[at]] = 0
             plays = _Plays(position, cards[at], cells[at], kept, draws[at], pile, others[row], margins[at])
-            chunks.append((at, _features(rules, board[positions], unseen[positions], plays, layout, backend)))
+            chunks.append((at, _features(rules, board[positions], unseen[positions], plays, backend)))
     return Afterstates(rows, actions, points, known_values, tuple(chunks), backend)
 
 
@@ -522,8 +509,7 @@ class _Described(NamedTuple):
     scores: CellValues
     """What all cards score in the cells."""
     odds: list[Floats]
-    """Of the best cards of the other hands, [p, K] each; see `best_card_odds`. Empty if the network does not read the
-    replies, as is ``in_cell``."""
+    """Of the best cards of the other hands, [p, K] each; see `best_card_odds`."""
     in_cell: list[Floats]
     """What these cards score in each cell, [w, 3] each; see `expected_best`."""
 
@@ -533,7 +519,6 @@ def _features(
     before: npt.NDArray[np.int8],
     unseen: Floats,
     plays: _Plays,
-    layout: FeatureLayout,
     backend: Backend,
 ) -> AfterstateFeatures:
     """Compute the features of j afterstates at the same stage.
@@ -543,7 +528,6 @@ def _features(
         before: boards of the positions, int8 [p, C + 1].
         unseen: 1 for each card in the pile or another hand, [p, K].
         plays: the actions.
-        layout: one of `LAYOUTS`.
         backend: computes the features. Where cards may come, and what they score there, comes from the rules of the
             engine, and is computed with NumPy.
     """
@@ -556,22 +540,15 @@ def _features(
     xp, array = backend.xp, backend.array
     scores, plays = CellValues(*map(array, scored)), _Plays(*map(array, plays))
     before, board, room, unseen, first_play = map(array, (before, board, room, unseen, first_play))
-    odds, in_cell = list[Floats](), list[Floats]()
-    if layout.context > LAYOUT_V0.context:
-        # The other hands are the same in all afterstates of a position.
-        hidden = unseen > 0
-        odds = best_card_odds(hidden, plays.others[first_play], rules, backend)
-        at = scores.position
-        in_cell = expected_best(xp, scores.points[:-1], hidden[at], [each[at] for each in odds])
+    hidden, at = unseen > 0, scores.position
+    odds = best_card_odds(hidden, plays.others[first_play], rules, backend)  # the same in all afterstates of a position
+    in_cell = expected_best(xp, scores.points[:-1], hidden[at], [each[at] for each in odds])
     share = unseen / xp.maximum(unseen.sum(axis=1), 1)[:, None]
     of = _Described(
         rules, backend, _tables(rules, backend), plays, before, board, room, unseen, share, scores, odds, in_cell
     )
     own = _own_scores(of)
-    sets = [_cell_set(of, own, layout)]
-    if len(layout.sets) > 1:
-        sets.append(_card_set(of, own, layout))
-    return AfterstateFeatures(tuple(sets), _context(of, own, layout))
+    return AfterstateFeatures((_cell_set(of, own), _card_set(of, own)), _context(of, own))
 
 
 def _own_scores(of: _Described) -> _OwnScores:
@@ -599,10 +576,10 @@ def _own_scores(of: _Described) -> _OwnScores:
     )
 
 
-def _cell_set(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
+def _cell_set(of: _Described, own: _OwnScores) -> Floats:
     """Features of the cells, float32 [j, e, F]."""
     xp, found, device = of.backend.xp, of.scores, of.backend.device
-    of_hand, of_all, of_cell = num_features(HAND_FEATURES), num_features(CELL_FEATURES), layout.sets[0][1]
+    of_hand, of_cell, of_replies = map(num_features, (HAND_FEATURES, CELL_FEATURES, CELL_REPLY_FEATURES))
     points, draws = (xp.astype(scores[:-1], xp.float32) for scores in (found.points, found.draws))
     inputs = _CellInputs(
         xp=xp,
@@ -614,10 +591,9 @@ def _cell_set(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
         edges=found.edges,
     )
     of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=device)
-    write_features(UNSEEN_FEATURES, inputs, of_unseen[:-1, : of_all - of_hand])  # the last only pads
-    if of.in_cell:
-        replies = CellReplies(of.in_cell[0], of.in_cell[-1])
-        write_features(CELL_REPLY_FEATURES, replies, of_unseen[:-1, of_all - of_hand :])
+    write_features(UNSEEN_FEATURES, inputs, of_unseen[:-1, :-of_replies])  # the last row only pads
+    replies = CellReplies(of.in_cell[0], of.in_cell[-1])
+    write_features(CELL_REPLY_FEATURES, replies, of_unseen[:-1, -of_replies:])
     num_cells, j = found.cells.shape
     cell_set: Floats = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=device)
     write_features(HAND_FEATURES, own, xp.permute_dims(cell_set, (1, 0, 2))[..., :of_hand])
@@ -626,7 +602,7 @@ def _cell_set(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
     return cell_set
 
 
-def _card_set(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
+def _card_set(of: _Described, own: _OwnScores) -> Floats:
     """Features of the cards of the hand, float32 [j, H, F]."""
     xp, tables, device, slots, j = of.backend.xp, of.tables, of.backend.device, own.slots, len(of.board)
     others = xp.where(own.values < own.best, own.best, own.second)
@@ -643,13 +619,13 @@ def _card_set(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
         penalty=tables.penalty[slots],
         unseen=same_rank.take(slots + of.rules.num_cards * xp.arange(j, device=device)),
     )
-    card_set: Floats = xp.empty((j, len(slots), layout.sets[1][1]), dtype=xp.float32, device=device)
+    card_set: Floats = xp.empty((j, len(slots), num_features(CARD_FEATURES)), dtype=xp.float32, device=device)
     write_features(CARD_FEATURES, inputs, xp.permute_dims(card_set, (1, 0, 2)))
     card_set *= own.filled.T[:, :, None]
     return card_set
 
 
-def _context(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
+def _context(of: _Described, own: _OwnScores) -> Floats:
     """Features of the position as a whole, float32 [j, G]."""
     xp, rules, plays, tables, position = of.backend.xp, of.rules, of.plays, of.tables, of.plays.position
     cards = xp.astype(of.before[:, :-1], xp.int64)
@@ -677,21 +653,21 @@ def _context(of: _Described, own: _OwnScores, layout: FeatureLayout) -> Floats:
         left=left,
         need=left // rules.num_players - size - plays.drawn,
     )
-    context: Floats = xp.empty((len(of.board), layout.context), dtype=xp.float32, device=of.backend.device)
-    write_features(CONTEXT_FEATURES, inputs, context[:, : LAYOUT_V0.context])
-    if of.in_cell:
-        anywhere = expected_best(xp, best.points, (of.unseen > 0)[position], [each[position] for each in of.odds])
-        padded = xp.concat([of.in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=of.backend.device)])
-        replies = PositionReplies(
-            next_best=anywhere[0],
-            others_best=anywhere[-1],
-            own_cells=_three_best(xp, xp.max(own.points, axis=0)),
-            next_cells=_three_best(xp, padded.take(of.scores.cells)),
-            hand=plays.hand,
-            share=share,
-            options=tables.options,
-        )
-        write_features(CONTEXT_REPLY_FEATURES, replies, context[:, LAYOUT_V0.context :])
+    anywhere = expected_best(xp, best.points, (of.unseen > 0)[position], [each[position] for each in of.odds])
+    padded = xp.concat([of.in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=of.backend.device)])
+    replies = PositionReplies(
+        next_best=anywhere[0],
+        others_best=anywhere[-1],
+        own_cells=_three_best(xp, xp.max(own.points, axis=0)),
+        next_cells=_three_best(xp, padded.take(of.scores.cells)),
+        hand=plays.hand,
+        share=share,
+        options=tables.options,
+    )
+    context: Floats = xp.empty((len(of.board), LAYOUT.context), dtype=xp.float32, device=of.backend.device)
+    of_position = num_features(CONTEXT_FEATURES)
+    write_features(CONTEXT_FEATURES, inputs, context[:, :of_position])
+    write_features(CONTEXT_REPLY_FEATURES, replies, context[:, of_position:])
     return context
 
 
@@ -699,7 +675,7 @@ def _best_cells(of: _Described) -> _BestCells:
     """What each card scores in the cell that is best for it."""
     xp, found, num_cards = of.backend.xp, of.scores, of.rules.num_cards
     kinds = [found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points]
-    by_cell = xp.concat(kinds if of.in_cell else kinds[:2], axis=1)  # side by side
+    by_cell = xp.concat(kinds, axis=1)  # side by side
     best = xp.take(by_cell, found.cells[0], axis=0)
     for cells in found.cells[1:]:
         best = xp.maximum(best, xp.take(by_cell, cells, axis=0))

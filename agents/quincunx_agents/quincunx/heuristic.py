@@ -2,7 +2,7 @@
 
 `FEATURES` describe an action: the cards it draws, the values it opens in the adjacent cells for the own hand and for
 unseen cards, the opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each
-number of players and start, found by ``train/tune_heuristic.py``. All options of the rules are supported.
+number of players and start. All options of the rules are supported.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,6 @@ from quincunx_agents.greedy import with_announcements
 from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import CARDS
 from quincunx_env.quincunx.play_values import play_values
@@ -92,11 +91,10 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
 }
 """Points for one unit of each feature, by `WEIGHT_COLUMNS`.
 
-Found by ``python -m train.tune_heuristic`` with ``--num-players`` and ``--start`` of the column (solitaire:
-``--iterations 150 --games 500``; several players: ``--iterations 80``). The rows of Pawn and Excuse are from
-``--iterations 70 --excuse --pawns``, for the solitaire and for two players from corners, set to the mean of the other
-ranks. In the solitaire ``draws_needed`` was then raised by 3: on validation deals that lost fewer rounds at the same
-mean.
+Found in self-play by REINFORCE (Williams 1992) for a softmax over the values: 150 steps of 500 games each in the
+solitaire, 80 steps of 200 games with several players. The script was not kept. The rows of Pawn and Excuse are from 70
+steps with these options, for the solitaire and for two players from corners, set to the mean of the other ranks. In the
+solitaire ``draws_needed`` was then raised by 3: on validation deals that lost fewer rounds at the same mean.
 """
 
 DRAW_VALUE = {True: 8.0, False: 2.0}
@@ -446,22 +444,3 @@ class HeuristicPolicy:
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
         """Values of all plays; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
         return action_values(self.rules, observation, mask)
-
-
-@dataclass(frozen=True)
-class HeuristicAgent:
-    """The heuristic for every variant of Quincunx; a `quincunx_env.core.policy.PolicyFactory`."""
-
-    def for_rules(self, rules: BaseRules) -> HeuristicPolicy:
-        """The policy for a game.
-
-        Raises:
-            ValueError: for a game other than Quincunx.
-        """
-        if not isinstance(rules, Rules):
-            raise ValueError(f"this heuristic plays Quincunx, got {rules}")
-        return HeuristicPolicy(rules)
-
-
-heuristic = HeuristicAgent()
-"""The agent ``heuristic-v0``."""

@@ -12,19 +12,17 @@ above only approximately, after a few steps. Which cards came at which draw is h
 ones.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools, Ints, observer_for
+from quincunx_agents.games import agent_spec_of, single_round
 from quincunx_env.core.arrays import ONE, as_bits
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import ValuedPolicy
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.rules import Rules as QuincunxRules
-from quincunx_env.spiral.rules import SPIRAL
 
 Floats = npt.NDArray[np.float64]
 Hands = list[npt.NDArray[Any]]
@@ -70,14 +68,14 @@ class Beliefs:
 
     Args:
         rules: of the game, with several players.
-        model: the policy that the other seats are believed to follow, for games with `round_rules`. Actions without a
+        model: the policy that the other seats are believed to follow, for games with `single_round`. Actions without a
             value count as the worst of the others.
         chains: number of hands that are sampled at once.
     """
 
     def __init__(self, rules: BaseRules, model: ValuedPolicy, chains: int) -> None:
         self.chains = chains
-        self.rules: Any = round_rules(rules)
+        self.rules: Any = single_round(rules)
         self.model = model
         self._game_observer = observer_for(rules)
         self._observer = observer_for(self.rules)
@@ -117,16 +115,8 @@ class Beliefs:
     def _round(self, position: Pieces) -> _Round:
         """What an observation shows of its round."""
         rules, counts = self.rules, self._game_observer.named_counts(position)
-        board, hidden = position["board"].astype(np.int64), self._game_observer.hidden(position)
-        if isinstance(rules, QuincunxRules):
-            order = position["order"]
-            up = board[order == 0]
-            cells = np.argsort(order, kind="stable")[(order <= 0).sum() :]
-            cards = board[cells]
-            actions = cards * rules.num_cells + cells
-        else:
-            up, cards = np.split(board[list(SPIRAL[: 1 + int(counts["ply"])])], [1])
-            actions = cards
+        hidden = self._game_observer.hidden(position)
+        up, cards, actions = agent_spec_of(rules).forms.plays_so_far(position, counts, rules)
         movers = np.arange(len(cards)) % rules.num_players
         observer = -int(counts["first"]) % rules.num_players
         return _Round(
@@ -210,13 +200,6 @@ class Beliefs:
             games.step(np.full(self.chains, action))
         pieces = {name: np.concatenate([each[name] for each in observations]) for name in observations[0]}
         return pieces, np.concatenate(masks)
-
-
-def round_rules(rules: BaseRules) -> BaseRules:
-    """The rules of a single round without announcements, in which the same cards are played."""
-    changes: dict[str, Any] = {"simpleton": False, "match": False} if isinstance(rules, QuincunxRules) else {"deals": 1}
-    changed: BaseRules = replace(rules, **changes)  # type: ignore[type-var]
-    return changed
 
 
 def _split(cards: Ints, sizes: list[int]) -> Hands:

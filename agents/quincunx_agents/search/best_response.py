@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools, observer_for
+from quincunx_agents.games import agent_spec_of
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,
     Values,
     payoffs,
-    rollout_policy_of,
 )
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
@@ -65,7 +65,7 @@ def _evaluate(policy: Policy, games: Any, seat: int, left: int, rng: np.random.G
 
 def _prior(policy: Policy, rules: BaseRules, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
     """The rollout policy's; what the agent itself would do comes first, so that it is among the candidates."""
-    values = rollout_policy_of(rules).prior(rules, observation, mask).copy()
+    values = agent_spec_of(rules).rollout_policy.prior(rules, observation, mask).copy()
     own = policy(observation, mask, np.random.default_rng(0))
     values[np.arange(len(mask)), own] = values.max(axis=1) + 1
     return values

@@ -21,43 +21,14 @@ import numpy.typing as npt
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints, observer_for
+from quincunx_agents.games import agent_spec_of
 from quincunx_agents.greedy import greedy
-from quincunx_agents.quincunx import rollout_policy as quincunx_rollout_policy
 from quincunx_agents.search.beliefs import Beliefs, Hands
-from quincunx_agents.spiral import rollout_policy as spiral_rollout_policy
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.rules import Rules as QuincunxRules
 
 Values = npt.NDArray[np.float64]
-
-
-class RolloutPolicy(Protocol):
-    """Interface of `quincunx_agents.quincunx.rollout_policy` and `quincunx_agents.spiral.rollout_policy`.
-
-    Games are those of a `quincunx_env.core.batch.BaseBatch`, B of them at the same stage; all their cards are known.
-    """
-
-    def prior(self, rules: Any, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
-        """Values of all actions before any search, [n, actions]; -inf where one is illegal."""
-        ...
-
-    def step(self, games: Any, actions: Ints) -> None:
-        """Take an action, int64 [B], in each game, with the announcement that follows it in Simpleton."""
-        ...
-
-    def plays_left(self, games: Any) -> int:
-        """Plays until the round of these games ends."""
-        ...
-
-    def rollout_actions(self, games: Any) -> Ints:
-        """The action of the rollout policy in each game, int64 [B]; any number where a game is over."""
-        ...
-
-    def candidate_actions(self, games: Any, count: int) -> Bools:
-        """The ``count`` most promising actions of each game, or fewer, bool [B, A]."""
-        ...
 
 
 class Evaluator(Protocol):
@@ -119,7 +90,7 @@ class DeterminizedSearch:
         self.config = config
         self.evaluate = evaluate
         self.beliefs = beliefs
-        self.prior = prior or partial(rollout_policy_of(rules).prior, rules)
+        self.prior = prior or partial(agent_spec_of(rules).rollout_policy.prior, rules)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
         """Choose legal actions, int64 [n]. With Simpleton it announces the true points."""
@@ -173,7 +144,9 @@ class DeterminizedSearch:
             drawn = rng.permutation(max(samples, len(hands[0])))[:samples] % len(hands[0])
             hands = [hand[drawn] for hand in hands]
         dealt = resample(self.observer, position, rng, samples, hands)
-        rollout_policy = rollout_policy_of(dealt.rules)  # a module, and so no attribute, which could not be pickled
+        rollout_policy = agent_spec_of(
+            dealt.rules
+        ).rollout_policy  # a module, and so no attribute, which could not be pickled
         seat, left = int(dealt.mover[0]), rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))
         rollout_policy.step(games, np.repeat(actions, samples))
@@ -184,11 +157,6 @@ class DeterminizedSearch:
 def _to_play(observation: Pieces, mask: Bools) -> Ints:
     """The positions where no announcement is due."""
     return np.flatnonzero(observation["pending"][:, 0] < 0) if "pending" in observation else np.arange(len(mask))
-
-
-def rollout_policy_of(rules: BaseRules) -> RolloutPolicy:
-    """The rollout policy of a game."""
-    return quincunx_rollout_policy if isinstance(rules, QuincunxRules) else spiral_rollout_policy
 
 
 def payoffs(games: Any, lost_value: float = 0.0) -> Values:

@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from quincunx_agents.games import RolloutPolicy, agent_spec_of
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
-    RolloutPolicy,
     SearchConfig,
     Values,
     payoffs,
-    rollout_policy_of,
 )
 from quincunx_env.core.rules import BaseRules
 
@@ -38,7 +37,7 @@ class MonteCarlo(SearchConfig):
 
     def _evaluate(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
         horizon = None if games.rules.num_players == 1 else self.horizon
-        roll_out(rollout_policy_of(games.rules), games, left if horizon is None else min(left, horizon))
+        roll_out(agent_spec_of(games.rules).rollout_policy, games, left if horizon is None else min(left, horizon))
         return payoffs(games, self.lost_value)[:, seat]
 
 
@@ -49,8 +48,8 @@ def roll_out(policy: RolloutPolicy, games: Any, plays: int) -> None:
 
 
 FAST = MonteCarlo()
-"""The agent ``monte-carlo-fast``: about 60 ms per action of Quincunx for two and 30 ms of the spiral game, on one
-core of an AMD EPYC server."""
+"""``quincunx_agents.search.monte_carlo:FAST``: about 60 ms per action of Quincunx for two and 30 ms of the spiral game,
+on one core of an AMD EPYC server."""
 
 STRONG = MonteCarlo(samples=64)
 """The agent ``monte-carlo``: up to four times as long, and not shown to be stronger."""

@@ -16,23 +16,21 @@ import numpy as np
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats, observer_for
+from quincunx_agents.games import agent_spec_of, single_round
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.networks import value
-from quincunx_agents.quincunx.heuristic import heuristic
-from quincunx_agents.search.beliefs import Beliefs, round_rules
+from quincunx_agents.search.beliefs import Beliefs
 from quincunx_agents.search.determinized import (
     DeterminizedSearch,
     SearchConfig,
     Values,
     margins,
     payoffs,
-    rollout_policy_of,
 )
 from quincunx_agents.search.endgame import Endgame
-from quincunx_agents.spiral.heuristic import spiral_heuristic
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.quincunx.rules import Rules as QuincunxRules
 
 SPREAD = 4.0
 """Temperature of the `margins` in points, times the root of the plays left, where a rollout is truncated; not tuned."""
@@ -77,7 +75,7 @@ class NetworkSearch(SearchConfig):
         others = None if self.others is None or alone else policy_for(self.others, rules)
         beliefs = None
         if self.belief_samples and not alone:
-            model: Any = None if self.others is None else policy_for(self.others, round_rules(rules))
+            model: Any = None if self.others is None else policy_for(self.others, single_round(rules))
             if not hasattr(model, "action_values"):
                 raise ValueError("belief_samples needs others, a policy with action_values: give it, or choose 0")
             beliefs = Beliefs(rules, model, self.belief_samples)
@@ -113,7 +111,6 @@ def rollout_values(
     depth: int,
     candidates: int,
     others: Policy | None = None,
-    td_lambda: float = 1.0,
     backend: Backend = NUMPY,
 ) -> Values:
     """Values of games to a seat by rollouts of a value network: its points or `margins`, float64 [B].
@@ -126,15 +123,12 @@ def rollout_values(
         depth: length of the rollouts in plays, at most ``left``; the network's value stands for the rest of the round.
         candidates: actions of each position that the network evaluates, the best of the heuristic.
         others: policy of the other seats, but for the play before the network evaluates; the network if None.
-        td_lambda: of the λ-return over the values after each play of the network (Sutton & Barto 2018, section 12.1);
-            with 1 the rollout is the return. Less of it has less variance and more of the network's errors.
         backend: of the network's tensors.
     """
     rules = games.rules
-    policy, features, observer = rollout_policy_of(rules), value.feature_module_of(rules), observer_for(rules)
-    layout = value.layout_of(features, tensors)
+    spec, observer = agent_spec_of(rules), observer_for(rules)
+    policy, features = spec.rollout_policy, spec.features
     margin_weights, players = value.margin_weights(rules.num_players), rules.num_players
-    returns, remaining = np.zeros(games.num_games), 1.0
     results, rows = payoffs(games)[:, seat], np.arange(games.num_games)
     for number in range(depth):
         if games.over.any():  # a solitaire may be lost before its end
@@ -149,54 +143,46 @@ def rollout_values(
             results[rows] = payoffs(games)[:, seat]
             continue
         tried = features.shortlist(rules, observation, mask, candidates)
-        afterstates = features.afterstates_of(rules, observation, tried, layout=layout, backend=backend)
+        afterstates = features.afterstates_of(rules, observation, tried, backend=backend)
         values, preferences = value.evaluate_afterstates(tensors, afterstates)
         totals = afterstates.points + values @ margin_weights + preferences
         best = ties.best_of_rows(totals, afterstates.rows)
-        if number + 1 < left and (last or td_lambda < 1):
+        if last and depth < left:
             mover = int(games.mover[0])
             final = games.totals.astype(np.float64)
             final[:, mover] += afterstates.points[best]
             final += np.roll(values[best, :players], mover, axis=1)
             results[rows] = margins(final, SPREAD * (left - number - 1) ** 0.5)[:, seat]
-            if last:
-                break
-            returns += remaining * (1 - td_lambda) * results
-            remaining *= td_lambda
+            break
         policy.step(games, afterstates.actions[best])
         results[rows] = payoffs(games)[:, seat]
-    returns += remaining * results
-    return returns
+    return results
 
 
-class GameHeuristic:
-    """The heuristic of the game that is played; a `quincunx_env.core.policy.PolicyFactory`."""
-
-    def for_rules(self, rules: BaseRules) -> Policy:
-        """The policy for a game."""
-        return (heuristic if isinstance(rules, QuincunxRules) else spiral_heuristic).for_rules(rules)
-
-
-FAST = NetworkSearch(others=GameHeuristic(), belief_samples=64)
-"""The agent ``network-search-fast``, which models the other seats by the heuristic: about 0.45 s per action of Quincunx
-for two on one core, where ``monte-carlo-fast`` takes 0.10 s."""
-
-STRONG = NetworkSearch(samples=16, rounds=4, others=GameHeuristic(), belief_samples=64)
-"""The agent ``network-search``, likewise: twice the time."""
+FAST = NetworkSearch(others=heuristic, belief_samples=64)
+"""The agent ``search-fast``: the other seats are modelled by the heuristic."""
 
 SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), plays=3)
-"""The agent ``solitaire-search``, which plays the last three plays optimally: 1.6 times the time of ``pimc-beam``."""
+"""The agent ``search`` for one player: it plays the last three plays optimally."""
 
-SPIRAL = NetworkSearch(
-    shortlist=5,
-    samples=16,
-    rounds=2,
-    prior_weight=0.5,
-    candidates=0,
-    depth=None,
-    rollout_candidates=13,
-    others=GameHeuristic(),
-    belief_samples=64,
-)
-"""The agent ``spiral-search``, which considers every card and models the other seat by the heuristic: about 0.35 s per
-action, likewise."""
+
+@dataclass(frozen=True)
+class Search:
+    """The agent ``search``: the strongest search of each game; a `quincunx_env.core.policy.PolicyFactory`.
+
+    For several players it has the game's settings (`quincunx_agents.games.AgentSpec`) and models the other seats by the
+    heuristic.
+    """
+
+    def for_rules(self, rules: BaseRules) -> Policy:
+        """Return the policy for a game.
+
+        Raises:
+            ValueError: if no shipped network has learned the game.
+        """
+        if rules.num_players == 1:
+            return SOLITAIRE.for_rules(rules)
+        return NetworkSearch(**agent_spec_of(rules).search, others=heuristic, belief_samples=64).for_rules(rules)
+
+
+search = Search()

@@ -48,7 +48,7 @@ class PimcBeam(SearchConfig):
 
 
 FAST = PimcBeam(samples=4, width=4)
-"""The agent ``pimc-beam-fast``: two fifths of the time of ``pimc-beam``."""
+"""``quincunx_agents.search.pimc_beam:FAST``: two fifths of the time of `STRONG`."""
 
 STRONG = PimcBeam()
-"""The agent ``pimc-beam``: about 110 ms per action on one core of an AMD EPYC server."""
+"""``quincunx_agents.search.pimc_beam:STRONG``: about 110 ms per action on one core of an AMD EPYC server."""

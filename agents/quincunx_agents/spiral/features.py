@@ -13,7 +13,6 @@ as they are in the afterstate, as if each card came next.
 Scales are not tuned: they bring usual values to the order of 1.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from math import comb
 from typing import Any, NamedTuple
@@ -151,6 +150,12 @@ class _Inputs(NamedTuple):
 
 # --- The features ----------------------------------------------------------------------------------------------------
 
+OPTIONS: tuple[Feature[_Inputs], ...] = (
+    Feature("at_end", 1, lambda s: s.at_end, "1 if the full square is scored"),
+    Feature("fifteens", 1, lambda s: s.fifteens, "1 if fifteens score"),
+)
+"""Options of the game, features of every element and of the position."""
+
 CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("there", 1, lambda s: s.there, "1 for a cell, 0 for padding"),
     Feature(
@@ -180,6 +185,7 @@ CELL_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("ranks", 15, lambda s: s.xp.max(s.ranks, axis=0), "most points for kinds and runs"),
     Feature("first", 1, lambda s: _line_features(s, 0), "features of the first line", NUM_LINE_FEATURES),
     Feature("second", 1, lambda s: _line_features(s, 1), "features of the second line", NUM_LINE_FEATURES),
+    *OPTIONS,
 )
 """Features of the next cells, [NEXT_CELLS, m] each."""
 
@@ -213,6 +219,9 @@ CARD_FEATURES: tuple[Feature[_Inputs], ...] = (
     ),
     Feature("kept_suit", 4, lambda s: s.xp.take_along_axis(s.of_suit, s.suit, axis=0), "cards kept of the suit"),
     Feature("unseen_around", 1, lambda s: _around(s.xp, s.unseen_of_rank, s.rank), "the same of the unseen cards", 3),
+    *OPTIONS,
+    Feature("middle", 6, lambda s: s.xp.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
+    Feature("value", 10, lambda s: s.xp.minimum(s.rank + 1, 10), "value in a fifteen"),
 )
 """Features of the cards kept, [slots, m] each."""
 
@@ -226,57 +235,16 @@ CONTEXT_FEATURES: tuple[Feature[_Inputs], ...] = (
     Feature("longest_suit", 5, lambda s: s.xp.max(s.of_suit, axis=0), "cards of the longest suit"),
     Feature("voids", 1, lambda s: (s.of_suit == 0).sum(axis=0), "suits without a card"),
     Feature("in_turn", 30, lambda s: s.in_turn.sum(axis=0), "points in the next own cells, each taking the best card"),
+    *OPTIONS,
+    Feature("hands", 30, lambda s: s.hands, "points of the lines of each seat if the full square is scored", 2),
 )
 """Features of the position as a whole, [m] each."""
 
-OPTIONS: tuple[Feature[_Inputs], ...] = (
-    Feature("at_end", 1, lambda s: s.at_end, "1 if the full square is scored"),
-    Feature("fifteens", 1, lambda s: s.fifteens, "1 if fifteens score"),
+LAYOUT = FeatureLayout(
+    sets=((NEXT_CELLS, num_features(CELL_FEATURES)), (MOST_KEPT, num_features(CARD_FEATURES))),
+    context=num_features(CONTEXT_FEATURES),
 )
-"""Options of the game, features of every element and of the position."""
-
-RANK: tuple[Feature[_Inputs], ...] = (
-    Feature("middle", 6, lambda s: s.xp.minimum(s.rank, len(RANKS) - 1 - s.rank), "ranks up to the nearest end"),
-    Feature("value", 10, lambda s: s.xp.minimum(s.rank + 1, 10), "value in a fifteen"),
-)
-"""Further features of the cards kept, [slots, m] each."""
-
-HANDS: tuple[Feature[_Inputs], ...] = (
-    Feature("hands", 30, lambda s: s.hands, "points of the lines of each seat if the full square is scored", 2),
-)
-"""Further features of the position, [m] each."""
-
-
-class _FeatureLists(NamedTuple):
-    """The features of a layout."""
-
-    cells: Sequence[Feature[_Inputs]]
-    cards: Sequence[Feature[_Inputs]]
-    context: Sequence[Feature[_Inputs]]
-
-    @property
-    def layout(self) -> FeatureLayout:
-        """Two sets, the next cells in their order and the cards kept, and the context."""
-        sets = (NEXT_CELLS, num_features(self.cells)), (MOST_KEPT, num_features(self.cards))
-        return FeatureLayout(sets, num_features(self.context))
-
-
-_LISTS_V0 = _FeatureLists(CELL_FEATURES, CARD_FEATURES, CONTEXT_FEATURES)
-_LISTS = _FeatureLists(CELL_FEATURES + OPTIONS, CARD_FEATURES + OPTIONS + RANK, CONTEXT_FEATURES + OPTIONS + HANDS)
-
-LAYOUT_V0 = _LISTS_V0.layout
-"""For networks of one form of the game, without its options."""
-
-LAYOUT = _LISTS.layout
-"""For networks of every form of the game."""
-
-LAYOUTS = (LAYOUT_V0, LAYOUT)
-"""What networks may read."""
-
-
-def layout(card_set: bool, replies: bool) -> FeatureLayout:
-    """The newest layout: a network of this game has no choice."""
-    return LAYOUT
+"""Two sets, the next cells in their order and the cards kept, and the context."""
 
 
 # --- Afterstates -----------------------------------------------------------------------------------------------------
@@ -287,7 +255,6 @@ def afterstates_of(
     observation: Pieces,
     mask: Bools,
     use_known_values: bool = True,
-    layout: FeatureLayout = LAYOUT,
     backend: Backend = NUMPY,
 ) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
@@ -311,7 +278,7 @@ def afterstates_of(
         games = slice(first, rows[at[-1]] + 1)
         hand = observation["hand"][games] > 0
         each = rows[at] - first
-        chunks.append((at, _features(boards[games], hand, ply[games], each, actions[at], rules, layout, backend)))
+        chunks.append((at, _features(boards[games], hand, ply[games], each, actions[at], rules, backend)))
     return Afterstates(rows, actions, points, known_values, tuple(chunks), backend)
 
 
@@ -345,7 +312,6 @@ def _features(
     rows: Ints,
     actions: Ints,
     rules: Rules,
-    layout: FeatureLayout,
     backend: Backend,
 ) -> AfterstateFeatures:
     """Compute the features of m afterstates.
@@ -357,7 +323,6 @@ def _features(
         rows: int64 [m], the position of each action.
         actions: int64 [m].
         rules: of the game.
-        layout: of the features.
         backend: computes the features.
     """
     at_end, xp, m = rules.scoring == "end", backend.xp, len(rows)
@@ -392,8 +357,7 @@ def _features(
         xp=xp,
         there=there,
         own=own,
-        # Cells after the last one count as it does in the older layout, and nothing in the newer.
-        in_turn=_in_turn(xp, own, filled, no_card) * (there | (layout == LAYOUT_V0)),
+        in_turn=_in_turn(xp, own, filled, no_card) * there,  # cells after the last one count nothing
         reached=reached,
         expected_level=expected_level,
         average=average,
@@ -413,15 +377,14 @@ def _features(
         fifteens=rules.fifteens,
         hands=_hands(lines, ply, rows, xp) if at_end else xp.zeros((2, m), dtype=xp.int64, device=device),
     )
-    lists = _LISTS_V0 if layout == LAYOUT_V0 else _LISTS
     cells, cards = (
         xp.empty((m, most, features), dtype=xp.float32, device=device)
-        for most, (_, features) in zip((NEXT_CELLS, len(slots)), layout.sets, strict=True)
+        for most, (_, features) in zip((NEXT_CELLS, len(slots)), LAYOUT.sets, strict=True)
     )
-    context = xp.empty((m, layout.context), dtype=xp.float32, device=device)
-    write_features(lists.cells, inputs, xp.permute_dims(cells, (2, 1, 0)), axis=0)
-    write_features(lists.cards, inputs, xp.permute_dims(cards, (2, 1, 0)), axis=0)
-    write_features(lists.context, inputs, context.T, axis=0)
+    context = xp.empty((m, LAYOUT.context), dtype=xp.float32, device=device)
+    write_features(CELL_FEATURES, inputs, xp.permute_dims(cells, (2, 1, 0)), axis=0)
+    write_features(CARD_FEATURES, inputs, xp.permute_dims(cards, (2, 1, 0)), axis=0)
+    write_features(CONTEXT_FEATURES, inputs, context.T, axis=0)
     cells *= there.T[:, :, None]
     cards *= filled.T[:, :, None]
     return AfterstateFeatures((cells, cards), context)

@@ -15,7 +15,6 @@ from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_agents.spiral.lines import card_values
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.rules import BaseRules
 from quincunx_env.spiral.cards import CARDS
 from quincunx_env.spiral.rules import HAND, PLAYS, SPIRAL, Rules
 
@@ -100,22 +99,3 @@ class SpiralHeuristicPolicy:
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
         """Values of all cards; see `quincunx_env.core.policy.ValuedPolicy`."""
         return action_values(self.rules, observation, mask)
-
-
-@dataclass(frozen=True)
-class SpiralHeuristicAgent:
-    """The heuristic for every variant of the spiral game; a `quincunx_env.core.policy.PolicyFactory`."""
-
-    def for_rules(self, rules: BaseRules) -> SpiralHeuristicPolicy:
-        """The policy for a game.
-
-        Raises:
-            ValueError: for a game other than the spiral game.
-        """
-        if not isinstance(rules, Rules):
-            raise ValueError(f"this heuristic plays the spiral game, got {rules}")
-        return SpiralHeuristicPolicy(rules)
-
-
-spiral_heuristic = SpiralHeuristicAgent()
-"""The agent ``spiral-heuristic-v0``."""

@@ -1,10 +1,7 @@
-"""`PolicyNetwork` as modules of Ray RLlib."""
-
-from collections.abc import Mapping
-from typing import Any
+"""`PolicyNetwork` as a module of Ray RLlib."""
 
 from quincunx_agents.torch.networks import PolicyNetwork
-from quincunx_env.adapters.rllib import MaskedDQNModule, MaskedPPOModule
+from quincunx_env.adapters.rllib import MaskedPPOModule
 from quincunx_env.registry import make_observer
 
 
@@ -17,17 +14,6 @@ class PPOPolicyNetworkModule(MaskedPPOModule):
 
     def make_network(self) -> PolicyNetwork:
         """Make a `PolicyNetwork`; see `MaskedPPOModule.make_network`."""
-        return _network(self.model_config)
-
-
-class DQNPolicyNetworkModule(MaskedDQNModule):
-    """`PolicyNetwork` for DQN; ``model_config`` is that of `PPOPolicyNetworkModule`."""
-
-    def make_network(self) -> PolicyNetwork:
-        """Make a `PolicyNetwork`; see `MaskedPPOModule.make_network`."""
-        return _network(self.model_config)
-
-
-def _network(model_config: Mapping[str, Any]) -> PolicyNetwork:
-    sizes = {name: model_config[name] for name in ("width", "depth", "code") if name in model_config}
-    return PolicyNetwork(make_observer(model_config["rules"], preview=True), **sizes)
+        config = self.model_config
+        sizes = {name: config[name] for name in ("width", "depth", "code") if name in config}
+        return PolicyNetwork(make_observer(config["rules"], preview=True), **sizes)

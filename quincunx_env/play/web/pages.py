@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from quincunx_env.core.policy import policy_for
+from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction
@@ -145,7 +145,7 @@ KINDS = {
 def agents(kind: str) -> tuple[str, ...]:
     """Names of the registered policies that can play a kind of game, the default agent first."""
     rules = KINDS[kind].rules({})
-    found = [default_agent(rules).name]
+    found = [default_agent().name]
     for name in registered_policies():
         try:
             policy_for(resolve(name), rules)
@@ -165,7 +165,7 @@ def picture(kind: str) -> str:
     return draw(spec_of(rules).scene(session.game), portion="grid", theme=PAGE)
 
 
-def session_of(form: Mapping[str, str], adviser: str | None) -> Session:
+def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
     """The game that the form of the start page describes.
 
     Raises:
@@ -187,7 +187,7 @@ def session_of(form: Mapping[str, str], adviser: str | None) -> Session:
     if seat not in ("0", "1", "2", "3"):
         raise ValueError("Seats are 0, 1, 2 and 3.")
     players = seat_players(rules, int(seat), opponents[: rules.num_players - 1])
-    return Session(rules, players, adviser=adviser_name(rules, adviser))
+    return Session(rules, players, adviser=adviser_name(adviser))
 
 
 # --- A position ------------------------------------------------------------------------------------------------------

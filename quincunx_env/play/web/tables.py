@@ -9,6 +9,7 @@ from threading import RLock, Thread
 from typing import NamedTuple
 
 from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record, RecordError
 from quincunx_env.play.session import HUMAN, Hint, Session, adviser_name, new_path, recorded_players
 from quincunx_env.policies import registered_policies
@@ -182,7 +183,7 @@ class Lobby:
     """
 
     def __init__(
-        self, folder: Path, adviser: str | None = None, trusted: Collection[str] = (), pause: float = 0.8
+        self, folder: Path, adviser: Agent | str | None = None, trusted: Collection[str] = (), pause: float = 0.8
     ) -> None:
         self.folder, self.adviser, self.trusted, self.pause = folder, adviser, trusted, pause
         self.lock = RLock()
@@ -235,7 +236,7 @@ class Lobby:
                         f"Seat {seat} was played by {player}, no registered policy: this game can be replayed, "
                         "but continued from the command line only, with --resume."
                     )
-            adviser = adviser_name(record.rules, self.adviser)
+            adviser = adviser_name(self.adviser)
             return self.start(Session.resume(record, recorded_players(record), adviser), path)
 
     def record(self, name: str) -> Record:

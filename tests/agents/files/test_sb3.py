@@ -1,4 +1,4 @@
-"""Models that stable-baselines3 and sb3-contrib saved: they play as in memory, and are unpickled with consent only."""
+"""Models that stable-baselines3 and sb3-contrib saved: they play as in memory, and are loaded with trust only."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
-from sb3_contrib import ARS, QRDQN, MaskablePPO, RecurrentPPO  # noqa: E402
+from sb3_contrib import ARS, QRDQN, TRPO, MaskablePPO, RecurrentPPO  # noqa: E402
 from stable_baselines3 import A2C, DQN, PPO  # noqa: E402
 from stable_baselines3.common.torch_layers import FlattenExtractor  # noqa: E402
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
@@ -22,8 +22,11 @@ from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.arena import compare, evaluate  # noqa: E402
+from quincunx_env.cli import main  # noqa: E402
+from quincunx_env.cli.play import Arguments  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
-from quincunx_env.policy_files import PolicyFile, PolicyFileError  # noqa: E402
+from quincunx_env.play.web.tables import Lobby  # noqa: E402
+from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 
 SMALL: dict[str, Any] = {"device": "cpu", "seed": 3}
@@ -31,7 +34,7 @@ LAYERS = {"net_arch": [8, 8]}
 
 
 class Scaled(FlattenExtractor):
-    """A features extractor that no weight shows."""
+    """A features extractor of a user."""
 
     def forward(self, observations: Any) -> Any:
         """Divide by ten."""
@@ -104,17 +107,15 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
         ("PPO", {"observation": "flat", "mask_in": "obs"}),
         ("A2C", {"observation": "pieces", "preview": True}),
         ("DQN", {"observation": "flat"}),
+        ("scaled", {"observation": "flat"}),
     ],
     ids=str,
 )
-def test_a_saved_model_plays_as_in_memory_and_is_not_unpickled(
-    kind: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_saved_model_plays_as_in_memory(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
     model, env = make(kind, **options)
     model.save(tmp_path / "model.zip")
-    monkeypatch.setattr("cloudpickle.loads", lambda data: pytest.fail("unpickled"))
     rules: Any = env.envs.codec.rules
-    found = evaluate(str(tmp_path / "model.zip"), 4, rules=rules)
+    found = evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 4, rules=rules)
     expected = evaluate(in_memory(model, env), 4, rules=rules)
     assert found.scores.tolist() == expected.scores.tolist()
     assert len(set(found.scores.tolist())) > 1
@@ -124,22 +125,23 @@ def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
     rules = Rules(num_players=2)
     model, env = make("MaskablePPO", observation="flat", num_players=2)
     model.save(tmp_path / "model.zip")
-    found = compare([str(tmp_path / "model.zip"), "greedy"], 3, rules=rules)
+    mine = PolicyFile(str(tmp_path / "model.zip"), trust=True)
+    found = compare([mine, "greedy"], 3, rules=rules)
     assert (found.totals == compare([in_memory(model, env), "greedy"], 3, rules=rules).totals).all()
     with pytest.raises(
         PolicyFileError, match=r"its observations \(int16 \[93\]\) are those of no environment of .*=1,"
     ):
-        evaluate(str(tmp_path / "model.zip"), 2)
+        evaluate(mine, 2)
 
 
 def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
     model, _ = make("own", observation="flat", preview=True, padded=True)
     model.save(tmp_path / "model.zip")
     for rules in (Rules(pawns=True), Rules(num_players=3, start="open")):
-        assert callable(PolicyFile(str(tmp_path / "model.zip")).for_rules(rules))
+        assert callable(PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(rules))
 
 
-# --- Consent ---------------------------------------------------------------------------------------------------------
+# --- Trust -----------------------------------------------------------------------------------------------------------
 
 
 class Canary:
@@ -163,36 +165,28 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
             archive.writestr(name, part)
 
 
-def test_what_weights_do_not_show_needs_trust(tmp_path: Path) -> None:
-    model, env = make("scaled", observation="flat")
-    path = str(tmp_path / "model.zip")
-    model.save(path)
-    with pytest.raises(PolicyFileError, match=r"model\.zip needs to be trusted: .*features_extractor_class.*--trust"):
-        PolicyFile(path).for_rules(Rules())
-    trusted = evaluate(PolicyFile(path, trust=True), 4)
-    assert trusted.scores.tolist() == evaluate(in_memory(model, env), 4).scores.tolist()
-
-
-def test_pickled_code_is_executed_with_trust_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["MaskablePPO", "own", "PPO", "A2C", "DQN"])
+def test_code_is_executed_with_trust_alone(kind: str, tmp_path: Path) -> None:
     path, canary = tmp_path / "model.zip", tmp_path / "canary"
-    model, _ = make("MaskablePPO", observation="flat")
-    model.save(path)
+    make(kind, observation="flat", preview=True)[0].save(path)
     pickled = base64.b64encode(pickle.dumps(Canary(canary))).decode()
-
-    def in_every_pickle(data: dict[str, Any]) -> None:
-        for entry in data.values():
-            if isinstance(entry, dict) and ":serialized:" in entry and entry is not data["observation_space"]:
-                entry[":serialized:"] = pickled
-
-    change(path, in_every_pickle)
-    assert callable(PolicyFile(str(path)).for_rules(Rules())), "it plays, from its weights"
-    change(path, lambda data: data["policy_class"].update({"__module__": "elsewhere"}))
-    with pytest.raises(PolicyFileError, match=r"needs to be trusted: .*policy class of its own \(elsewhere\)"):
+    change(path, lambda data: data["policy_class"].update({":serialized:": pickled}))
+    with pytest.raises(UntrustedFileError, match=r"model\.zip needs to be trusted, .* add --trust to the same command"):
         PolicyFile(str(path)).for_rules(Rules())
     assert not canary.exists()
     with pytest.raises(PolicyFileError, match="cannot be used"):
         PolicyFile(str(path), trust=True).for_rules(Rules())
     assert canary.exists()
+
+
+def test_functions_of_training_are_not_unpickled(tmp_path: Path) -> None:
+    """They may be of another version of Python, and no game needs them."""
+    path, canary = tmp_path / "model.zip", tmp_path / "canary"
+    make("PPO", observation="flat")[0].save(path)
+    pickled = {":type:": "<class 'function'>", ":serialized:": base64.b64encode(pickle.dumps(Canary(canary))).decode()}
+    change(path, lambda data: data.update(dict.fromkeys(("learning_rate", "lr_schedule", "clip_range"), pickled)))
+    assert callable(PolicyFile(str(path), trust=True).for_rules(Rules()))
+    assert not canary.exists()
 
 
 # --- Files that cannot be used ---------------------------------------------------------------------------------------
@@ -204,11 +198,12 @@ def test_normalized_observations_are_refused(tmp_path: Path) -> None:
     model._last_obs = env.reset()  # as learn() does
     model.save(tmp_path / "model.zip")
     with pytest.raises(PolicyFileError, match=r"its last observations were changed.*VecNormalize"):
-        PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
+        PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(Rules())
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "policy"), [(ARS, "LinearPolicy"), (QRDQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")]
+    ("algorithm", "policy"),
+    [(ARS, "LinearPolicy"), (QRDQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy"), (TRPO, "MlpPolicy")],
 )
 def test_models_of_other_algorithms_are_refused_without_being_trusted(
     algorithm: Any, policy: str, tmp_path: Path
@@ -224,12 +219,15 @@ def test_models_of_other_algorithms_are_refused_without_being_trusted(
     "edit",
     [
         lambda data: data.pop("policy_class"),
+        lambda data: data.update(policy_class=3),
         lambda data: data.update(policy_kwargs=[]),
+        lambda data: data.update(rollout_buffer_class=3),
+        lambda data: data.pop("clip_range"),
+        lambda data: data.clear(),
         lambda data: data.update(observation_space={}),
+        lambda data: data.pop("observation_space"),
         lambda data: data["observation_space"].update({":serialized:": "AAAA"}),
         lambda data: data["observation_space"].update({":serialized:": 3}),
-        lambda data: data["observation_space"].update({"_shape": [7]}),
-        lambda data: data["observation_space"].update({":type:": 3}),
     ],
 )
 def test_a_damaged_description_is_refused(edit: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
@@ -237,7 +235,14 @@ def test_a_damaged_description_is_refused(edit: Callable[[dict[str, Any]], None]
     make("MaskablePPO", observation="flat")[0].save(path)
     change(path, edit)
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: [^\n]+$"):
-        PolicyFile(str(path)).for_rules(Rules())
+        PolicyFile(str(path), trust=True).for_rules(Rules())
+
+
+def test_a_large_description_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make("MaskablePPO", observation="flat")[0].save(tmp_path / "model.zip")
+    monkeypatch.setattr("quincunx_agents.files.sb3.MAX_DESCRIPTION", 100)
+    with pytest.raises(PolicyFileError, match=r"its description has \d+ bytes, at most 100 are read"):
+        PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
 
 
 @pytest.mark.parametrize("missing", ["action_net.bias", "mlp_extractor.policy_net.0.weight", "all"])
@@ -252,7 +257,7 @@ def test_missing_weights_are_refused(missing: str, tmp_path: Path) -> None:
         with archive.open("policy.pth", "w") as file:
             torch.save(weights, file)
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: [^\n]+$"):
-        PolicyFile(str(path)).for_rules(Rules())
+        PolicyFile(str(path), trust=True).for_rules(Rules())
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
@@ -262,3 +267,29 @@ def test_a_truncated_model_is_refused(share: float, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
     with pytest.raises(PolicyFileError, match=r"^[^\n]*model\.zip cannot be used: it is damaged, or no model[^\n]+$"):
         PolicyFile(str(path)).for_rules(Rules())
+
+
+# --- Human play ------------------------------------------------------------------------------------------------------
+
+
+def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_records_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make("PPO", observation="flat", num_players=2)[0].save("model.zip")
+    chosen: dict[str, Any] = {"rules": Rules(num_players=2), "opponents": ("model.zip",), "adviser": "model.zip"}
+    with pytest.raises(UntrustedFileError):
+        Arguments(**chosen).begin()
+    session: Any = Arguments(**chosen, trust=True).begin()
+    assert (session.names, session.adviser) == (("human", "model.zip"), "model.zip")
+    session.play(session.candidates()[0].action)
+    session.record.write(Path("game.txt"))
+    for adviser in (None, "model.zip"):
+        with pytest.raises(ValueError, match=r"^game\.txt names a policy file that needs to be trusted, .* --replay$"):
+            Arguments(resume=Path("game.txt"), adviser=adviser, trust=True).begin()
+    with pytest.raises(UntrustedFileError):
+        Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
+    for given, message in (([], "add --trust to the same command"), (["--trust"], "has no values of actions")):
+        with pytest.raises(SystemExit):
+            main(["replay", "game.txt", "--html", "game.html", "--values", "model.zip", *given])
+        assert message in capsys.readouterr().err

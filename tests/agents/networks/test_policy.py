@@ -122,13 +122,13 @@ def test_files_from_before_an_option_was_added_are_read(tmp_path: Path, monkeypa
 
 
 def test_files_of_both_kinds_are_told_apart(tmp_path: Path) -> None:
-    shipped = quincunx_agents.load(str(WEIGHTS / "players-v0.safetensors"))
+    shipped = quincunx_agents.load(str(WEIGHTS / "two-players.safetensors"))
     assert isinstance(shipped, ValueAgent)
     save_weights(tmp_path / "mine.safetensors", trained(multiplayer_rules(2)).trained())
     game = compare([quincunx_agents.load(tmp_path / "mine.safetensors"), shipped], deals=2, names=["mine", "shipped"])
     assert game.win_rate().value < 1
     with pytest.raises(WeightsError, match="its metadata lacks network, rules"):
-        load_weights(WEIGHTS / "players-v0.safetensors")
+        load_weights(WEIGHTS / "two-players.safetensors")
     with pytest.raises(ValueError, match="no network 'mine'"):
         quincunx_agents.load("mine")
 

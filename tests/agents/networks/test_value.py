@@ -20,12 +20,11 @@ from safetensors.numpy import save_file
 
 import quincunx_agents
 from quincunx_agents.afterstates import SEATS
+from quincunx_agents.games import VARIANTS
 from quincunx_agents.networks import policy, weights_io
 from quincunx_agents.networks import value as module
 from quincunx_agents.networks.value import (
-    FORMS,
     SHIPPED,
-    VARIANTS,
     WEIGHTS,
     ValueAgent,
     ValueWeights,
@@ -39,7 +38,8 @@ from quincunx_agents.networks.value import (
     value,
     value_and_preference,
 )
-from quincunx_agents.quincunx.features import LAYOUT_V0, afterstates_of
+from quincunx_agents.quincunx.features import afterstates_of
+from quincunx_agents.quincunx.forms import FORMS
 from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
@@ -83,7 +83,7 @@ def test_rotation_does_not_change_values() -> None:
     turned.legal[:] = 0
     for cell in range(16):
         turned.legal[:, 0] |= (turned.board[:, cell] == -1).astype(np.uint64) << np.uint64(cell)
-    network = load("solitaire-v0").weights
+    network = load("solitaire").weights
     values = [
         action_values(network, Rules(), observer.observe_batch(each), each.mask()).reshape(-1, 36, 16)
         for each in (batch, turned)
@@ -95,10 +95,10 @@ def test_rotation_does_not_change_values() -> None:
 
 def test_refuses_other_games() -> None:
     for rules in (Rules(mini=True), Rules(num_players=2, mini=True)):
-        for agent in (value, load("players-v2")):
+        for agent in (value, load("two-players")):
             with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
                 agent.for_rules(rules)
-    with pytest.raises(ValueError, match="solitaire-v4"):
+    with pytest.raises(ValueError, match="the names are solitaire, two-players"):
         load("unknown")
 
 
@@ -129,7 +129,7 @@ def test_refuses_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     with pytest.raises(WeightsError, match="missing"):
         load_weights(path)
-    good = (WEIGHTS / "solitaire-v0.safetensors").read_bytes()
+    good = (WEIGHTS / "solitaire.safetensors").read_bytes()
     for damaged in (good[: len(good) // 2], b"", good[:3] + b"\xff" + good[4:], good[:-9] + b"\x01" + good[-8:]):
         path.write_bytes(damaged)
         with pytest.raises(WeightsError, match="damaged"):
@@ -137,7 +137,7 @@ def test_refuses_damaged_files(tmp_path: Path) -> None:
     save_file({"some": np.zeros(3, np.float32)}, path)
     with pytest.raises(WeightsError, match="no weights file"):
         load_weights(path)
-    network = load_weights(WEIGHTS / "solitaire-v0.safetensors")
+    network = load_weights(WEIGHTS / "solitaire.safetensors")
     save_file(dict(network.tensors), path)
     with pytest.raises(WeightsError, match="no weights file"):
         load_weights(path)
@@ -198,7 +198,7 @@ def test_files_that_are_no_weights_are_refused(content: bytes, complaint: str, t
     ids=ascii,
 )
 def test_wrong_variants_and_candidates_are_refused(name: str, wrong: Any, tmp_path: Path) -> None:
-    path, network = tmp_path / "weights.safetensors", load("solitaire-v0").weights
+    path, network = tmp_path / "weights.safetensors", load("solitaire").weights
     metadata = {"variants": network.variants, "candidates": network.candidates, name: wrong}
     variants = metadata["variants"] if isinstance(metadata["variants"], list | tuple) else ()
     weights_io.write(path, network.tensors, metadata, f"{tuple(variants)} {metadata['candidates']}")
@@ -207,7 +207,7 @@ def test_wrong_variants_and_candidates_are_refused(name: str, wrong: Any, tmp_pa
 
 
 def test_tensors_without_an_axis_are_refused(tmp_path: Path) -> None:
-    path, network = tmp_path / "weights.safetensors", load("solitaire-v0").weights
+    path, network = tmp_path / "weights.safetensors", load("solitaire").weights
     for name in ("set_encoders.0.0.bias", "trunk.0.bias"):
         save_weights(path, network._replace(tensors={**network.tensors, name: np.array(0, np.float32)}))
         with pytest.raises(WeightsError, match="another version"):
@@ -241,11 +241,11 @@ def test_plays_without_torch() -> None:
 
 
 def test_with_zero_weights_only_points_count() -> None:
-    network = load("solitaire-v0").weights
+    network = load("solitaire").weights
     flat = {name: np.zeros_like(array) for name, array in network.tensors.items()}
     batch = positions(Rules(), 2)
     observation, mask = Observer(Rules(), preview=True).observe_batch(batch), batch.mask()
-    plays = afterstates_of(Rules(), observation, mask, layout=LAYOUT_V0)
+    plays = afterstates_of(Rules(), observation, mask)
     chosen = ValueAgent(ValueWeights(flat, network.variants, 0)).for_rules(Rules())(observation, mask, RNG)
     for row, action in enumerate(chosen):
         here = plays.rows == row

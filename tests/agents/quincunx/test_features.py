@@ -11,12 +11,11 @@ from quincunx_agents.quincunx.features import (
     CELL_FEATURES,
     CONTEXT_FEATURES,
     DRAW_POINTS,
-    LAYOUT_V0,
-    LAYOUTS,
+    LAYOUT,
     MOST_CELLS,
     afterstates_of,
 )
-from quincunx_agents.quincunx.replies import STEPS, _odds, expected_best
+from quincunx_agents.quincunx.replies import CONTEXT_REPLY_FEATURES, STEPS, _odds, expected_best
 from quincunx_agents.uniform import uniform
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
@@ -28,14 +27,13 @@ RNG = np.random.default_rng(0)
 
 
 def test_layout_follows_from_the_lists() -> None:
-    cells, cards = (features for _, features in LAYOUTS[1].sets)
-    lists = (CELL_FEATURES, cells), (CARD_FEATURES, cards), (CONTEXT_FEATURES, LAYOUT_V0.context)
-    for features, size in lists:
-        assert num_features(features) == size
-        assert len({feature.name for feature in features}) == len(features)
-    assert LAYOUT_V0 == (((24, 18),), 95), "the shipped weights are for this layout"
-    assert LAYOUTS[0] == LAYOUT_V0
-    assert LAYOUTS[1] == (((24, 18), (39, 26)), 95)
+    cells, cards = (features for _, features in LAYOUT.sets)
+    context = num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES)
+    assert (num_features(CELL_FEATURES), num_features(CARD_FEATURES), context) == (cells, cards, LAYOUT.context)
+    for features in (CELL_FEATURES, CARD_FEATURES, (*CONTEXT_FEATURES, *CONTEXT_REPLY_FEATURES)):
+        names = [feature.name for feature in features]
+        assert len({*names}) == len(names)
+    assert LAYOUT == (((24, 24), (39, 26)), 115), "the shipped weights are for this layout"
 
 
 @pytest.mark.parametrize("rules", QUINCUNX_VARIANTS.values(), ids=QUINCUNX_VARIANTS)
@@ -79,11 +77,7 @@ def test_cards_of_the_hand_score_as_the_rules_say(rules: Rules) -> None:
     batch = positions(rules, 4)
     observation, mask = Observer(rules, preview=True).observe_batch(batch), batch.mask()
     plays = afterstates_of(rules, observation, mask)
-    for (at, described), (_, without) in zip(
-        plays.chunks, afterstates_of(rules, observation, mask, layout=LAYOUT_V0).chunks, strict=True
-    ):
-        assert len(without.sets) == 1
-        assert (without.sets[0] == described.sets[0][..., : num_features(CELL_FEATURES)]).all()
+    for at, described in plays.chunks:
         for number in range(0, len(at), 53):
             row, (card, cell) = plays.rows[at[number]], divmod(int(plays.actions[at[number]]), rules.num_cells)
             board = batch.board[row].tolist()
@@ -136,7 +130,7 @@ def test_replies_and_options() -> None:
         assert (others >= following - 1e-3).all()
         assert (following > gains + 0.1).any()
         assert (others > following + 0.1).any()
-        start = LAYOUT_V0.context
+        start = num_features(CONTEXT_FEATURES)
         assert (context[:, start : start + 3] * 20 >= following.max(axis=1)[:, None] * [1, 0, 0] - 1e-3).all()
         assert context[:, start + 12 : start + 16].tolist() == [[1, 0, 1, 0]] * len(context), "the options"
 

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.quincunx.heuristic import (
     FEATURE_NAMES,
     FEATURES,
     WEIGHT_COLUMNS,
     WEIGHTS,
     action_features,
-    heuristic,
 )
 from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.batch import Batch
@@ -22,7 +22,6 @@ from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
 from tests.variants import VARIANTS, slow_unless_covering
 
 RNG = np.random.default_rng(0)
@@ -66,11 +65,6 @@ def test_plays_every_variant_to_its_end(rules: Rules) -> None:
             points, _ = live.value(cards, cells, np.flatnonzero(announcing))
             assert (chosen[announcing] == rules.num_plays_encoded + points - ANNOUNCE_MIN).all()
         batch.step(chosen, rows)
-
-
-def test_refuses_other_games() -> None:
-    with pytest.raises(ValueError, match="plays Quincunx, got"):
-        heuristic.for_rules(SpiralRules())
 
 
 @pytest.mark.parametrize("name", ["solitaire", "corners-2+simpleton", "open-3", "corners-4+excuse+pawns+flush+match"])
@@ -182,9 +176,9 @@ def test_is_quick() -> None:
     assert (time.process_time() - start) / 200 < 0.005
 
 
-# --- heuristic-v0 is frozen ------------------------------------------------------------------------------------------
+# --- The heuristic is frozen ------------------------------------------------------------------------------------------
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "heuristic-v0.txt"
+GOLDEN = Path(__file__).parents[2] / "golden" / "heuristic.txt"
 FROZEN = [VARIANTS[name] for name in ("solitaire", "corners-2", "open-3", "corners-4+excuse+pawns+flush")]
 
 

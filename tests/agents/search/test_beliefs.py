@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_agents.afterstates import Bools
-from quincunx_agents.quincunx.heuristic import heuristic
+from quincunx_agents.games import single_round
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.search import beliefs
-from quincunx_agents.search.beliefs import Beliefs, round_rules
-from quincunx_agents.spiral.heuristic import spiral_heuristic
+from quincunx_agents.search.beliefs import Beliefs
 from quincunx_env import Game, Rules
 from quincunx_env.core.arrays import Ints, unpack
 from quincunx_env.core.observation import Pieces
@@ -104,7 +104,7 @@ def games_of(rules: BaseRules, model: Any, plies: int, count: int) -> Any:
 
 @pytest.mark.parametrize(
     ("rules", "agent"),
-    [(Rules(2), heuristic), (Rules(3, start="open", pawns=True), heuristic), (SpiralRules(), spiral_heuristic)],
+    [(Rules(2), heuristic), (Rules(3, start="open", pawns=True), heuristic), (SpiralRules(), heuristic)],
     ids=["corners-2", "open-3+pawns", "spiral"],
 )
 def test_cards_that_the_others_hold_are_likelier(rules: BaseRules, agent: Any) -> None:
@@ -115,7 +115,7 @@ def test_cards_that_the_others_hold_are_likelier(rules: BaseRules, agent: Any) -
     observations, found = observer.observe_batch(games), list[float]()
     for row in range(games.num_games):
         position = {name: piece[row] for name, piece in observations.items()}
-        hands = Beliefs(rules, agent.for_rules(round_rules(rules)), 32).sample(position, rng)
+        hands = Beliefs(rules, agent.for_rules(single_round(rules)), 32).sample(position, rng)
         hidden = observer.hidden(position)
         assert [hand.shape for hand in hands] == [(32, size) for size in hidden.hands]
         together = np.sort(np.concatenate(hands, axis=1), axis=1)
@@ -156,6 +156,6 @@ def test_actions_without_a_value_count_as_the_worst_of_the_others() -> None:
 
 
 def test_a_round_of_a_game_is_played_by_its_rules() -> None:
-    assert round_rules(Rules(3, simpleton=True, match=True, flush=True)) == Rules(3, flush=True)
-    assert round_rules(SpiralRules(scoring="end", deals=4)) == SpiralRules(scoring="end", deals=1)
-    assert dataclasses.is_dataclass(round_rules(Rules(2)))
+    assert single_round(Rules(3, simpleton=True, match=True, flush=True)) == Rules(3, flush=True)
+    assert single_round(SpiralRules(scoring="end", deals=4)) == SpiralRules(scoring="end", deals=1)
+    assert dataclasses.is_dataclass(single_round(Rules(2)))

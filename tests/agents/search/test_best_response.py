@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quincunx_agents.greedy import greedy
-from quincunx_agents.quincunx.heuristic import heuristic
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.search.best_response import best_response, play_out
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Agent, compare, resolve

@@ -10,6 +10,7 @@ import pytest
 
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.greedy import greedy
+from quincunx_agents.heuristic import heuristic
 from quincunx_agents.search.beam import beam_search
 from quincunx_agents.search.best_response import BestResponse
 from quincunx_agents.search.determinized import DeterminizedSearch, margins
@@ -38,10 +39,10 @@ TINY: dict[str, Any] = {
 """Every searching agent, with next to nothing to search."""
 
 if importlib.util.find_spec("safetensors"):
-    from quincunx_agents.search.network import GameHeuristic, NetworkSearch
+    from quincunx_agents.search.network import NetworkSearch
 
     TINY["network_search"] = NetworkSearch(shortlist=4, samples=2, rounds=2, depth=3)
-    TINY["network_search_with_beliefs"] = replace(TINY["network_search"], others=GameHeuristic(), belief_samples=3)
+    TINY["network_search_with_beliefs"] = replace(TINY["network_search"], others=heuristic, belief_samples=3)
 
 SPIRALS: dict[str, BaseRules] = {name: SPIRAL[name] for name in ("spiral-play-2", "spiral-end+fifteens-1")}
 
@@ -297,9 +298,9 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     assert played == [8] * len(of_others)
     # With the heuristics of both games in the other seats the agents play both games.
     for game in (Rules(), Rules(2), SpiralRules()):
-        assert can_play(resolve("network-search-fast"), game)
+        assert can_play(resolve("search-fast"), game)
     with pytest.raises(ValueError, match="this heuristic plays Quincunx"):
-        NetworkSearch(others=resolve("heuristic-v0")).for_rules(SpiralRules())
+        NetworkSearch(others=resolve("heuristic")).for_rules(SpiralRules())
     for without_values in (None, greedy):
         with pytest.raises(ValueError, match="belief_samples needs others, a policy with action_values"):
             NetworkSearch(others=without_values, belief_samples=8).for_rules(rules)

@@ -6,10 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from quincunx_agents.afterstates import AfterstateFeatures, Afterstates, FeatureLayout
+from quincunx_agents.afterstates import AfterstateFeatures, Afterstates
 from quincunx_agents.spiral.features import (
-    LAYOUT,
-    LAYOUT_V0,
     LEVELS,
     LEVELS_AT_END,
     LOWEST_AT_END,
@@ -27,14 +25,14 @@ OBSERVER = Observer(RULES, preview=True)
 FORMS = [Rules(scoring, fifteens, 1) for scoring in ("play", "end") for fifteens in (False, True)]
 
 
-def positions(rules: Rules, num_games: int, layout: FeatureLayout = LAYOUT) -> Iterator[tuple[int, Batch, Afterstates]]:
+def positions(rules: Rules, num_games: int) -> Iterator[tuple[int, Batch, Afterstates]]:
     """Games at every stage, with the features of their afterstates."""
     rng = np.random.default_rng(0)
     batch, observer = Batch(rules, num_games), Observer(rules, preview=True)
     batch.reset(seed=0)
     for ply in range(PLAYS):
         mask = batch.mask()
-        yield ply, batch, afterstates_of(rules, observer.observe_batch(batch), mask, layout=layout)
+        yield ply, batch, afterstates_of(rules, observer.observe_batch(batch), mask)
         batch.step(np.where(mask, rng.random(mask.shape), -1).argmax(axis=1))
 
 
@@ -167,17 +165,3 @@ def test_positions_at_different_stages_go_together() -> None:
         assert together == pytest.approx(np.concatenate([first, second]), abs=1e-6, nan_ok=True)
     whole = np.concatenate([features_of(one).context for one in apart])
     assert features_of(both).context == pytest.approx(whole, abs=1e-6)
-
-
-def test_the_first_layout_is_part_of_the_newest() -> None:
-    for ply, batch, plays in positions(RULES, 2):
-        older = afterstates_of(RULES, OBSERVER.observe_batch(batch), batch.mask(), layout=LAYOUT_V0)
-        assert np.array_equal(older.known_values, plays.known_values, equal_nan=True)
-        if ply < PLAYS - 1:
-            one, other = features_of(plays), features_of(older)
-            cells, cards = (features for _, features in LAYOUT_V0.sets)
-            # Points in turn are counted once here for each cell of the spiral, there for cells after the last one, too.
-            context = [*range(LAYOUT_V0.context - 1), *[LAYOUT_V0.context - 1] * (ply < PLAYS - NEXT_CELLS)]
-            assert np.array_equal(other.sets[0], one.sets[0][..., :cells])
-            assert np.array_equal(other.sets[1], one.sets[1][..., :cards])
-            assert np.array_equal(other.context[:, context], one.context[:, context])

@@ -1,0 +1,20 @@
+"""The heuristic of the game that is played: of `quincunx_agents.quincunx` or `quincunx_agents.spiral`."""
+
+from dataclasses import dataclass
+
+from quincunx_agents.games import agent_spec_of
+from quincunx_env.core.policy import ValuedPolicy
+from quincunx_env.core.rules import BaseRules
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """The heuristic for every variant of both games; a `quincunx_env.core.policy.PolicyFactory`."""
+
+    def for_rules(self, rules: BaseRules) -> ValuedPolicy:
+        """Return the policy for a game."""
+        return agent_spec_of(rules).heuristic(rules)
+
+
+heuristic = Heuristic()
+"""The agent ``heuristic``."""

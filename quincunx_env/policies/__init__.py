@@ -1,0 +1,43 @@
+"""Policies by name, and from files.
+
+Packages offer policies as entry points of the group ``quincunx_env.policies``; the baseline agents of this distribution
+are declared that way, and any other package can add its own in its ``pyproject.toml``::
+
+    [project.entry-points."quincunx_env.policies"]
+    my-agent = "my_package.module:attribute"
+
+Entry points of the group ``quincunx_env.policies.responses`` are functions. Each takes an agent and returns an agent
+that plays against it: ``"best-response:greedy"`` names what ``best-response`` returns for ``greedy``.
+
+Any policy that Python can import can also be named as ``"module:attribute"``, and one in a file by its path.
+"""
+
+from quincunx_env.policies.files import PolicyFile, PolicyFileError, UntrustedFileError
+from quincunx_env.policies.names import (
+    NAME,
+    by_display_name,
+    check_name,
+    definition,
+    display_name,
+    is_name,
+    load_path,
+    registered_policies,
+    resolve,
+    split_name,
+)
+
+__all__ = [
+    "NAME",
+    "PolicyFile",
+    "PolicyFileError",
+    "UntrustedFileError",
+    "by_display_name",
+    "check_name",
+    "definition",
+    "display_name",
+    "is_name",
+    "load_path",
+    "registered_policies",
+    "resolve",
+    "split_name",
+]

@@ -1,0 +1,202 @@
+"""Policies by name."""
+
+import pkgutil
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from quincunx_env.core.policy import Agent
+from quincunx_env.policies.files import PolicyFile, is_path, same
+
+GROUP = "quincunx_env.policies"
+"""The group of entry points."""
+
+RESPONSES = "quincunx_env.policies.responses"
+"""The group of entry points of functions that map an `Agent` to one that plays against it."""
+
+RENAMED = {
+    **dict.fromkeys(("heuristic-v0", "spiral-heuristic-v0"), "'heuristic'"),
+    **dict.fromkeys(("network-search", "solitaire-search", "spiral-search"), "'search'"),
+    "network-search-fast": "'search-fast'",
+    "monte-carlo-fast": "'quincunx_agents.search.monte_carlo:FAST'",
+    "pimc-beam": "'quincunx_agents.search.pimc_beam:STRONG'",
+    "pimc-beam-fast": "'quincunx_agents.search.pimc_beam:FAST'",
+}
+"""Earlier names of policies, and what replaces them, as the refusal says it."""
+
+
+def registered_policies() -> dict[str, EntryPoint]:
+    """Entry points of all installed packages by policy name, in alphabetical order. None of them is imported.
+
+    Of several entry points of one name the first is listed; `resolve` refuses such a name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        found.setdefault(entry.name, entry)
+    return found
+
+
+def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
+    """Look up a policy by name, and import it.
+
+    Args:
+        policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
+            use; an agent is returned as it is. A string that is a registered name is no path. ``"NAME:POLICY"`` is the
+            response to another policy if NAME is in `RESPONSES`.
+        trust: load files whose loading executes any code in them; see `quincunx_env.policies.files`.
+
+    Raises:
+        ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
+            this name; if it cannot be imported, with the reason; if it is neither a function nor an instance with
+            ``for_rules`` or ``__call__``; or, a `PolicyFileError`, if there is no such file or it is no policy. Other
+            policies are not affected.
+    """
+    if isinstance(policy, Path):
+        return same(PolicyFile(str(policy), trust))
+    if not isinstance(policy, str):
+        return _checked(policy, f"{policy!r} is no policy")
+    kind, colon, answered = policy.partition(":")
+    opponent = None
+    if responses := [*entry_points(group=RESPONSES, name=kind)] if colon else []:
+        path, origin, opponent = responses[0].value, f", offered by {_origin(responses[0])},", resolve(answered, trust)
+    elif _is_file(policy):
+        return same(PolicyFile(policy, trust))
+    elif ":" in policy:
+        path, origin = policy, ""
+    else:
+        entries = registered_policies()
+        if policy not in entries:
+            if policy in RENAMED:
+                raise ValueError(f"the policy {policy!r} is called {RENAMED[policy]} now")
+            known = ", ".join(entries) or "none"
+            raise ValueError(
+                f"unknown policy {policy!r}; registered policies: {known}; others are named as 'module:attribute', "
+                "or by the path of a file"
+            )
+        entry = entries[policy]
+        for other in entry_points(group=GROUP, name=policy):
+            if other.value != entry.value:
+                raise ValueError(
+                    f"two packages offer a policy named {policy!r}: {_origin(entry)} and {_origin(other)}; "
+                    "uninstall one of them, or name the policy as 'module:attribute'"
+                )
+        path, origin = entry.value, f", offered by {_origin(entry)},"
+    try:
+        found = pkgutil.resolve_name(path)
+        found = found if opponent is None else found(opponent)
+    except Exception as error:  # importing a module of another package may raise anything
+        raise ValueError(f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}") from error
+    return _checked(found, f"policy {policy!r}{origin} is {found!r}")
+
+
+def _checked(found: Any, problem: str) -> Agent:
+    """Return ``found`` if it can be an agent.
+
+    Raises:
+        ValueError: beginning with ``problem``.
+    """
+    if isinstance(found, type) or not (callable(found) or hasattr(found, "for_rules")):
+        raise ValueError(f"{problem}: a function or an instance is needed, not a class or a value")
+    agent: Agent = found
+    return agent
+
+
+def load_path(policy: Agent | str | Path, trust: bool) -> Agent | str:
+    """Return the policy of a file for its path; return agents and other names as they are.
+
+    Raises:
+        PolicyFileError: if there is no such file, or if it is not a policy.
+    """
+    path = isinstance(policy, Path) or (isinstance(policy, str) and _is_file(policy))
+    return resolve(policy, trust) if path else policy  # type: ignore[return-value]
+
+
+def _is_file(policy: str) -> bool:
+    """Whether a string names a file, and no registered policy."""
+    return is_path(policy) and policy not in registered_policies()
+
+
+def _origin(entry: EntryPoint) -> str:
+    """The distribution that declares an entry point, and the object it refers to."""
+    distribution = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
+    return f"{distribution} ({entry.value})"
+
+
+def display_name(policy: Agent | str | Path) -> str:
+    """The name of a policy in tables: the string itself, the path, or the name of the function or of the class."""
+    if isinstance(policy, PolicyFile):
+        return policy.path
+    if isinstance(policy, Path):
+        return str(policy)
+    return policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
+
+
+NAME = "text of 1 to 1000 printable characters without '|'"
+"""What the name of a policy is, which stands in tables and in files of games; ``|`` separates columns."""
+
+
+def is_name(name: object) -> bool:
+    """Whether this is a `NAME`."""
+    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= 1000 and "|" not in name
+
+
+def check_name(name: str) -> str:
+    """Return the name of a policy.
+
+    Raises:
+        ValueError: if it is no `NAME`.
+    """
+    if not is_name(name):
+        raise ValueError(f"the name of a policy is {NAME}, got {name!r:.220}: set another one as 'name=...'")
+    return name
+
+
+def by_display_name(
+    policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False
+) -> dict[str, Agent | str]:
+    """Policies by their names in tables; a string ``"name=..."``, such as ``"name=module:attribute"``, sets the name.
+
+    Args:
+        policies: agents, and strings that `resolve` takes.
+        trust: as in `resolve`.
+
+    Raises:
+        ValueError: if two have the same name, one a name that `check_name` refuses, or for a string in place of them.
+    """
+    if isinstance(policies, str):
+        raise ValueError(f"several policies are needed, got the string {policies!r}: give a list, [{policies!r}]")
+    if isinstance(policies, Mapping):
+        return {check_name(name): policy for name, policy in policies.items()}
+    result: dict[str, Agent | str] = {}
+    for policy in policies:
+        name, found = split_name(policy) if isinstance(policy, str) else (display_name(policy), policy)
+        if check_name(name) in result:
+            raise ValueError(f"two policies are called {name!r}: rename one of them as 'name=module:attribute'")
+        result[name] = load_path(found, trust)
+    return result
+
+
+def split_name(policy: str) -> tuple[str, str]:
+    """The name of a policy in tables, and the policy: both parts of ``"name=..."``, or the same string twice.
+
+    >>> split_name("mine=my_module:policy"), split_name("greedy"), split_name("runs/lr=0.1/model.zip")
+    (('mine', 'my_module:policy'), ('greedy', 'greedy'), ('runs/lr=0.1/model.zip', 'runs/lr=0.1/model.zip'))
+
+    Raises:
+        ValueError: if the name is empty.
+    """
+    name, equals, found = policy.partition("=")
+    if not name:
+        raise ValueError(f"a policy needs a name before the '=', got {policy!r}")
+    # In a path an equals sign belongs to the name of a folder or file.
+    return (name, found) if equals and not ("/" in name or "\\" in name) else (policy, policy)
+
+
+def definition(policy: Agent) -> str:
+    """``module:name`` of a function, or of the class of an instance; the attribute ``definition`` if there is one."""
+    stated = getattr(policy, "definition", None)
+    if isinstance(stated, str):
+        return stated
+    thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
+    return f"{thing.__module__}:{thing.__qualname__}"

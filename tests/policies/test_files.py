@@ -1,0 +1,193 @@
+"""Policies by the path of a file, wherever a policy is named."""
+
+import shutil
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quincunx_agents.networks.value import SHIPPED, WEIGHTS, load_weights, save_weights
+from quincunx_env.arena import compare, evaluate, evaluate_all
+from quincunx_env.cli import main
+from quincunx_env.policies import PolicyFile, PolicyFileError, by_display_name, display_name, resolve, split_name
+from quincunx_env.policies.files import CONSTRUCTOR, GROUP, is_path, readers
+from quincunx_env.quincunx.rules import Rules
+
+NETWORK = WEIGHTS / f"{SHIPPED[0]}.safetensors"
+"""What ``value`` plays in the solitaire."""
+
+
+@pytest.mark.parametrize(
+    ("policy", "found"),
+    [
+        ("greedy", False),
+        ("my.module:policy", False),
+        ("my_module:some.policy", False),
+        ("", False),
+        ("model.zip", True),
+        ("MODEL.ZIP", True),
+        ("runs/checkpoint", True),
+        (r"C:\runs\model.zip", True),
+        (r"C:\runs\checkpoint", True),
+        ("C:model.onnx", True),
+        ("C:/runs/checkpoint", True),
+        (".", True),
+    ],
+)
+def test_paths_are_told_from_names(policy: str, found: bool) -> None:
+    assert is_path(policy) is found
+
+
+def test_names_before_an_equals_sign() -> None:
+    for text, expected in (
+        ("mine=runs/model.zip", ("mine", "runs/model.zip")),
+        (r"mine=C:\model.zip", ("mine", r"C:\model.zip")),
+        ("mine=runs/lr=0.1/model.zip", ("mine", "runs/lr=0.1/model.zip")),
+        ("runs/lr=0.1/model.zip", ("runs/lr=0.1/model.zip",) * 2),
+    ):
+        assert split_name(text) == expected
+    found = by_display_name([f"mine={NETWORK}", "greedy", str(NETWORK)])
+    assert list(found) == ["mine", "greedy", str(NETWORK)]
+    assert found["mine"] is found[str(NETWORK)] is resolve(str(NETWORK)) is resolve(NETWORK)
+    assert display_name(PolicyFile(str(NETWORK))) == display_name(NETWORK) == str(NETWORK)
+
+
+@pytest.mark.slow
+def test_a_file_is_loaded_by_other_processes(tmp_path: Path) -> None:
+    several = evaluate_all({"mine": str(NETWORK), "value": "value"}, 3, chunk=1, workers=2, out=tmp_path)
+    assert several["mine"].scores.tolist() == several["value"].scores.tolist()
+
+
+def test_a_weights_file_plays_as_the_network_in_it() -> None:
+    expected = evaluate("value", 3)
+    assert evaluate(str(NETWORK), 3).scores.tolist() == expected.scores.tolist()
+    with pytest.raises(PolicyFileError, match=rf"{NETWORK.name} cannot be used: the network has learned"):
+        compare([str(NETWORK), "greedy"], 2)
+
+
+def test_a_file_is_one_policy_until_its_content_changes(tmp_path: Path) -> None:
+    path = Path(shutil.copy(NETWORK, tmp_path / "mine.safetensors"))
+    before, again = resolve(str(path)), resolve(str(path))
+    assert isinstance(before, PolicyFile)
+    assert again is before
+    shutil.copy(WEIGHTS / "two-players.safetensors", path)
+    with pytest.raises(PolicyFileError, match=r"mine\.safetensors has changed since it was named"):
+        before.for_rules(Rules())
+    now = resolve(str(path))
+    assert isinstance(now, PolicyFile)
+    assert now is not before
+    assert callable(now.for_rules(Rules(num_players=2)))
+
+
+def test_stored_games_are_those_of_the_content(tmp_path: Path) -> None:
+    path = Path(shutil.copy(NETWORK, tmp_path / "mine.safetensors"))
+    again: dict[str, Any] = {"deals": 2, "out": tmp_path / "out"}
+    before = evaluate_all([f"mine={path}"], **again)["mine"]
+    shutil.copy(path, tmp_path / "moved.safetensors")
+    assert (evaluate_all([f"mine={tmp_path / 'moved.safetensors'}"], **again)["mine"].scores == before.scores).all()
+    weights = load_weights(path)
+    save_weights(path, weights._replace(candidates=1))
+    after = evaluate_all([f"mine={path}"], **again)["mine"]
+    assert (after.scores == evaluate(str(path), 2).scores).all()
+    assert (after.scores != before.scores).any()
+
+
+# --- Files that cannot be used ---------------------------------------------------------------------------------------
+
+
+def one_line(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Evaluate on the command line; returns the only line on stderr, after exit status 2."""
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", *arguments, "--deals", "2", "--workers", "1", "--out", "never"])
+    lines = capfd.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("error: ")
+    assert not Path("never").exists()
+    return lines[0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "notes.txt").write_text("notes")
+    (folder / "empty").mkdir()
+    (folder / "model.zip").mkdir()
+    (folder / "greedy").mkdir()
+    for name, message in (
+        ("no-such.zip", "there is no policy file no-such.zip"),
+        (r"mine=C:\no-such.zip", r"there is no policy file C:\no-such.zip"),
+        ("notes.txt", r"notes.txt is no policy: files of policies are *.onnx, *.safetensors, *.zip"),
+        ("empty", f"empty is a folder, and no checkpoint of RLlib: it has no {CONSTRUCTOR}"),
+        ("model.zip", "model.zip is a folder"),
+        ("./greedy", "./greedy is a folder"),
+        ("no-such", "or by the path of a file"),
+    ):
+        assert message in one_line(capfd, name)
+    assert resolve("greedy") is resolve("quincunx_agents.greedy:greedy"), "a registered name comes first"
+
+
+DAMAGED = {
+    "empty": b"",
+    "text": b"not a policy",
+    "zeros": bytes(1000),
+    "zip": b"PK\x03\x04" + bytes(100),
+    "deep": b"[" * 50_000,
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+@pytest.mark.parametrize("suffix", [suffix for suffix in readers() if suffix.startswith(".")])
+def test_foreign_files_are_refused(suffix: str, content: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    needs: dict[str, Any] = {".zip": "sb3_contrib", ".onnx": "onnxruntime"}
+    if suffix in needs:
+        pytest.importorskip(needs[suffix])
+    (folder / f"model{suffix}").write_bytes(DAMAGED[content])
+    assert f"model{suffix}" in one_line(capfd, f"model{suffix}", "--trust")
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9, 0.999])
+def test_truncated_weights_are_refused(share: float, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    content = NETWORK.read_bytes()
+    (folder / "model.safetensors").write_bytes(content[: int(len(content) * share)])
+    assert "model.safetensors is missing, damaged or no weights file" in one_line(capfd, "model.safetensors")
+
+
+def test_a_checkpoint_is_refused_without_trust_before_it_is_read(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "checkpoint").mkdir()
+    (folder / "checkpoint" / CONSTRUCTOR).write_bytes(b"cos\nabort\n(tR.")  # would end the process
+    line = one_line(capfd, "mine=./checkpoint")
+    assert "checkpoint needs to be trusted, because loading it executes any code in it" in line
+    assert line.endswith("evaluate mine=./checkpoint --deals 2 --workers 1 --out never --trust")
+
+
+def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for suffix, library, extra in ((".onnx", "onnxruntime", "onnx"), (".zip", "sb3_contrib", "sb3")):
+        monkeypatch.setitem(sys.modules, library, None)
+        monkeypatch.delitem(sys.modules, readers()[suffix].module, raising=False)
+        (folder / f"model{suffix}").write_bytes(b"")
+        message = rf'model\{suffix} cannot be used: .* needs {library}: pip install "quincunx_env\[{extra}\]"$'
+        with pytest.raises(PolicyFileError, match=message):
+            PolicyFile(f"model{suffix}", trust=True).for_rules(Rules())
+
+
+def test_another_package_offers_a_reader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "model.txt").write_text("greedy")
+    with pytest.raises(PolicyFileError, match=r"model\.txt is no policy"):
+        resolve("./model.txt")
+    offered = EntryPoint(".txt", f"{__name__}:read_name", GROUP)
+    monkeypatch.setattr("quincunx_env.policies.files.readers", lambda: {".txt": offered})
+    assert evaluate("model.txt", 2).scores.tolist() == evaluate("greedy", 2).scores.tolist()
+
+
+def read_name(path: Path, trust: bool) -> Any:
+    """Read the name of a policy."""
+    return resolve(path.read_text())

@@ -1,0 +1,1 @@
+"""Exact values of the mini variant."""

@@ -1,0 +1,1 @@
+"""Exact values in the mini variant: regret in the solitaire, the game tree and its equilibrium for two players."""

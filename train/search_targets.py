@@ -1,0 +1,274 @@
+"""Search targets: the values of a position's most promising plays by rollouts in determinized games, and their losses.
+
+After each play the same determinized games are played on, by the game's rollout policy to the end of the round or for
+some plays by the network itself, whose value then stands for the rest: a policy improvement of that policy (Tesauro &
+Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS 1996). The other seats may follow a policy of
+their own, to which the network then learns a better response. A network that learns these values plays as the search
+does, without its time: expert iteration (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree
+Search, NeurIPS 2017).
+
+While training, the cards that a seat cannot see are known. With ``search_samples=0`` rollouts use them: they are
+distributed as what the seat knows says, the choices of the other seats included, where a determinization is uniform.
+
+Axes: n games, k plays of each, d determinizations, P players, K cards, B positions of a minibatch.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from quincunx_agents.afterstates import NUMPY, SEATS, Backend, Floats, Ints
+from quincunx_agents.games import VARIANTS, agent_spec_of
+from quincunx_agents.networks.value import margin_weights
+from quincunx_agents.search.determinized import payoffs
+from quincunx_agents.search.network import rollout_values
+from quincunx_agents.torch import ValueNetwork
+from quincunx_env.core.arrays import as_bits, unpack
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.policy import Policy, policy_for
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import resolve
+from train.common.options import CheckedOptions, Count, CountOrZero, OptionalPolicyName, OptionError, Share, Valid
+from train.selfplay_rollout import CandidateTable, PhaseTimer, Positions, Weights, play_games
+from train.selfplay_workers import Job, opponents_of
+
+SEARCH_SCALE = 10.0
+"""Points from which on the loss of a search target is linear; not tuned."""
+
+POLICY_TEMPERATURE = 2.0
+"""Points, of the policy in `policy_loss`; see docs/experiments.md."""
+
+
+@dataclass
+class SearchOptions(CheckedOptions):
+    """Options of the search targets."""
+
+    search_share: Share = 0.5
+    """share of the network's positions that are searched"""
+    search_plays: Annotated[int, Valid("at least 2", lambda value: value >= 2)] = 8
+    """plays of such a position that are rolled out, those of the highest values; positions with fewer are left out"""
+    search_samples: CountOrZero = 1
+    """determinizations in which each play is rolled out; with few of them there is time for more positions. 0: one
+    rollout with the game's own hidden cards"""
+    search_depth: CountOrZero = 6
+    """length of the rollouts in plays, with --search-opponent in own plays; 0: the game's rollout policy plays to the
+    end of the round"""
+    search_opponent: OptionalPolicyName = None
+    """policy of the other seats in the rollouts, a name of the arena. The network, or with --search-depth 0 the rollout
+    policy, if None"""
+    search_candidates: Count = 4
+    """plays that the network evaluates in each position of its rollouts, the best of the heuristic"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.search_opponent is not None and not self.search_depth:
+            raise OptionError("--search-opponent needs a --search-depth: with 0 the rollout policy has all seats")
+
+
+class SearchTargets(NamedTuple):
+    """Plays of n positions, and their values by search."""
+
+    features: npt.NDArray[np.float16]
+    """[n, k, size]: of the afterstates, on the device of the network."""
+    points: Floats
+    """[n, k]: points that the play scores for the mover."""
+    values: Floats
+    """[n, k]: to the mover, means over the determinizations; see `search_values`."""
+    seats: Ints
+    """[n]: number of players."""
+
+
+# --- Playing and searching -------------------------------------------------------------------------------------------
+
+
+class Searched(NamedTuple):
+    """What came of a share of games."""
+
+    targets: list[SearchTargets]
+    seconds: float
+    """Processor time."""
+
+
+def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) -> list[Searched]:
+    """Play the shares of a job and search a share of the positions; the backend is that of the weights."""
+    pool, found = opponents_of(job), []
+    for share in job.shares:
+        timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
+        searcher, rules = Searcher(options, job.weights, rng), VARIANTS[share.variant]
+        play_games(job.options, rules, share.games, job.weights, pool, share.seed, rng, timer, backend, searcher)
+        found.append(Searched(searcher.targets, sum(timer.seconds.values())))
+    return found
+
+
+class Searcher:
+    """Searches a share of the learner's positions: a `train.selfplay_rollout.Watch`.
+
+    Args:
+        options: see `SearchOptions`.
+        weights: of the network.
+        rng: chooses positions, and redeals the cards that the seat to move cannot see.
+
+    Attributes:
+        targets: found so far.
+    """
+
+    def __init__(self, options: SearchOptions, weights: Weights, rng: np.random.Generator) -> None:
+        self.options = options
+        self.weights = weights
+        self.rng = rng
+        self.targets = list[SearchTargets]()
+
+    def __call__(self, positions: Positions) -> None:
+        """Search the best plays of some positions; not before the last play, after which there is nothing to come."""
+        games, afterstates, options = positions.games, positions.afterstates, self.options
+        if agent_spec_of(games.rules).rollout_policy.plays_left(games) <= 1:
+            return
+        wanted = np.flatnonzero(positions.is_learner & (self.rng.random(games.num_games) < options.search_share))
+        rows, plays = best_plays(positions.table, positions.logits, options.search_plays, wanted)
+        if not len(rows):
+            return
+        games, actions = games.fork(rows), afterstates.actions[plays]
+        values = search_values(options, self.weights, games, actions, self.rng, afterstates.backend)
+        layout = agent_spec_of(games.rules).features.LAYOUT
+        features = afterstates.features(layout, plays.ravel()).reshape(*plays.shape, layout.size)
+        players = np.full(len(rows), games.rules.num_players)
+        self.targets.append(SearchTargets(features, afterstates.points[plays], values, players))
+
+
+def best_plays(table: CandidateTable, values: Floats, count: int, games: Ints) -> tuple[Ints, Ints]:
+    """Choose the games that have so many plays, [r], and their plays of the highest values, [r, count].
+
+    Args:
+        table: arranges the values by game.
+        values: of all plays.
+        count: plays of each game.
+        games: to choose from.
+    """
+    arranged = table.fill(values)[games]
+    columns = np.argsort(-arranged, axis=1, kind="stable")[:, :count]
+    enough = np.isfinite(arranged).sum(axis=1) >= count
+    return games[enough], table.first[games[enough], None] + columns[enough]
+
+
+def search_values(
+    options: SearchOptions,
+    tensors: Mapping[str, Floats],
+    games: Any,
+    actions: Ints,
+    rng: np.random.Generator,
+    backend: Backend = NUMPY,
+) -> Floats:
+    """Mean values of plays to the seat to move in d determinizations, float32 [n, k].
+
+    Args:
+        options: see `SearchOptions`.
+        tensors: of the network, by name.
+        games: with the same seat to move at the same stage of a round, none over, n in all.
+        actions: int64 [n, k], legal ones.
+        rng: redeals the cards that the seat to move cannot see.
+        backend: of the tensors.
+    """
+    rules, (n, k), samples = games.rules, actions.shape, max(options.search_samples, 1)
+    policy, others = agent_spec_of(rules).rollout_policy, None
+    left, seat = policy.plays_left(games) - 1, int(games.mover[0])
+    dealt = games.fork(np.repeat(np.arange(n), samples))
+    if options.search_samples:
+        redeal(dealt, rng)
+    games = dealt.fork(np.tile(np.arange(n * samples), k))
+    policy.step(games, np.repeat(actions.T, samples, axis=1).ravel())
+    if options.search_depth:
+        depth = options.search_depth
+        if options.search_opponent is not None:
+            others, depth = _policy_named(options.search_opponent, rules), depth * rules.num_players
+        found = rollout_values(
+            tensors,
+            games,
+            seat,
+            left,
+            min(depth, left),
+            options.search_candidates,
+            others,
+            backend,
+        )
+    else:
+        for _ in range(left):
+            policy.step(games, policy.rollout_actions(games))
+        found = payoffs(games)[:, seat]
+    values: Floats = found.reshape(k, n, samples).mean(axis=2).T.astype(np.float32)
+    return values
+
+
+@cache  # a look-up by name reads the entry points of all installed packages
+def _policy_named(name: str, rules: BaseRules) -> Policy:
+    return policy_for(resolve(name), rules)
+
+
+def redeal(games: Any, rng: np.random.Generator) -> None:
+    """Permute at random, in each game, the cards of the deck that the seat to move cannot see."""
+    rows, cards = np.arange(games.num_games), games.rules.num_cards
+    visible = as_bits(games.board, games.board != EMPTY) | games.hands[rows, games.mover]
+    hidden = as_bits(np.array([games.rules.deck])) & ~visible
+    is_hidden = unpack(hidden[:, None], cards).view(np.bool_)
+    # Both orders begin with the hidden cards; the others follow as they are, and are mapped to themselves.
+    ascending, shuffled = (
+        np.where(is_hidden, keys, 1.0 + np.arange(cards)).argsort(axis=1)
+        for keys in (np.arange(cards) / cards, rng.random(is_hidden.shape))
+    )
+    changed = np.empty_like(ascending)
+    np.put_along_axis(changed, ascending, shuffled, axis=1)
+    state = games.get_state()
+    state["decks"][rows, games.round] = np.take_along_axis(changed, games.decks[rows, games.round], axis=1)
+    held = unpack(games.hands[:, :, None], cards).view(np.bool_)
+    state["hands"] = np.stack([as_bits(changed, held[:, seat]) for seat in range(held.shape[1])], axis=1)
+    state["seed"][:] = state["game"][:] = -1  # the decks are no longer those of a seed
+    games.set_state(state)
+
+
+# --- Learning --------------------------------------------------------------------------------------------------------
+
+
+def outputs_of_plays(network: ValueNetwork, features: Tensor) -> Tensor:
+    """The network's outputs for the plays of positions, [B, k, SEATS + 1], from their features [B, k, size]."""
+    outputs: Tensor = network.forward_present(features.flatten(0, 1)).unflatten(0, features.shape[:2])
+    return outputs
+
+
+def search_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
+    """Huber loss of the differences between the plays of a position, of which alone the choice depends.
+
+    Args:
+        outputs: of the network, [B, k, SEATS + 1].
+        points: [B, k].
+        values: [B, k], by search.
+        seats: [B].
+    """
+    errors = (predicted_values(outputs, points, seats) - values) / SEARCH_SCALE
+    errors = errors - errors.mean(dim=1, keepdim=True)
+    return nn.functional.smooth_l1_loss(errors, torch.zeros_like(errors))
+
+
+def policy_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
+    """Minus the expected value of a softmax policy over the plays of a position, relative to the mean of the plays.
+
+    Its gradient is the policy gradient, summed over all plays instead of sampled (Allen, Asadi, Roderick, Mohamed,
+    Konidaris & Littman, Mean Actor-Critic, 2017). Plays of nearly equal values, between which `search_loss` hardly
+    distinguishes, count most. Arguments as there.
+    """
+    policy = (predicted_values(outputs, points, seats) / POLICY_TEMPERATURE).softmax(dim=1)
+    relative = (values - values.mean(dim=1, keepdim=True)) / SEARCH_SCALE
+    return -(policy * relative).sum(dim=1).mean()
+
+
+def predicted_values(outputs: Tensor, points: Tensor, seats: Tensor) -> Tensor:
+    """Values of plays to the mover, [B, k], as `quincunx_agents.networks.value.action_values` computes them."""
+    weights = torch.from_numpy(
+        np.stack([np.append(margin_weights(number), np.float32(1)) for number in range(SEATS + 1)])
+    )
+    predicted: Tensor = points + (outputs * weights.to(seats.device)[seats][:, None]).sum(dim=-1)
+    return predicted
