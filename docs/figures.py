@@ -302,7 +302,7 @@ def agents() -> str:
         scores = []
         for task in TASKS.values():
             result = baselines().get((task.name, name))
-            found = result and result.score.value
+            found = result.score.value if result else None
             scores.append("" if found is None else percent(found) if task.opponent else f"{found:.1f}")
         ratio = f"{significant(seconds[name] / seconds['heuristic']):g}" if name in seconds else ""
         rows.append((f"`{name}`", games, *scores, ratio, method))
@@ -315,7 +315,7 @@ def significant(ratio: float) -> float:
 
 
 def thinking_times() -> str:
-    """Thinking times as ratios, from a ``result.json`` of ``quincunx times``."""
+    """Thinking times as ratios, from a ``result.json`` of ``quincunx evaluate --times``."""
     stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
     ratios = {name: significant(each / seconds["heuristic"]) for name, each in seconds.items()}

@@ -316,7 +316,7 @@ MODULES = {
 """Pages in ``docs/api`` by file name: title, introduction, and the documented modules, of ``quincunx_env`` if no other
 package is named: packages with ``__all__`` or, with a dot at the end, packages with all their modules."""
 
-INTERNAL = {"utils"}
+INTERNAL = {"cli", "utils"}
 """Packages that users do not import."""
 
 

@@ -65,15 +65,20 @@ HEAVY = {
 
 LOADS_HEAVY = {
     "quincunx_env": (
-        "_commands/benchmark.py",
         "adapters/",
+        "cli/benchmark.py",
+        "cli/measure.py",
+        "cli/options.py",
+        "cli/oracle.py",
+        "cli/play.py",
+        "cli/replay.py",
         "render/raster.py",
         "render/window.py",
         "play/web/",
     ),
     "quincunx_agents": ("networks/weights_io.py", "torch/", "files/"),
 }
-"""Paths of modules that may import heavy libraries at their top; so may every ``__main__.py``."""
+"""Paths of modules that may import heavy libraries at their top."""
 
 
 class Module(NamedTuple):
@@ -90,8 +95,8 @@ class Module(NamedTuple):
 
     @property
     def layer(self) -> str:
-        """Its place in `LAYERS`; programs come last."""
-        return "__main__" if self.path.name == "__main__.py" else self.path.parts[0].removesuffix(".py")
+        """Its place in `LAYERS`."""
+        return self.path.parts[0].removesuffix(".py")
 
     def __str__(self) -> str:
         return f"{self.package}/{self.path.as_posix()}"
@@ -173,8 +178,6 @@ def test_no_modules_import_each_other(package: str) -> None:
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_environments_do_not_know_agents_and_agents_know_the_engines_alone(module: Module) -> None:
     for name in imports(module.tree, module):
-        if module.path.stem == "exploitation":
-            continue  # until readers and responses are entry points
         if module.package == "quincunx_env":
             assert name[0] != "quincunx_agents", f"{module} imports {'.'.join(name)}: name policies by entry points"
         elif name[0] == "quincunx_env":
@@ -189,7 +192,7 @@ def test_nothing_imports_from_a_checkout(module: Module) -> None:
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_heavy_libraries_are_imported_where_they_are_needed(module: Module) -> None:
-    if module.path.name != "__main__.py" and not module.path.as_posix().startswith(LOADS_HEAVY[module.package]):
+    if not module.path.as_posix().startswith(LOADS_HEAVY[module.package]):
         assert not HEAVY & {name[0] for name in imports(module.tree, module, nested=False)}
 
 

@@ -9,7 +9,6 @@ The deal is the unit of every interval: games of one deal, from different seats,
 - `evaluate`: one policy at the solitaire; `evaluate_all`: several, in parallel and resumable.
 - `compare`: policies against each other on paired deals, every deal played from every seating.
 - `tournament`: round robin with Bradley-Terry ratings, in parallel and resumable.
-- `exploit`: a lower bound of a policy's exploitability.
 - `report`: aggregate figures of several training runs of each agent.
 - `interquartile_mean`: of the scores of several runs in several tasks, as rliable computes it.
 - `explain`: values of the plays in a position, as a policy estimates them.
@@ -23,7 +22,6 @@ intervals, ratings, reports, pictures and the command line need the extra ``aren
 from quincunx_env.arena.comparison import Comparison, compare
 from quincunx_env.arena.evaluation import Evaluation, adjusted_mean, evaluate, evaluate_all, plot, table
 from quincunx_env.arena.explanation import explain
-from quincunx_env.arena.exploitation import exploit
 from quincunx_env.arena.reporting import Report, interquartile_mean, report
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import Tournament, tournament
@@ -45,7 +43,6 @@ __all__ = [
     "evaluate",
     "evaluate_all",
     "explain",
-    "exploit",
     "interquartile_mean",
     "plot",
     "report",

@@ -33,7 +33,7 @@ BENCHMARK_FILE = Path(str(resources.files("quincunx_env") / "oracle" / "benchmar
 :meta hide-value:
 """
 
-COMMAND = "python -m quincunx_env.oracle"
+COMMAND = "quincunx oracle"
 """The command that computes oracle scores."""
 
 

@@ -12,6 +12,9 @@ from quincunx_env.policies.files import PolicyFile, is_path, same
 GROUP = "quincunx_env.policies"
 """The group of entry points."""
 
+RESPONSES = "quincunx_env.policies.responses"
+"""The group of entry points of functions that map an `Agent` to one that plays against it."""
+
 RENAMED = {
     **dict.fromkeys(("heuristic-v0", "spiral-heuristic-v0"), "'heuristic'"),
     **dict.fromkeys(("network-search", "solitaire-search", "spiral-search"), "'search'"),
@@ -39,7 +42,8 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
 
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
-            use; an agent is returned as it is. A string that is a registered name is no path.
+            use; an agent is returned as it is. A string that is a registered name is no path. ``"NAME:POLICY"`` is the
+            response to another policy if NAME is in `RESPONSES`.
         trust: load files whose loading executes any code in them; see `quincunx_env.policies.files`.
 
     Raises:
@@ -52,9 +56,13 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         return same(PolicyFile(str(policy), trust))
     if not isinstance(policy, str):
         return _checked(policy, f"{policy!r} is no policy")
-    if _is_file(policy):
+    kind, colon, answered = policy.partition(":")
+    opponent = None
+    if responses := [*entry_points(group=RESPONSES, name=kind)] if colon else []:
+        path, origin, opponent = responses[0].value, f", offered by {_origin(responses[0])},", resolve(answered, trust)
+    elif _is_file(policy):
         return same(PolicyFile(policy, trust))
-    if ":" in policy:
+    elif ":" in policy:
         path, origin = policy, ""
     else:
         entries = registered_policies()
@@ -76,6 +84,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         path, origin = entry.value, f", offered by {_origin(entry)},"
     try:
         found = pkgutil.resolve_name(path)
+        found = found if opponent is None else found(opponent)
     except Exception as error:  # importing a module of another package may raise anything
         raise ValueError(f"policy {policy!r}{origin} cannot be imported: {type(error).__name__}: {error}") from error
     return _checked(found, f"policy {policy!r}{origin} is {found!r}")
@@ -185,8 +194,9 @@ def split_name(policy: str) -> tuple[str, str]:
 
 
 def definition(policy: Agent) -> str:
-    """``module:name`` of a function, or of the class of an instance; the checksum of a file."""
-    if isinstance(policy, PolicyFile):
-        return policy.definition
+    """``module:name`` of a function, or of the class of an instance; the attribute ``definition`` if there is one."""
+    stated = getattr(policy, "definition", None)
+    if isinstance(stated, str):
+        return stated
     thing: Any = policy if hasattr(policy, "__qualname__") else type(policy)
     return f"{thing.__module__}:{thing.__qualname__}"

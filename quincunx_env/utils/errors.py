@@ -1,26 +1,19 @@
-"""Command lines of programs: one line for an error, and an exit status."""
+"""Ends of programs: one line for an error, and an exit status."""
 
-import os
 import re
-import shutil
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from quincunx_env.utils.extras import needs_extra
 
-AnyArguments = TypeVar("AnyArguments")
-
 ERROR = 2
 """Exit status after an error that the message explains, as after a wrong command line."""
-
-LEAST_COLUMNS = 40
-"""Columns for which help is printed at least: in a terminal of five columns tyro breaks lines without end."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -30,27 +23,6 @@ class Terminated(KeyboardInterrupt):
 def fail(message: object, status: int = ERROR) -> NoReturn:
     """End the program with one line on stderr and an exit status."""
     _end(f"error: {message}", status)
-
-
-def refuse_other_game(game: str, args: Sequence[str], options: Collection[str]) -> None:
-    """Refuse options of one game where the other is chosen, which would be ignored.
-
-    Args:
-        game: the chosen game; options of the spiral game begin with ``--spiral.``.
-        args: the command line.
-        options: names of the options of Quincunx.
-
-    Raises:
-        ValueError: naming the option.
-    """
-    for arg in args:
-        flag = arg.partition("=")[0].replace("_", "-")
-        if game != "spiral" and flag.startswith("--spiral."):
-            raise ValueError(f"{flag} is an option of the spiral game: add --game spiral")
-        if game == "spiral" and flag.startswith("--"):
-            name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
-            if name in options:
-                raise ValueError(f"{flag} is an option of Quincunx: leave out --game spiral, or the option")
 
 
 def _end(message: str, status: int) -> NoReturn:
@@ -116,19 +88,6 @@ def require_writable(folder: Path, option: str = "--out") -> None:
 
 
 @contextmanager
-def _wide_enough() -> Iterator[None]:
-    """Let the terminal have at least `LEAST_COLUMNS` columns."""
-    columns = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = str(max(LEAST_COLUMNS, shutil.get_terminal_size().columns))
-    try:
-        yield
-    finally:
-        del os.environ["COLUMNS"]
-        if columns is not None:
-            os.environ["COLUMNS"] = columns
-
-
-@contextmanager
 def requires_extra(extra: str, feature: str = "this program") -> Iterator[None]:
     """End the program with the command that installs an extra, if a library is missing that the block imports."""
     try:
@@ -136,29 +95,3 @@ def requires_extra(extra: str, feature: str = "this program") -> Iterator[None]:
             yield
     except ModuleNotFoundError as error:
         fail(error)
-
-
-def parse(
-    arguments: type[AnyArguments], program: str, description: str | None, args: Sequence[str] | None = None
-) -> AnyArguments:
-    """Parse a command line with tyro; values that ``arguments`` refuses with ValueError end the program with one line.
-
-    Args:
-        arguments: a dataclass.
-        program: the command without its arguments.
-        description: of the program.
-        args: in place of the command line.
-    """
-    import tyro
-
-    def make(options: Any) -> Any:
-        return options
-
-    # With a function tyro leaves errors of the dataclass alone, which it would print as a box of several lines.
-    make.__annotations__ = {"options": Annotated[arguments, tyro.conf.arg(name="")]}
-    try:
-        with _wide_enough():
-            options: AnyArguments = tyro.cli(make, prog=program, description=description, args=args)
-    except ValueError as error:
-        fail(error)
-    return options

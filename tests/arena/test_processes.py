@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from quincunx_env.arena import tournament
+from quincunx_env.cli import main
 from quincunx_env.utils.processes import worker_processes
 
 pytest.importorskip("choix")
 pytest.importorskip("tyro")
-arena = pytest.importorskip("quincunx_env.arena.__main__")
 
 PROCESSES = Path("/proc")
 ARGUMENTS = ["tournament", "greedy", "uniform", "other=quincunx_agents.uniform:uniform"]
-TOURNAMENT = ["quincunx_env.arena", *ARGUMENTS]
+TOURNAMENT = ["quincunx_env", *ARGUMENTS]
 WORKERS = ["--workers", "2"]
 ENDLESS, SLOW = ["--deals", "5000", "--chunk", "10", *WORKERS], ["--deals", "40", "--chunk", "2", *WORKERS]
 
@@ -110,7 +110,7 @@ def finish(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """Run the tournament to its end, in this process; its files."""
     folder.mkdir(exist_ok=True)
     monkeypatch.chdir(folder)
-    arena.main([*ARGUMENTS, *SLOW, "--workers", "1"])
+    main([*ARGUMENTS, *SLOW, "--workers", "1"])
     return contents(folder)
 
 
@@ -123,7 +123,7 @@ def test_a_terminated_tournament_ends_its_workers_and_resumes(tmp_path: Path) ->
         tmp_path, [*TOURNAMENT, *ENDLESS], lambda _: stored(tmp_path), lambda leader: os.kill(leader, signal.SIGTERM)
     )
     assert status == 128 + signal.SIGTERM
-    line = " ".join(["python -m", *TOURNAMENT, *ENDLESS])
+    line = " ".join(["quincunx", *ARGUMENTS, *ENDLESS])
     assert errors == f"terminated; finished games are stored, this resumes: {line}\n"
     before = contents(tmp_path)
     assert stored(tmp_path)
@@ -180,5 +180,5 @@ def test_tournaments_that_end_at_any_moment(case: str, tmp_path: Path, monkeypat
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_search_of_oracle_scores_ends_its_workers(number: signal.Signals, tmp_path: Path) -> None:
-    program = ["quincunx_env.oracle", "--path", "scores.csv", "--deals", "50", "--processes", "2"]
+    program = ["quincunx_env", "oracle", "--path", "scores.csv", "--deals", "50", "--processes", "2"]
     stop(tmp_path, program, lambda leader: len(workers(leader)) == 2, lambda leader: os.kill(leader, number))

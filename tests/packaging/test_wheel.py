@@ -157,7 +157,7 @@ def test_what_the_wheel_holds(installed: Installed) -> None:
 
 def test_policies_are_evaluated_by_name(installed: Installed) -> None:
     table = installed.run(
-        *("-m", "quincunx_env.arena", "evaluate", "value", "heuristic", "greedy"),
+        *("-m", "quincunx_env", "evaluate", "value", "heuristic", "greedy"),
         *("--deals", "100", "--workers", "1"),
     )
     means = {row.split(" | ")[0].strip("| "): row.split(" | ")[2] for row in table.splitlines() if " | 100 | " in row}
@@ -207,7 +207,7 @@ def test_the_installed_command_runs(installed: Installed, tmp_path: Path) -> Non
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert run() == installed.run("-m", "quincunx_env").replace("python -m quincunx_env", "quincunx")
+    assert run() == installed.run("-m", "quincunx_env")
     assert 'gymnasium.make("Quincunx/Solitaire-v0")' in run("envs")
     table = run("evaluate", "uniform", "greedy", "--deals", "20", "--chunk", "10", "--workers", "2")
     assert "*`quincunx evaluate uniform greedy --deals 20 --chunk 10 --workers 2`: " in table
@@ -231,7 +231,7 @@ session = Session(rules, seat_players(rules), adviser=adviser_name())
 print(*session.names, session.advise() is not None)
 """
     assert installed.run("-c", program).split() == ["human", "heuristic", "True"]
-    command = [str(installed.python), "-m", "quincunx_env.play", "--terminal", "--num-players", "2", "--seed", "0"]
+    command = [str(installed.python), "-m", "quincunx_env", "play", "--terminal", "--num-players", "2", "--seed", "0"]
     run = subprocess.run(
         command, cwd=installed.folder, env=ENVIRONMENT, input="hint\n", capture_output=True, text=True, check=True
     )

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import pytest
 
 from quincunx_env import spiral
+from quincunx_env.cli import main
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import play_score, to_text
-from quincunx_env.play.__main__ import main
 from quincunx_env.play.console import COMMANDS, Console, replay
 from quincunx_env.play.session import Session
 from quincunx_env.quincunx import Rules
@@ -228,7 +228,7 @@ def test_a_game_is_ended_and_continued(
 ) -> None:
     """The program prints how; without options of a game it is the solitaire."""
     type_lines("cs (1, 3)", "QUIT")
-    main(["--terminal", "--seed", "0", "--out", str(tmp_path)], "quincunx play")
+    main(["play", "--terminal", "--seed", "0", "--out", str(tmp_path)])
     [path] = tmp_path.iterdir()
     shown = capsys.readouterr().out
     assert shown.startswith("Quincunx, solitaire: seat 0 human\n")
@@ -237,21 +237,21 @@ def test_a_game_is_ended_and_continued(
         f"    quincunx play --terminal --resume {path}\n    quincunx play --terminal --replay {path}\n"
     )
     type_lines("AV (0, 1)")
-    main(["--terminal", "--resume", str(path)])
+    main(["play", "--terminal", "--resume", str(path)])
     assert [turn.text for turn in Record.read(path).turns] == ["CS (1, 3)", "AV (0, 1)"]
     type_lines("", "")
-    main(["--terminal", "--replay", str(path)])
+    main(["play", "--terminal", "--replay", str(path)])
     assert "After 2 of 2" in capsys.readouterr().out
     assert [*tmp_path.iterdir()] == [path]
     type_lines()
-    main(["--terminal", "--out", str(tmp_path / "new")])
+    main(["play", "--terminal", "--out", str(tmp_path / "new")])
     assert "Continue" not in capsys.readouterr().out, "nothing was played"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_signal_ends_the_program_in_order(number: signal.Signals, tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "quincunx_env.play", "--terminal", "--seed", "0", "--out", str(tmp_path)],
+        [sys.executable, "-m", "quincunx_env", "play", "--terminal", "--seed", "0", "--out", str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

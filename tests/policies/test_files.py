@@ -10,7 +10,7 @@ import pytest
 
 from quincunx_agents.networks.value import SHIPPED, WEIGHTS, load_weights, save_weights
 from quincunx_env.arena import compare, evaluate, evaluate_all
-from quincunx_env.arena.__main__ import main
+from quincunx_env.cli import main
 from quincunx_env.policies import PolicyFile, PolicyFileError, by_display_name, display_name, resolve, split_name
 from quincunx_env.policies.files import CONSTRUCTOR, GROUP, is_path, readers
 from quincunx_env.quincunx.rules import Rules

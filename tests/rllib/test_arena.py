@@ -15,7 +15,7 @@ import ray
 
 from quincunx_agents.greedy import greedy
 from quincunx_env.arena import evaluate_all, tournament
-from quincunx_env.arena.__main__ import main
+from quincunx_env.cli import main
 from tests.arena.test_tournaments import SMALL, THREE, files, same
 
 

@@ -274,7 +274,6 @@ def test_a_card_names_the_command_as_a_shell_reads_it(monkeypatch: pytest.Monkey
     [
         *("train.ppo", "train.selfplay", "train.export", "train.benchmark"),
         *("train.recipes.cleanrl_style", "train.recipes.dqn"),
-        *("quincunx_env.play", "quincunx_env.oracle", "quincunx_env.arena"),
     ],
 )
 def test_the_usage_names_the_command(

@@ -1,14 +1,11 @@
-"""Errors, signals and command lines of programs."""
+"""Errors and signals of programs."""
 
 import os
 import signal
-import subprocess
-import sys
-from dataclasses import dataclass
 
 import pytest
 
-from quincunx_env.utils.errors import fail, one_line_errors, parse, refuse_other_game, requires_extra
+from quincunx_env.utils.errors import fail, one_line_errors, requires_extra
 
 
 def refuse() -> None:
@@ -51,64 +48,3 @@ def test_a_missing_library_is_named_with_its_extra(capsys: pytest.CaptureFixture
     assert end.value.code == 2
     expected = 'error: this program needs no_such_library: pip install "quincunx_env[train]"\n'
     assert capsys.readouterr().err == expected
-
-
-@pytest.mark.parametrize(
-    ("game", "arg"),
-    [
-        ("quincunx", "--spiral.deals"),
-        ("quincunx", "--spiral.no-fifteens"),
-        ("spiral", "--no-flush"),
-        ("spiral", "--a_b=2"),
-    ],
-)
-def test_options_of_the_other_game_are_refused(game: str, arg: str) -> None:
-    options = ("flush", "a_b")
-    with pytest.raises(ValueError, match="game spiral"):
-        refuse_other_game(game, ["--out", "x", arg, "2"], options)
-    refuse_other_game({"quincunx": "spiral", "spiral": "quincunx"}[game], ["--out", "x", arg, "2"], options)
-
-
-@dataclass
-class Arguments:
-    """Options."""
-
-    number: int = 1
-    """a number"""
-
-    def __post_init__(self) -> None:
-        if self.number < 1:
-            raise ValueError(f"--number must be at least 1, got {self.number}")
-
-
-def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tyro")
-    assert parse(Arguments, "python -m program", None, ["--number", "3"]).number == 3
-    for args, status in ((["--number", "0"], 2), (["--help"], 0)):
-        with pytest.raises(SystemExit) as end:
-            parse(Arguments, "python -m program", None, args)
-        assert end.value.code == status
-    out, error = capsys.readouterr()
-    assert error == "error: --number must be at least 1, got 0\n"
-    assert "usage: python -m program [-h]" in out
-
-
-def test_help_in_a_narrow_terminal() -> None:
-    """In a process of its own, because tyro did not end, and took all memory."""
-    pytest.importorskip("tyro")
-    program = "from tests.utils.test_errors import *; parse(Arguments, 'program', None, ['--help'])"
-    command = f'ulimit -v 4000000; exec {sys.executable} -c "{program}"'
-    environment = os.environ | {"COLUMNS": "5"}
-    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "a number" in done.stdout
-
-
-@pytest.mark.parametrize("columns", ["5", "100", None])
-def test_parsing_leaves_the_environment_alone(columns: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.delenv("COLUMNS", raising=False)
-    if columns:
-        monkeypatch.setenv("COLUMNS", columns)
-    parse(Arguments, "program", None, [])
-    assert os.environ.get("COLUMNS") == columns

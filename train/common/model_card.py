@@ -36,9 +36,6 @@ VARIANTS = {
 """Variants of the games by their names in the files of training runs."""
 
 
-# --- Markdown --------------------------------------------------------------------------------------------------------
-
-
 def percent(share: float, digits: int = 1) -> str:
     """A share as a percentage."""
     return f"{100 * share:.{digits}f} %"

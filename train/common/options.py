@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypeVar
 
 import tyro
 
+from quincunx_env.cli.parser import parse
 from quincunx_env.policies import resolve
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.errors import one_line_errors, parse
+from quincunx_env.utils.errors import one_line_errors
 from train.common.checkpoint import CheckpointError
 
 EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]

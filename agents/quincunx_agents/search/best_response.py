@@ -26,6 +26,10 @@ from quincunx_agents.search.determinized import (
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import definition
+
+BUDGET = 384
+"""Games that a response plays to their end for each action, unless another number is chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +40,11 @@ class BestResponse(SearchConfig):
     """The agent in all other seats."""
     shortlist: int = 16
     rounds: int = 3
+
+    @property
+    def definition(self) -> str:
+        """Identity of the response: the agent that it plays against, and its settings."""
+        return f"best response {self.shortlist} x {self.rounds} x {self.samples} to {definition(self.agent)}"
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
         """The policy for a game.
@@ -62,13 +71,13 @@ def _prior(policy: Policy, rules: BaseRules, observation: Pieces, mask: Bools) -
     return values
 
 
-def best_response(agent: Agent, budget: int) -> BestResponse:
-    """A best response that plays about ``budget`` games to their end for each of its actions.
+def best_response(agent: Agent, budget: int = BUDGET) -> BestResponse:
+    """Return an approximate best response; ``best-response:NAME`` names the one to the policy NAME.
 
     Args:
         agent: the opponent.
-        budget: games, at least 1; rounded up, so that every round of the search plays equally many. Positions with
-            fewer legal actions than the shortlist need fewer.
+        budget: games that it plays to their end for each action, at least 1; rounded up, so that every round of the
+            search plays equally many. Positions with fewer legal actions than the shortlist need fewer.
 
     Raises:
         ValueError: for a budget below 1.

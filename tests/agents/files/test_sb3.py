@@ -22,9 +22,9 @@ from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.arena import compare, evaluate  # noqa: E402
+from quincunx_env.cli import main  # noqa: E402
+from quincunx_env.cli.play import Arguments  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
-from quincunx_env.play import replay  # noqa: E402
-from quincunx_env.play.__main__ import Arguments  # noqa: E402
 from quincunx_env.play.web.tables import Lobby  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
@@ -291,5 +291,5 @@ def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_re
         Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
     for given, message in (([], "add --trust to the same command"), (["--trust"], "has no values of actions")):
         with pytest.raises(SystemExit):
-            replay.main(["game.txt", "--html", "game.html", "--values", "model.zip", *given])
+            main(["replay", "game.txt", "--html", "game.html", "--values", "model.zip", *given])
         assert message in capsys.readouterr().err

@@ -1,11 +1,13 @@
 """Afterstate features of Quincunx: they agree with the plain functions of scoring, and known values with the engine."""
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 
-from quincunx_agents.afterstates import num_features
+from quincunx_agents.afterstates import Feature, num_features
 from quincunx_agents.quincunx.features import (
     CARD_FEATURES,
     CELL_FEATURES,
@@ -31,8 +33,8 @@ def test_layout_follows_from_the_lists() -> None:
     context = num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES)
     assert (num_features(CELL_FEATURES), num_features(CARD_FEATURES), context) == (cells, cards, LAYOUT.context)
     for features in (CELL_FEATURES, CARD_FEATURES, (*CONTEXT_FEATURES, *CONTEXT_REPLY_FEATURES)):
-        names = [feature.name for feature in features]
-        assert len({*names}) == len(names)
+        listed: Sequence[Feature[Any]] = features
+        assert len({feature.name for feature in listed}) == len(listed)
     assert LAYOUT == (((24, 24), (39, 26)), 115), "the shipped weights are for this layout"
 
 

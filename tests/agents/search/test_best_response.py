@@ -7,9 +7,10 @@ from quincunx_agents.greedy import greedy
 from quincunx_agents.heuristic import heuristic
 from quincunx_agents.search.best_response import best_response, play_out
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import Agent, exploit
+from quincunx_env.arena import Agent, compare, resolve
 from quincunx_env.arena.matches import MatchConfig, play_matches
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.policies import definition
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -47,7 +48,7 @@ def test_rollouts_end_with_the_round() -> None:
     ],
 )
 def test_it_wins_more_than_the_policy_itself(agent: Agent, rules: BaseRules, deals: int) -> None:
-    result = exploit(agent, deals, rules=rules, budget=96, domain="validation")
+    result = compare([best_response(agent, 96), agent], deals, rules=rules, domain="validation")
     assert result.margin().low > 0
 
 
@@ -68,5 +69,10 @@ def test_errors() -> None:
         best_response(greedy, 9).for_rules(Rules())
     with pytest.raises(ValueError, match="at least 1, got 0"):
         best_response(greedy, 0)
-    with pytest.raises(ValueError, match="solitaire"):
-        exploit(greedy, 2, rules=Rules())
+
+
+def test_a_response_is_named_by_its_opponent() -> None:
+    assert resolve("best-response:greedy") == best_response(greedy, 384)
+    assert resolve("best-response:quincunx_agents.greedy:greedy") == best_response(greedy)
+    assert resolve("best-response:best-response:greedy") == best_response(best_response(greedy))
+    assert definition(resolve("best-response:greedy")) != definition(resolve("best-response:uniform"))

@@ -1,10 +1,10 @@
 """What is installed, and the environments: the text of ``quincunx`` and ``quincunx envs``."""
 
-import argparse
 import inspect
 import platform
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -16,6 +16,7 @@ import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 import quincunx_env
+from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES
@@ -83,9 +84,15 @@ def environments() -> Iterator[str]:
         yield _described([f"quincunx_env.{name}.env()"], observation, action, parameters.values())
 
 
-def main(arguments: Sequence[str] | None = None, program: str = "quincunx envs") -> None:
-    """Print `environments`; ``arguments``, in place of those of the command line, may only ask for help."""
-    argparse.ArgumentParser(prog=program, description="List the environments.").parse_args(arguments)
+@dataclass
+class Arguments:
+    """No options."""
+
+
+def main(name: str, arguments: Sequence[str]) -> None:
+    """Print `environments`; ``arguments`` may only ask for help, which needs an extra."""
+    if arguments:
+        parse(Arguments, f"quincunx {name}", "List the environments.", arguments)
     print(*environments(), "help() of an environment explains its options.", sep="\n\n")
 
 

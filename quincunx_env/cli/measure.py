@@ -6,8 +6,8 @@ the name is for tables.
     quincunx evaluate mine=runs/model.zip uniform
     quincunx compare greedy uniform --num-players 3 --start open
     quincunx tournament uniform greedy mine=my.module:policy --out runs/tournament
-    quincunx exploit heuristic --deals 20
-    quincunx times heuristic value quincunx_agents.search.pimc_beam:STRONG --deals 10
+    quincunx compare best-response:heuristic heuristic --deals 20 --chunk 5
+    quincunx evaluate heuristic value search --deals 10 --times
     quincunx evaluate greedy --records greedy.npz
     quincunx verify greedy.npz --rerun greedy
     quincunx leaderboard greedy.npz --page leaderboard.md
@@ -18,20 +18,19 @@ evaluations and tournaments, the results of single games: the same command resum
 
 import json
 import math
-import os
 import shlex
-import sys
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
+
+import tyro
+from tqdm.auto import tqdm
 
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
-from quincunx_env.arena.exploitation import BUDGET, exploit
 from quincunx_env.arena.games import Games, require_writable_file
 from quincunx_env.arena.leaderboard import VerifiedFile, heading, plot_solitaires, sections
 from quincunx_env.arena.matches import raised_by_policy
@@ -39,52 +38,49 @@ from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.arena.verification import POSITIONS, VerificationError
 from quincunx_env.benchmark import best_known
+from quincunx_env.cli.options import (
+    Chunk,
+    GameOptions,
+    Out,
+    QuincunxRules,
+    Ray,
+    RecordsFile,
+    Seed,
+    Trust,
+    Workers,
+    cores,
+)
+from quincunx_env.cli.parser import parse
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import UntrustedFileError, by_display_name, resolve, split_name
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
-from quincunx_env.utils.errors import (
-    fail,
-    one_line_errors,
-    parse,
-    refuse_other_game,
-    require_writable,
-    requires_extra,
-)
+from quincunx_env.utils.errors import fail, one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.processes import worker_processes
-
-with requires_extra("arena"):
-    import tyro
-    from tqdm.auto import tqdm
-
-PROGRAM = "python -m quincunx_env.arena"
 
 
 @dataclass(kw_only=True)
 class _Options:
-    """Options of evaluations, comparisons and tournaments."""
+    """Policies, rules and deals of evaluations, comparisons and tournaments."""
 
     policies: tyro.conf.Positional[tuple[str, ...]]
     """policies to evaluate"""
-    rules: Annotated[Rules, tyro.conf.arg(name="")]
+    rules: QuincunxRules = field(default_factory=Rules)
     deals: int = 1000
     """number of deals"""
     domain: Domain = "benchmark"
     """domain of the numbered deals; choose between policies on validation deals"""
     first: int = 0
     """number of the first deal"""
-    seed: int = 0
-    """seed of the policies' generators"""
-    chunk: int = 250
-    """number of deals played side by side, the unit of work of a process; an interruption loses at most these. The
-    actions of randomised policies depend on it"""
-    trust: bool = False
-    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
-    out: Path
-    """directory of the results"""
+    seed: Seed = 0
+    chunk: Chunk = 250
+    trust: Trust = False
+    times: bool = False
+    """also measure the processor time of each policy per action, in every seat of the same deals, in one process"""
+    out: Out
+    records: RecordsFile = None
 
     @property
     def named(self) -> dict[str, Agent | str]:
@@ -97,47 +93,33 @@ class _Options:
         return self.rules
 
     @property
+    def numbered_deals(self) -> dict[str, Any]:
+        """Keyword arguments that name the deals."""
+        return {name: getattr(self, name) for name in ("deals", "domain", "first", "seed", "chunk")}
+
+    @property
     def keywords(self) -> dict[str, Any]:
         """Keyword arguments that `evaluate_all`, `compare` and `tournament` have in common."""
-        names = ("deals", "domain", "first", "seed", "chunk")
         progress = partial(tqdm, unit="chunk", disable=None)
-        return {name: getattr(self, name) for name in names} | {"rules": self.chosen_rules, "progress": progress}
+        return self.numbered_deals | {"rules": self.chosen_rules, "progress": progress, "records": self.records}
 
 
 @dataclass(kw_only=True)
-class _MultiplayerOptions(_Options):
+class _MultiplayerOptions(GameOptions, _Options):
     """Options of games for several players."""
 
-    rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=lambda: Rules(num_players=2))
-    game: Literal["quincunx", "spiral"] = "quincunx"
-    """the game; options of the spiral game begin with ``--spiral``, the other options of rules belong to Quincunx"""
-    spiral: SpiralRules = field(default_factory=SpiralRules)
-
-    @property
-    def chosen_rules(self) -> BaseRules:
-        """The rules of the chosen game."""
-        return self.rules if self.game == "quincunx" else self.spiral
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
+    rules: QuincunxRules = field(default_factory=lambda: Rules(num_players=2))
 
 
 @dataclass(kw_only=True)
 class Evaluate(_Options):
     """Evaluate policies at the solitaire; resumable."""
 
-    rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=Rules)
     lost_value: float = 0.0
     """value of a lost round"""
-    workers: int = field(default_factory=_cores)
-    """number of processes"""
-    ray: str | None = None
-    """address of a Ray cluster that replaces these processes: host:port, or auto"""
-    out: Path = Path("runs/evaluate")
-    """directory of the results"""
-    records: Path | None = None
-    """file for all games, which the command verify replays"""
+    workers: Workers = field(default_factory=cores)
+    ray: Ray = None
+    out: Out = Path("runs/evaluate")
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results.
@@ -154,7 +136,6 @@ class Evaluate(_Options):
             out=self.out,
             workers=self.workers,
             ray=self.ray,
-            records=self.records,
         )
         figures = {name: result.to_json() for name, result in results.items()}
         note = f"lost rounds counted {self.lost_value:g}; intervals by Student's t, over deals"
@@ -165,79 +146,33 @@ class Evaluate(_Options):
 class Compare(_MultiplayerOptions):
     """Compare policies on paired deals, each deal played from every seating: two policies, the first in one seat
     against the second in all others, or one for each seat.
+
+    The policy best-response:NAME approximates a best response to the policy NAME: a search whose rollouts are played
+    by NAME itself. What it wins against NAME is a lower bound of the exploitability of NAME.
     """
 
-    out: Path = Path("runs/compare")
-    """directory of the results"""
-    records: Path | None = None
-    """file for all games, which the command verify replays"""
+    out: Out = Path("runs/compare")
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
         named = [split_name(policy) for policy in self.policies]
         policies = [resolve(policy, self.trust) for _, policy in named]
-        result = compare(policies, names=[name for name, _ in named], records=self.records, **self.keywords)
+        result = compare(policies, names=[name for name, _ in named], **self.keywords)
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())
-
-
-@dataclass(kw_only=True)
-class Exploit(_MultiplayerOptions):
-    """Find lower bounds of the exploitability of policies: an approximate best response, a search whose rollouts are
-    played by the policy itself, plays one seat against the policy in all others.
-    """
-
-    deals: int = 50
-    """number of deals"""
-    chunk: int = 5
-    """number of deals played side by side"""
-    budget: int = BUDGET
-    """games that the response plays to their end for each action"""
-    out: Path = Path("runs/exploit")
-    """directory of the results"""
-
-    def run(self, command: str) -> None:
-        """Play the games, print the table, write the results."""
-        if not self.policies:
-            raise ValueError("there is nothing to exploit: name a policy")
-        results = {
-            name: exploit(policy, budget=self.budget, name=name, **self.keywords) for name, policy in self.named.items()
-        }
-        lines = [
-            "| policy | best response: margin, at least | 95 % interval | wins, at least | 95 % interval | even |",
-            "|---" * 6 + "|",
-        ]
-        for name, result in results.items():
-            margin, wins = result.margin(), result.win_rate()
-            lines.append(
-                f"| {name} | {margin.value:+.1f} | {margin.low:+.1f} to {margin.high:+.1f} "
-                f"| {wins.value:.1%} | {wins.low:.1%} to {wins.high:.1%} | {result.even[0]:.1%} |"
-            )
-        note = (
-            f"lower bounds, from a response with a budget of {self.budget} games for each action; each deal from every "
-            "seating; intervals by Student's t, over deals"
-        )
-        _write(self, command, "\n".join(lines), note, {name: result.to_json() for name, result in results.items()})
 
 
 @dataclass(kw_only=True)
 class Tournament(_MultiplayerOptions):
     """Round robin on paired deals, with Bradley-Terry ratings; resumable."""
 
-    workers: int = field(default_factory=_cores)
-    """number of processes"""
-    ray: str | None = None
-    """address of a Ray cluster that replaces these processes: host:port, or auto"""
-    out: Path = Path("runs/tournament")
-    """directory of the results"""
-    records: Path | None = None
-    """file for all games, which the command verify replays"""
+    workers: Workers = field(default_factory=cores)
+    ray: Ray = None
+    out: Out = Path("runs/tournament")
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
-        result = tournament(
-            self.named, **self.keywords, out=self.out, workers=self.workers, ray=self.ray, records=self.records
-        )
+        result = tournament(self.named, **self.keywords, out=self.out, workers=self.workers, ray=self.ray)
         others = "the other" if self.chosen_rules.num_players == 2 else "all other seats"
         note = (
             "each pair and deal from every seating; Bradley-Terry ratings in Elo points, mean 0, half a win each way "
@@ -245,32 +180,6 @@ class Tournament(_MultiplayerOptions):
             f"seat, against the policy in the column in {others}"
         )
         _write(self, command, result.table(), note, result.to_json(), result.plot)
-
-
-@dataclass(kw_only=True)
-class Times(_MultiplayerOptions):
-    """Measure the processor time of policies per action, as a ratio to that of the first policy."""
-
-    rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=Rules)
-    deals: int = 20
-    """number of deals"""
-    domain: Domain = "validation"
-    """domain of the numbered deals"""
-    chunk: int = 20
-    """number of deals played side by side, which a policy for many positions needs less time for"""
-    out: Path = Path("runs/times")
-    """directory of the results"""
-
-    def run(self, command: str) -> None:
-        """Play the games, print the table, write the results."""
-        keywords = {name: value for name, value in self.keywords.items() if name != "progress"}
-        with worker_processes(1) as pool:  # where NumPy has one thread, so that no time is spent on waiting for others
-            seconds = pool.submit(seconds_per_action, self.named, **keywords).result()
-        reference = next(iter(seconds))
-        lines = [f"| policy | time per action, {reference} = 1 | ms per action here |", "|---|---|---|"]
-        lines += [f"| {name} | {each / seconds[reference]:.3g} | {1000 * each:.3g} |" for name, each in seconds.items()]
-        note = f"{self.chunk} deals side by side, each policy in every seat; processor time"
-        _write(self, command, "\n".join(lines), note, {"seconds_per_action": seconds})
 
 
 @dataclass(kw_only=True)
@@ -285,8 +194,7 @@ class _Files:
     """least number of positions in which each of them is asked"""
     seed: int | None = None
     """seed of the draw of these positions; by default it cannot be predicted"""
-    trust: bool = False
-    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
+    trust: Trust = False
 
     def verified(self) -> list[VerifiedFile]:
         """Verify the files.
@@ -392,6 +300,14 @@ def _write(
 ) -> None:
     """Print the tables, and write all files to the directory of results."""
     last = options.first + options.deals - 1
+    if options.times:
+        seconds = _seconds_per_action(options)
+        reference = next(iter(seconds))
+        lines = [f"| policy | time per action, {reference} = 1 | ms per action here |", "|---|---|---|"]
+        lines += [f"| {name} | {each / seconds[reference]:.3g} | {1000 * each:.3g} |" for name, each in seconds.items()]
+        tables = "\n".join([tables, "", *lines])
+        note += f"; processor time with {options.chunk} deals side by side, each policy in every seat"
+        figures = {**figures, "seconds_per_action": seconds}
     text = (
         f"## {heading(options.chosen_rules)}\n\n{tables}\n\n"
         f"*`{command}`: `{options.domain}` deals {options.first} to {last}, {note}.*\n"
@@ -403,6 +319,13 @@ def _write(
         write_atomically(options.out / "result.png", draw)
 
 
+def _seconds_per_action(options: _Options) -> dict[str, float]:
+    """Measure the processor time of each of the policies."""
+    policies = by_display_name([*dict.fromkeys(options.policies)], options.trust)
+    with worker_processes(1) as pool:  # where NumPy has one thread, so that no time is spent on waiting for others
+        return pool.submit(seconds_per_action, policies, rules=options.chosen_rules, **options.numbered_deals).result()
+
+
 def _write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
@@ -411,30 +334,22 @@ FALSE = 1
 """Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
 
 COMMANDS: dict[str, type[Any]] = {
-    command.__name__.lower(): command
-    for command in (Evaluate, Compare, Tournament, Exploit, Times, Verify, Leaderboard)
+    command.__name__.lower(): command for command in (Evaluate, Compare, Tournament, Verify, Leaderboard)
 }
-"""The commands by name, in the order in which they are listed."""
+"""The commands by name."""
 
 
-def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
-    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    name = arguments[0] if arguments else "--help"
-    if name in ("-h", "--help"):
-        print(_overview(program))
-        sys.exit()
-    if name not in COMMANDS:
-        fail(f"{program} has no command {name!r}: the commands are {', '.join(COMMANDS)}")
-    line, stored = f"{program} {shlex.join(arguments)}", ""
+def main(name: str, arguments: Sequence[str]) -> None:
+    """Run one of the commands."""
+    line, stored = f"quincunx {shlex.join([name, *arguments])}", ""
     with one_line_errors(remedy=lambda: stored):
         try:
-            command = parse(COMMANDS[name], f"{program} {name}", getdoc(COMMANDS[name]), arguments[1:])
-            if isinstance(command, _MultiplayerOptions):
-                refuse_other_game(command.game, arguments, [option.name for option in fields(Rules)])
+            command = parse(COMMANDS[name], f"quincunx {name}", getdoc(COMMANDS[name]), arguments)
+            if isinstance(command, GameOptions):
+                command.refuse_other_game(arguments)
             if isinstance(command, _Options):
                 require_writable(command.out)
-                require_writable_file(getattr(command, "records", None))
+                require_writable_file(command.records)
             if isinstance(command, Evaluate | Tournament):
                 stored = f"finished games are stored, this resumes: {line}"
             command.run(line)
@@ -446,19 +361,3 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
             if raised_by_policy(error):
                 raise
             fail(error)
-
-
-def _overview(program: str) -> str:
-    """Help on all commands."""
-    width = max(map(len, COMMANDS))
-    indent = " " * (width + 4)
-    summaries = (
-        textwrap.fill(str(getdoc(command)), 100, initial_indent=f"  {name:<{width}}  ", subsequent_indent=indent)
-        for name, command in COMMANDS.items()
-    )
-    heading = f"Commands: {program} <command>; {program} <command> --help lists the options"
-    return "\n".join([f"usage: {program} [-h] <command> ...\n", str(__doc__), heading, *summaries])
-
-
-if __name__ == "__main__":
-    main()

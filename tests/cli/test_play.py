@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from quincunx_env.cli import main
 from quincunx_env.play import session
-from quincunx_env.play.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,7 +42,7 @@ def test_errors_on_the_command_line(
 ) -> None:
     monkeypatch.chdir(ROOT)
     with pytest.raises(SystemExit) as error:
-        main([*arguments, *(() if "--out" in arguments else ("--out", str(tmp_path)))])
+        main(["play", *arguments, *(() if "--out" in arguments else ("--out", str(tmp_path)))])
     assert error.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
@@ -56,7 +56,7 @@ def test_a_missing_default_agent_is_named_in_a_line(
     monkeypatch.setattr(session, "DEFAULT_AGENTS", ("no-such", "greedy"))
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     for arguments, warned in (([], True), (["--opponents", "uniform", "--adviser", "uniform"], False)):
-        main(["--terminal", "--num-players", "2", "--seed", "0", *arguments])
+        main(["play", "--terminal", "--num-players", "2", "--seed", "0", *arguments])
         line = capsys.readouterr().err
         assert line.startswith("warning: no-such is not available: unknown policy 'no-such'") == warned
         assert line.endswith("; greedy takes its place\n") == warned

@@ -16,10 +16,11 @@ open the link that it prints.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
 
+from quincunx_env.cli.options import GameOptions
+from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
@@ -35,29 +36,13 @@ from quincunx_env.play.session import (
 )
 from quincunx_env.policies import UntrustedFileError, load_path
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
-from quincunx_env.utils.errors import (
-    one_line_errors,
-    parse,
-    refuse_other_game,
-    require_writable,
-    requires_extra,
-)
-
-with requires_extra("play"):
-    import tyro
-
-PROGRAM = "python -m quincunx_env.play"
+from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
 
 @dataclass(kw_only=True)
-class Arguments:
+class Arguments(GameOptions):
     """Game, players and files."""
 
-    rules: Annotated[Rules, tyro.conf.arg(name="")] = field(default_factory=Rules)
-    game: Literal["quincunx", "spiral"] = "quincunx"
-    """the game; options of the spiral game begin with ``--spiral``, the other options of rules belong to Quincunx"""
-    spiral: SpiralRules = field(default_factory=SpiralRules)
     opponents: tuple[str, ...] = ()
     """one for all other seats, or one for each, beginning with the seat after yours: names of registered policies,
     ``module:attribute``, paths of files, or ``human``"""
@@ -114,7 +99,7 @@ class Arguments:
                     f"{self.resume} names a policy file that needs to be trusted, and a saved game never is: it can be "
                     "replayed, with --replay"
                 ) from error
-        rules = self.rules if self.game == "quincunx" else self.spiral
+        rules = self.chosen_rules
         self._warn(rules, needed=not self.opponents or self.adviser is None)
         players = seat_players(rules, self.seat, [self._agent(name) for name in self.opponents])
         dealt = None if self.seed is None else Seeded(self.seed)
@@ -135,12 +120,11 @@ class Arguments:
             print(f"warning: {problem}", file=sys.stderr)
 
 
-def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
-    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    chosen = parse(Arguments, program, __doc__, arguments)
+def main(name: str, arguments: Sequence[str]) -> None:
+    """Run the command."""
+    chosen = parse(Arguments, f"quincunx {name}", __doc__, arguments)
     with one_line_errors(ValueError):
-        refuse_other_game(chosen.game, arguments, [option.name for option in fields(Rules)])
+        chosen.refuse_other_game(arguments)
         begin = chosen.begin() if chosen.terminal or _names_game(arguments) else None
         if not chosen.replay:
             require_writable(chosen.out)
@@ -148,7 +132,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None
     if not chosen.terminal:
         _in_browser(begin, chosen)
     elif begin is not None:
-        _in_terminal(begin, chosen, program)
+        _in_terminal(begin, chosen)
 
 
 def _names_game(arguments: Sequence[str]) -> bool:
@@ -159,7 +143,7 @@ def _names_game(arguments: Sequence[str]) -> bool:
     return bool(flags - {f"--{name}" for name in about_page})
 
 
-def _in_terminal(begin: Session | Record, chosen: Arguments, program: str) -> None:
+def _in_terminal(begin: Session | Record, chosen: Arguments) -> None:
     """Play or replay line by line, and print how to go on."""
     with one_line_errors():  # SIGTERM ends the program as Ctrl-C does
         if isinstance(begin, Record):
@@ -168,8 +152,8 @@ def _in_terminal(begin: Session | Record, chosen: Arguments, program: str) -> No
         path = chosen.resume or new_path(chosen.out)
         Console(begin, path).run()
     if path.exists():
-        options = f"{program} --terminal"
-        print(f"Continue or replay this game:\n\n    {options} --resume {path}\n    {options} --replay {path}")
+        command = "quincunx play --terminal"
+        print(f"Continue or replay this game:\n\n    {command} --resume {path}\n    {command} --replay {path}")
 
 
 def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
@@ -188,7 +172,3 @@ def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
             page = f"game/{lobby.start(begin, chosen.resume).name}"
         listening = listen(chosen.host, chosen.port)
     offer(lobby, listening, page, chosen.allow_host, chosen.browser)
-
-
-if __name__ == "__main__":
-    main()

@@ -10,9 +10,10 @@ from typing import NoReturn
 import pytest
 
 from quincunx_env.arena.games import Games
+from quincunx_env.cli import main
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import to_text
-from quincunx_env.play.replay import main, transcript
+from quincunx_env.play.replay import transcript
 from quincunx_env.quincunx import Rules
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
@@ -21,7 +22,7 @@ RECORDS = Path(__file__).parents[1] / "golden" / "records"
 @pytest.mark.parametrize("path", sorted(RECORDS.glob("*.txt")), ids=lambda path: path.stem)
 def test_every_action_is_printed_with_the_totals_after_it(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = Record.read(path)
-    main([str(path)])
+    main(["replay", str(path)])
     text = capsys.readouterr().out
     totals = [
         tuple(map(int, found.split())) for found in re.findall(r"^\d+\. .*; total ([-\d ]+)$", text, re.MULTILINE)
@@ -40,10 +41,10 @@ def test_every_action_is_printed_with_the_totals_after_it(path: Path, capsys: py
 def test_games_of_an_evaluation_are_chosen_by_number(capsys: pytest.CaptureFixture[str]) -> None:
     path = RECORDS.parents[2] / "docs" / "leaderboard" / "greedy.npz"
     games = Games.read(path)
-    main([str(path), "--game", "3", "17"])
+    main(["replay", str(path), "--game", "3", "17"])
     text = capsys.readouterr().out
     assert text == "".join(f"{line}\n" for number in (3, 17) for line in transcript(games.record(number)))
-    main([str(path)])
+    main(["replay", str(path)])
     assert capsys.readouterr().out == "".join(f"{line}\n" for line in transcript(games.record(0)))
 
 
@@ -83,7 +84,7 @@ def test_errors(
 ) -> None:
     monkeypatch.chdir(RECORDS.parents[2])
     with pytest.raises(SystemExit) as end:
-        main(arguments)
+        main(["replay", *arguments])
     assert end.value.code == 2
     out, error = capsys.readouterr()
     assert (out, error.count("\n")) == ("", 1)
@@ -98,7 +99,7 @@ def test_a_page_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, capsys: 
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     with pytest.raises(SystemExit) as end:
-        main(["none.txt", "--html", "page.html"])
+        main(["replay", "none.txt", "--html", "page.html"])
     assert end.value.code == 2
     error = "error: nothing can be written to . (Read-only file system): choose another folder with --html\n"
     assert capsys.readouterr().err == error
@@ -107,6 +108,6 @@ def test_a_page_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "game.txt", tmp_path / "new" / "replay.html"
     Record(Rules(), Seeded(0), (33,)).write(path)
-    main([str(path), "--seat", "0", "--html", str(out), "--values", "heuristic"])
+    main(["replay", str(path), "--seat", "0", "--html", str(out), "--values", "heuristic"])
     assert capsys.readouterr().out == f"wrote {out} ({out.stat().st_size / 1000:.0f} kB): open it in a browser\n"
     assert "Values of heuristic" in out.read_text(encoding="utf-8")

@@ -9,14 +9,15 @@ the reference policy. Policies are named as for `quincunx evaluate`. The directo
 (``results.csv``) and the results of single games: the same command resumes an interrupted run.
 """
 
-import os
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import get_args
+
+import tyro
+from tqdm.auto import tqdm
 
 from quincunx_env.arena.games import require_writable_file
 from quincunx_env.arena.matches import raised_by_policy
@@ -30,16 +31,14 @@ from quincunx_env.benchmark import (
     task_of,
     write_results,
 )
+from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
+from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import UntrustedFileError, by_display_name
 from quincunx_env.registry import spec_of
 from quincunx_env.statistics import Estimate
-from quincunx_env.utils.errors import fail, one_line_errors, parse, require_writable, requires_extra
+from quincunx_env.utils.errors import fail, one_line_errors, require_writable
 from quincunx_env.utils.markdown import markdown_table
-
-with requires_extra("arena"):
-    import tyro
-    from tqdm.auto import tqdm
 
 
 @dataclass(kw_only=True)
@@ -55,17 +54,11 @@ class Arguments:
     policies that are too slow for all"""
     deals: int | None = None
     """number of deals, the first ones of the split; all of them by default"""
-    seed: int = 0
-    """seed of the policies' generators"""
-    chunk: int = 250
-    """number of deals played side by side, the unit of work of a process; an interruption loses at most these. The
-    actions of randomised policies depend on it"""
-    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
-    """number of processes"""
-    trust: bool = False
-    """load files of stable-baselines3 and RLlib, too, which executes any code in them"""
-    out: Path = Path("runs/benchmark")
-    """directory of the results"""
+    seed: Seed = 0
+    chunk: Chunk = 250
+    workers: Workers = field(default_factory=cores)
+    trust: Trust = False
+    out: Out = Path("runs/benchmark")
     records: Path | None = None
     """file for the games of one policy, which the command verify replays"""
 
@@ -97,11 +90,10 @@ class Arguments:
             )
 
 
-def main(arguments: Sequence[str] | None = None, program: str = "quincunx benchmark") -> None:
-    """Run the command line, or ``arguments`` in place of it; ``program`` precedes them in what is printed."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    options = parse(Arguments, program, __doc__, arguments)
-    line, stored = f"{program} {shlex.join(arguments)}", ""
+def main(name: str, arguments: Sequence[str]) -> None:
+    """List the tasks, or evaluate policies on one of them and print a table."""
+    options = parse(Arguments, f"quincunx {name}", __doc__, arguments)
+    line, stored = f"quincunx {shlex.join([name, *arguments])}", ""
     with one_line_errors(remedy=lambda: stored):
         if not options.task:
             print(_tasks())

@@ -10,14 +10,12 @@ from itertools import starmap
 from pathlib import Path
 
 import numpy as np
+from tqdm.auto import tqdm
 
-from quincunx_env.oracle.store import BENCHMARK_FILE, COMMAND, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
-from quincunx_env.utils.errors import one_line_errors, parse, require_writable, requires_extra
+from quincunx_env.cli.parser import parse
+from quincunx_env.oracle.store import BENCHMARK_FILE, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
+from quincunx_env.utils.errors import one_line_errors, require_writable
 from quincunx_env.utils.processes import worker_processes
-
-with requires_extra("arena"):
-    import tyro  # noqa: F401  for `parse`
-    from tqdm.auto import tqdm
 
 _WRITE_EVERY = 20
 """Deals searched between two writes of the file, as an interruption may lose them. Not tuned."""
@@ -59,9 +57,9 @@ class Arguments:
             raise ValueError(f"--path must be a file, got the folder {self.path}")
 
 
-def main(arguments: Sequence[str] | None = None, program: str = COMMAND) -> None:
-    """Run the command line, or ``arguments`` in place of it: search, write and print a summary."""
-    options = parse(Arguments, program, __doc__, arguments)
+def main(name: str, arguments: Sequence[str]) -> None:
+    """Search, write and print a summary."""
+    options = parse(Arguments, f"quincunx {name}", __doc__, arguments)
     with one_line_errors(ValueError):
         entries = read(options.path) or (read() if options.path == DEFAULT_PATH else {})
         due = [
@@ -114,7 +112,3 @@ def _improved(due: list[tuple[int, int, OracleEntry | None]], processes: int) ->
     else:
         with worker_processes(processes) as pool:
             yield from pool.map(improve, *zip(*due, strict=True))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,8 @@
-"""``python -m quincunx_env.arena``."""
+"""Evaluations, comparisons and tournaments on the command line, and files of their games."""
 
 import errno
 import json
 import os
-import re
-import runpy
 import shlex
 import sys
 import tempfile
@@ -16,11 +14,13 @@ import numpy as np
 import pytest
 
 from quincunx_agents.greedy import greedy
+from quincunx_agents.search.best_response import best_response
 from quincunx_agents.uniform import uniform
-from quincunx_env.arena import Estimate, compare, evaluate, exploit
+from quincunx_env.arena import Estimate, compare, evaluate
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.leaderboard import VerifiedFile
 from quincunx_env.benchmark import BASELINES, best_known, read_results
+from quincunx_env.cli import main
 from quincunx_env.quincunx.rules import Rules
 
 stats = pytest.importorskip("scipy.stats")
@@ -28,10 +28,9 @@ pytest.importorskip("choix")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
-    """Run ``python -m quincunx_env.arena`` in this process."""
-    monkeypatch.setattr(sys, "argv", ["arena", *shlex.split(arguments)])
-    monkeypatch.delitem(sys.modules, "quincunx_env.arena.__main__", raising=False)  # runs again as a program
-    runpy.run_module("quincunx_env.arena", run_name="__main__")
+    """Run ``quincunx`` in this process."""
+    monkeypatch.setattr(sys, "argv", ["quincunx", *shlex.split(arguments)])
+    main()
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +62,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     for part in ("## Solitaire\n", "## 3 players, start open\n", "## 2 players, flush\n", "| greedy | "):
         assert part in page
     assert "| 0 to 19 | replayed |" in page
-    assert "`python -m quincunx_env.arena leaderboard alone.npz three.npz held.npz --rerun greedy --page" in page
+    assert "`quincunx leaderboard alone.npz three.npz held.npz --rerun greedy --page" in page
     assert Path("board.png").exists()
     assert capsys.readouterr().out.endswith("wrote board.md and board.png\n")
     for played, file in (
@@ -139,7 +138,7 @@ def test_a_mean_above_the_best_known_one_is_flagged(
     evaluate("greedy", 20, records=Path("greedy.npz"))
     for points, row in ((50.0, "replayed"), (-50.0, f"replayed, above the best known result ({best.policy}, -50.0)")):
         known = replace(best, score=Estimate(points, points, points))
-        monkeypatch.setattr("quincunx_env.benchmark.best_known", lambda rules, known=known: known)
+        monkeypatch.setattr("quincunx_env.cli.measure.best_known", lambda rules, known=known: known)
         run(monkeypatch, "verify greedy.npz")
         assert f"| 0 to 19 | {row} |" in capsys.readouterr().out
 
@@ -149,27 +148,36 @@ def test_lower_bounds_of_exploitability(
 ) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "exploit random=uniform greedy --deals 4 --budget 9 --mini")
+    run(monkeypatch, "compare best-response:greedy greedy --deals 4 --chunk 3 --mini --records response.npz")
+    assert "| best-response:greedy | " in capsys.readouterr().out
+    figures = json.loads(Path("runs/compare/result.json").read_text())
     rules = Rules(num_players=2, mini=True)
-    assert "| random | +" in capsys.readouterr().out
-    figures = json.loads(Path("runs/exploit/result.json").read_text())
-    expected = exploit(greedy, 4, budget=9, rules=rules, chunk=5).to_json()
-    assert figures["greedy"]["policies"][0] == expected["policies"][0]
-    assert figures["random"]["policies"][0]["name"] == "best response"
+    expected = compare(
+        [best_response(greedy), greedy], 4, rules=rules, chunk=3, names=["best-response:greedy", "greedy"]
+    )
+    assert figures.items() >= expected.to_json().items()
+    run(monkeypatch, "verify response.npz --rerun best-response:greedy --positions 4")
+    assert "; rerun: best-response:greedy" in capsys.readouterr().out
 
 
-def test_times_are_ratios_to_the_first_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", ["evaluate", "compare", "tournament"])
+def test_times_are_ratios_to_the_first_policy(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tyro")
     monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "times heuristic greedy --deals 4 --num-players 2")
-    seconds = json.loads(Path("runs/times/result.json").read_text())["seconds_per_action"]
+    players = "" if command == "evaluate" else " --num-players 2"
+    run(monkeypatch, f"{command} heuristic greedy --deals 4 --times{players}")
+    stored = json.loads(Path(f"runs/{command}/result.json").read_text())
+    assert stored.keys() > {"command", "seconds_per_action"}, "beside the other figures"
+    seconds = stored["seconds_per_action"]
     assert list(seconds) == ["heuristic", "greedy"]
     ratio = seconds["greedy"] / seconds["heuristic"]
     assert 0 < ratio < 1
-    lines = Path("runs/times/result.md").read_text().splitlines()
-    assert lines[2] == "| policy | time per action, heuristic = 1 | ms per action here |"
-    assert lines[4].startswith("| heuristic | 1 | ")
-    assert lines[5].startswith(f"| greedy | {ratio:.3g} | ")
+    lines = Path(f"runs/{command}/result.md").read_text().splitlines()
+    heading = lines.index("| policy | time per action, heuristic = 1 | ms per action here |")
+    assert lines[heading - 1] == ""
+    assert lines[heading + 2].startswith("| heuristic | 1 | ")
+    assert lines[heading + 3].startswith(f"| greedy | {ratio:.3g} | ")
+    assert lines[heading + 5].endswith("processor time with 250 deals side by side, each policy in every seat.*")
 
 
 ERRORS = {
@@ -196,9 +204,9 @@ ERRORS = {
     "tournament greedy uniform --spiral.deals 2": "--spiral.deals is an option of the spiral game: add --game spiral",
     "compare greedy uniform --game spiral --simpleton": "--simpleton is an option of Quincunx: leave out --game spiral",
     "compare greedy uniform --game spiral --start corners": "--start is an option of Quincunx: leave out --game spiral",
-    "exploit": "there is nothing to exploit",
-    "exploit greedy --budget 0": "budget must be at least 1, got 0",
-    "exploit greedy --num-players 1": "rules for several players are needed, got the solitaire",
+    "compare best-response:no-such greedy": "unknown policy 'no-such'",
+    "compare best-response:no-such.zip greedy": "there is no policy file no-such.zip",
+    "compare best-response:greedy greedy --num-players 1": "rules for several players are needed, got the solitaire",
     "leaderboard nowhere": "[Errno 2] No such file or directory: 'nowhere'",
     "leaderboard file": "file: this is no file of games, as evaluate --records writes it",
     "leaderboard": "name a file of games",
@@ -217,8 +225,6 @@ ERRORS = {
     "leaderboard some.npz --page page.png": "--page must name a file of its own",
     "leaderboard some.npz --page .": "--page must name a file of its own",
     "leaderboard nowhere --page file/x.md": "file is a file: choose another folder for the results with --page",
-    "evalaute greedy": "python -m quincunx_env.arena has no command 'evalaute': the commands are evaluate, compare, ",
-    "--nonsense": "python -m quincunx_env.arena has no command '--nonsense': the commands are evaluate, compare, ",
     "compare greedy uniform --records file/new": "file is a file: choose another folder for the results with --records",
 }
 """Commands, and how the line of the error begins after ``error:``."""
@@ -275,7 +281,7 @@ def test_results_that_cannot_be_written(
         patched.setattr(Path, "write_bytes", fill)
         message = failure(patched, capsys, command)
     assert message.startswith("[Errno 28] No space left on device: 'runs/tournament/games/")
-    assert message.endswith(f"; finished games are stored, this resumes: python -m quincunx_env.arena {command}")
+    assert message.endswith(f"; finished games are stored, this resumes: quincunx {command}")
     run(monkeypatch, command)
     assert not list(tmp_path.rglob(".*"))
 
@@ -323,32 +329,12 @@ def test_an_error_of_a_policy_has_its_traceback_and_names_it(
     assert line.startswith("the policy mine: 4 integer actions are needed, got float64")
 
 
-@pytest.mark.parametrize("program", ["quincunx", "python -m quincunx_env.arena"])
-def test_wrong_flags_name_the_help_of_their_command(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_flags_name_the_help_of_their_command(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tyro")
-    from quincunx_env.arena.__main__ import main
-
     with pytest.raises(SystemExit) as end:
-        main(["evaluate", "greedy", "--dealz", "3"], program)
+        main(["evaluate", "greedy", "--dealz", "3"])
     assert end.value.code == 2
     message = capsys.readouterr().err
-    assert f"{program} evaluate --help " in message
+    assert "quincunx evaluate --help " in message
     assert message.count("--help") == 1
     assert "--deals INT" in message
-
-
-@pytest.mark.parametrize("arguments", ["", "-h", "--help"])
-def test_help_lists_the_commands(
-    arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("tyro")
-    with pytest.raises(SystemExit) as end:
-        run(monkeypatch, arguments)
-    assert not end.value.code
-    text = capsys.readouterr().out
-    assert text.startswith("usage: python -m quincunx_env.arena [-h] <command> ...\n")
-    assert "\n  evaluate     Evaluate policies at the solitaire; resumable.\n" in text
-    assert re.findall(r"^  (\w+) +[A-Z]", text, re.MULTILINE) == [
-        *("evaluate", "compare", "tournament", "exploit", "times", "verify", "leaderboard")
-    ]
-    assert all(len(line) <= 120 for line in text.splitlines())

@@ -1,1 +1,0 @@
-"""Subcommands of ``quincunx`` that belong to no other package."""

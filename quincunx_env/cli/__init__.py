@@ -1,0 +1,95 @@
+"""The command ``quincunx``: what is installed, what can be done, and the subcommands."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import quincunx_env
+from quincunx_env.cli.overview import installation
+from quincunx_env.utils.errors import fail, requires_extra
+
+
+class Command(NamedTuple):
+    """A subcommand. Its module is imported when it runs, so that the others need not be installed or loaded."""
+
+    module: str
+    """Has a function ``main(name, arguments)``, which gets the name of the subcommand."""
+    summary: str
+    """What it does, in a line."""
+    extra: str = "arena"
+    """Extra of the package with the libraries that the module imports."""
+
+
+COMMANDS = {
+    "play": Command("play", "play alone or against agents, or step through a game record", "play"),
+    "replay": Command("replay", "print games play by play, with scores, or write a page that replays them", "play"),
+    "evaluate": Command("measure", "evaluate policies at the solitaire on numbered deals"),
+    "compare": Command("measure", "compare policies for several players on paired deals"),
+    "tournament": Command("measure", "hold a round robin with ratings"),
+    "verify": Command("measure", "replay all games of files written with --records, and check their figures"),
+    "leaderboard": Command("measure", "write a page with the results of verified files"),
+    "benchmark": Command("benchmark", "list the tasks of the standard benchmark, or evaluate policies on one"),
+    "envs": Command("overview", "list the environments with their spaces and options"),
+    "oracle": Command("oracle", "compute scores reachable with a known pile"),
+}
+"""The subcommands by name, in the order in which they are listed."""
+
+HELP = """\
+usage: quincunx [-h] [--version] [command] ...
+
+Without a command: what is installed, and what can be done.
+
+options:
+  -h, --help  show this help message and exit
+  --version   show program's version number and exit
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line, or ``arguments`` in place of it.
+
+    This part needs no library: an installation without extras has no parser of command lines.
+    """
+    try:
+        match sys.argv[1:] if arguments is None else [*arguments]:
+            case []:
+                print(installation(), "", *_commands(), sep="\n")
+            case ["-h" | "--help", *_]:
+                print(HELP, *_commands(), sep="\n")
+            case ["--version", *_]:
+                print(f"quincunx_env {quincunx_env.__version__}")
+            case [name, *rest]:
+                _run(name, rest)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the output, such as ``head``, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end of the process
+        sys.exit(1)
+
+
+def _run(name: str, arguments: Sequence[str]) -> None:
+    """Run a subcommand. It finds modules of the current folder, such as those of policies, as with ``python -m``."""
+    if name not in COMMANDS:
+        nearest = get_close_matches(name, COMMANDS, n=1)
+        meant = f"did you mean {nearest[0]!r}? " if nearest else ""
+        kind = "option" if name.startswith("-") else "command"
+        fail(f"quincunx has no {kind} {name!r}: {meant}the commands are {', '.join(COMMANDS)}")
+    here = str(Path.cwd())
+    if not sys.flags.safe_path and not {"", here} & {*sys.path}:
+        sys.path.append(here)
+    command = COMMANDS[name]
+    with requires_extra(command.extra):
+        module = import_module(f"{__name__}.{command.module}")
+    module.main(name, arguments)
+
+
+def _commands() -> Iterator[str]:
+    """Yield a heading, and a line for each subcommand."""
+    yield "Commands: quincunx <command>; quincunx <command> --help lists the options"
+    width = max(map(len, COMMANDS))
+    for name, command in COMMANDS.items():
+        yield f"  {name:<{width}}  {command.summary}"
+    yield """The public interface, with first lines of code: python -c "help('quincunx_env')\""""

@@ -1,0 +1,114 @@
+"""The search of oracle scores on the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import quincunx_env
+from quincunx_env.cli import main
+from quincunx_env.oracle import OracleEntry, beam_search, benchmark_game, read, write
+from quincunx_env.oracle.store import LOST_SCORE
+
+
+def command(path: Path, *options: str) -> str:
+    pytest.importorskip("tyro")
+    program = [sys.executable, "-m", "quincunx_env", "oracle", "--path", str(path), *options]
+    run = subprocess.run(
+        program, capture_output=True, text=True, check=True, cwd=Path(quincunx_env.__file__).parents[1]
+    )
+    return run.stdout
+
+
+def test_the_command_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "oracle.csv"
+    line = beam_search(benchmark_game(1), 2000)
+    assert line is not None
+    write(path, [OracleEntry(1, line.score, 2000, line.plays)])
+    assert "4 deals, beams of at least 100" in command(path, "--deals", "4", "--width", "100", "--processes", "2")
+    first = read(path)
+    assert sorted(first) == [0, 1, 2, 3]
+    assert first[1].score == line.score, "a wider beam has searched this deal"
+    assert [one.width for one in first.values()] == [100, 2000, 100, 100]
+    command(path, "--deals", "4", "--width", "100")
+    assert read(path) == first
+    command(path, "--deals", "4", "--width", "10")
+    assert read(path) == first
+    command(path, "--deals", "4", "--width", "1000")
+    wider = read(path)
+    assert [one.width for one in wider.values()] == [1000, 2000, 1000, 1000]
+    assert all(one.score >= first[number].score for number, one in wider.items())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--deals", "-3"], "--deals must be at least 1, got -3"),
+        (["--width", "0"], "--width must be at least 1, got 0"),
+        (["--processes", "0"], "--processes must be at least 1, got 0"),
+        (["--path", "."], "--path must be a file, got the folder ."),
+        (["--path", "file/below.csv"], "file is a file: choose another folder for the results with --path\n"),
+    ],
+)
+def test_a_wrong_option_is_named_in_one_line(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("tyro")
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    with pytest.raises(SystemExit) as end:
+        main(["oracle", "--path", "new.csv", *options])
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert [*Path().iterdir()] == [Path("file")]
+
+
+def test_commands_that_run_at_the_same_time_keep_the_better_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tyro")
+    from quincunx_env.cli import oracle as program
+
+    path, plays = tmp_path / "oracle.csv", ((1, 2),)
+    ours = {number: OracleEntry(number, 100, 10, plays) for number in range(3)}
+    theirs = [OracleEntry(0, 200, 5, plays), OracleEntry(1, 50, 20, plays), OracleEntry(2, LOST_SCORE, 20, ())]
+    other = OracleEntry(7, 70, 10, plays)
+
+    def improve_while_another_command_ends(number: int, width: int, known: OracleEntry | None) -> OracleEntry:
+        if number == 2:
+            write(path, [*theirs, other])
+        return ours[number]
+
+    monkeypatch.setattr(program, "improve", improve_while_another_command_ends)
+    main(["oracle", "--path", str(path), "--deals", "3", "--width", "10"])
+    kept = [theirs[0]._replace(width=10), ours[1]._replace(width=20), ours[2]._replace(width=20), other]
+    assert [*read(path).values()] == kept
+
+
+def test_only_in_a_checkout_the_default_file_is_that_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere it begins with the rows of the package."""
+    pytest.importorskip("tyro")
+    from quincunx_env.cli import oracle as program
+
+    package_file = tmp_path / "quincunx_env" / "oracle" / "benchmark.csv"
+    elsewhere = program.default_path(package_file)
+    assert elsewhere == Path("runs/oracle.csv")
+    (tmp_path / "pyproject.toml").touch()
+    assert program.default_path(package_file) == package_file
+
+    def improve(number: int, width: int, known: OracleEntry | None) -> OracleEntry:
+        assert known == read()[number]
+        return known._replace(width=width)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(program, "DEFAULT_PATH", elsewhere)
+    monkeypatch.setattr(program, "improve", improve)
+    main(["oracle", "--path", str(elsewhere), "--deals", "1", "--width", "1000000"])
+    assert read(elsewhere) == read() | {0: read()[0]._replace(width=1_000_000)}
