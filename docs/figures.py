@@ -2,9 +2,9 @@
 
 Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv`` (their
 learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, the oracle scores,
-the exact regrets in ``optimal_play``, the results of the standard benchmark in ``quincunx_env/benchmark.csv`` and the
-learning curves in ``docs/benchmark``. A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of
-figures -->``.
+the exact regrets in ``optimal_play``, the results of the standard benchmark in ``quincunx_env/arena/benchmark.csv``
+and the learning curves in ``docs/benchmark``. A page marks the place of a table by ``<!-- figures: NAME -->`` and
+``<!-- end of figures -->``.
 """
 
 import csv
@@ -21,9 +21,9 @@ import numpy as np
 import quincunx_agents.networks
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
-from quincunx_env.benchmark import TASKS, TaskResult, baselines
+from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.oracle import read
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import VARIANTS, percent
 

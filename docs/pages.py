@@ -303,8 +303,9 @@ MODULES = {
             "arena.games",
             "arena.verification",
             "arena.leaderboard",
-            "benchmark",
-            "statistics",
+            "arena.benchmark",
+            "arena.regret",
+            "arena.statistics",
         ),
     ),
     "agents": (

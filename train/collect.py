@@ -21,11 +21,11 @@ import numpy as np
 import tyro
 
 import quincunx_agents
-from quincunx_env.benchmark import MIN_SEEDS, TASKS, DealRange, baselines, evaluate_on_task
+from quincunx_env.arena.benchmark import MIN_SEEDS, TASKS, DealRange, baselines, evaluate_on_task
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.errors import one_line_errors
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint

@@ -30,6 +30,7 @@ with needs_extra("minari", __name__):
     from minari.dataset.minari_dataset import parse_dataset_id
     from minari.storage import get_dataset_path
 
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.deal import check_seed
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent, policy_for
@@ -37,7 +38,6 @@ from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.markdown import markdown_table
 

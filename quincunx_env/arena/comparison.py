@@ -17,13 +17,13 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name, resolve
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.markdown import markdown_table
 
 

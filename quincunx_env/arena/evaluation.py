@@ -12,13 +12,13 @@ import numpy.typing as npt
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, MatchResults, concatenate, play_matches
 from quincunx_env.arena.runner import run_lineups
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import by_display_name, check_name, display_name, resolve
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:

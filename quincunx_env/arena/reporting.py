@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.statistics import Estimate, scipy_stats
 from quincunx_env.core.arrays import Floats
-from quincunx_env.statistics import Estimate, scipy_stats
 from quincunx_env.utils.markdown import markdown_table
 
 
@@ -190,7 +190,7 @@ def interquartile_mean(scores: npt.ArrayLike, *, resamples: int = 50_000, seed: 
     so that both intervals are equal.
 
     Args:
-        scores: [runs, tasks], on comparable scales, such as `quincunx_env.benchmark.TaskResult.normalised`.
+        scores: [runs, tasks], on comparable scales, such as `quincunx_env.arena.benchmark.TaskResult.normalised`.
         resamples: number of bootstrap resamples; the default is rliable's.
         seed: seed of the bootstrap.
 

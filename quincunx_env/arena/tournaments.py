@@ -14,13 +14,13 @@ from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
 from quincunx_env.arena.runner import run_lineups
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.extras import needs_extra
 from quincunx_env.utils.markdown import markdown_table
 

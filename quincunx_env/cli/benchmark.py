@@ -19,9 +19,7 @@ from typing import get_args
 import tyro
 from tqdm.auto import tqdm
 
-from quincunx_env.arena.games import require_writable_file
-from quincunx_env.arena.matches import raised_by_policy
-from quincunx_env.benchmark import (
+from quincunx_env.arena.benchmark import (
     TASKS,
     VERSION,
     DealRange,
@@ -31,12 +29,14 @@ from quincunx_env.benchmark import (
     task_of,
     write_results,
 )
+from quincunx_env.arena.games import require_writable_file
+from quincunx_env.arena.matches import raised_by_policy
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import UntrustedFileError, by_display_name
 from quincunx_env.registry import spec_of
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.errors import fail, one_line_errors, require_writable
 from quincunx_env.utils.markdown import markdown_table
 

@@ -29,6 +29,7 @@ from typing import Any
 import tyro
 from tqdm.auto import tqdm
 
+from quincunx_env.arena.benchmark import best_known
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
 from quincunx_env.arena.games import Games, require_writable_file
@@ -37,7 +38,6 @@ from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
 from quincunx_env.arena.verification import POSITIONS, VerificationError
-from quincunx_env.benchmark import best_known
 from quincunx_env.cli.options import (
     Chunk,
     GameOptions,

@@ -24,7 +24,7 @@ _WRITE_EVERY = 20
 def default_path(package_file: Path) -> Path:
     """The file of the package in a checkout, which has a ``pyproject.toml`` two folders above it, else another one.
 
-    In an installation a command must not change what `quincunx_env.oracle.regret` returns.
+    In an installation a command must not change what `quincunx_env.arena.regret` returns.
     """
     in_checkout = (package_file.parents[2] / "pyproject.toml").exists()
     return package_file if in_checkout else Path("runs/oracle.csv")

@@ -13,8 +13,8 @@ import pytest
 
 import quincunx_env
 from quincunx_env import cli as command
+from quincunx_env.arena.benchmark import TASKS, evaluate_on_task, read_results
 from quincunx_env.arena.games import Games
-from quincunx_env.benchmark import TASKS, evaluate_on_task, read_results
 from quincunx_env.cli import overview
 from quincunx_env.policies import registered_policies
 from tests.test_imports import HEAVY

@@ -17,9 +17,9 @@ from quincunx_agents.greedy import greedy
 from quincunx_agents.search.best_response import best_response
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Estimate, compare, evaluate
+from quincunx_env.arena.benchmark import BASELINES, best_known, read_results
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.leaderboard import VerifiedFile
-from quincunx_env.benchmark import BASELINES, best_known, read_results
 from quincunx_env.cli import main
 from quincunx_env.quincunx.rules import Rules
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quincunx_agents.greedy import greedy
-from quincunx_env.arena import evaluate
+from quincunx_env.arena import evaluate, regret
 from quincunx_env.oracle import (
     NUM_BENCHMARK_DEALS,
     LineOfPlay,
@@ -16,7 +16,6 @@ from quincunx_env.oracle import (
     benchmark_game,
     oracle_scores,
     read,
-    regret,
     write,
 )
 from quincunx_env.oracle.beam import STATE_VALUE_WEIGHTS

@@ -15,7 +15,7 @@ pytest.importorskip("sb3_contrib")
 from quincunx_agents.torch import SB3PolicyAgent  # noqa: E402
 from quincunx_env.adapters.sb3 import SolitaireVecEnv  # noqa: E402
 from quincunx_env.arena import Estimate, evaluate  # noqa: E402
-from quincunx_env.benchmark import TASKS  # noqa: E402
+from quincunx_env.arena.benchmark import TASKS  # noqa: E402
 from train import collect, ppo  # noqa: E402
 from train.common import checkpoint  # noqa: E402
 from train.common.options import Count  # noqa: E402

@@ -24,11 +24,11 @@ with requires_extra("arena"):
     from tqdm import tqdm
 
 from quincunx_agents.search.endgame import action_values, distribution_of, policy_values, uniform_distribution
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import resolve, split_name
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.files import write_atomically
 from train.common.options import CheckedOptions, NumDeals, run_script
 

@@ -30,8 +30,8 @@ from quincunx_agents.networks.value import ValueAgent, ValueWeights
 from quincunx_agents.quincunx.features import LAYOUT, afterstates_of
 from quincunx_agents.torch.networks import ValueNetwork
 from quincunx_env.arena import Evaluation, evaluate
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.statistics import Estimate
 from train.common.options import CheckedOptions, Count, NumDeals, PolicyName, Positive, Seed, run_script
 
 

@@ -32,9 +32,9 @@ def test_layout_follows_from_the_lists() -> None:
     cells, cards = (features for _, features in LAYOUT.sets)
     context = num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES)
     assert (num_features(CELL_FEATURES), num_features(CARD_FEATURES), context) == (cells, cards, LAYOUT.context)
-    for features in (CELL_FEATURES, CARD_FEATURES, (*CONTEXT_FEATURES, *CONTEXT_REPLY_FEATURES)):
-        listed: Sequence[Feature[Any]] = features
-        assert len({feature.name for feature in listed}) == len(listed)
+    lists: list[Sequence[Feature[Any]]] = [CELL_FEATURES, CARD_FEATURES, [*CONTEXT_FEATURES, *CONTEXT_REPLY_FEATURES]]
+    for features in lists:
+        assert len({feature.name for feature in features}) == len(features)
     assert LAYOUT == (((24, 24), (39, 26)), 115), "the shipped weights are for this layout"
 
 

@@ -20,8 +20,8 @@ from quincunx_agents.search.endgame import (
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.uniform import uniform
 from quincunx_env import Batch, Game, Rules, resample
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import policy_for
-from quincunx_env.statistics import Estimate
 from tests.reference_game import NAMES, names
 from tests.reference_scorer import Board, penalty, score_play
 from tests.variants import random_action

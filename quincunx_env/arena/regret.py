@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.oracle.store import oracle_scores
-from quincunx_env.statistics import Estimate
 
 
 def regret(values: npt.ArrayLike, first: int = 0, path: Path | str | None = None) -> Estimate:

@@ -25,13 +25,13 @@ from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
 from quincunx_env.arena.runner import run_lineups
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
-from quincunx_env.statistics import Estimate
 from quincunx_env.utils.files import write_atomically
 
 VERSION = "v0"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quincunx_env.arena import compare, evaluate
-from quincunx_env.benchmark import (
+from quincunx_env.arena.benchmark import (
     BASELINES,
     FIRST_FINAL_DEAL,
     TASKS,
@@ -19,11 +19,11 @@ from quincunx_env.benchmark import (
     task_of,
     write_results,
 )
-from quincunx_env.statistics import Estimate
+from quincunx_env.arena.statistics import Estimate
 
 pytest.importorskip("scipy")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OTHER_FIGURES = [
     *(ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("agents", "experiments"))),
     *(ROOT / "docs" / f"{page}.md" for page in ("oracle", "rllib", "training")),

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from quincunx_env.arena import Evaluation, compare
-from quincunx_env.oracle import oracle_scores, regret
-from quincunx_env.statistics import Estimate
+from quincunx_env.arena import Evaluation, compare, regret
+from quincunx_env.arena.statistics import Estimate
+from quincunx_env.oracle import oracle_scores
 
 stats = pytest.importorskip("scipy.stats")
 
