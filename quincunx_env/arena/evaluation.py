@@ -235,9 +235,8 @@ COLUMNS = ("agent", "deals", "mean", "95 % interval", *RATINGS)
 
 def cells(name: str, evaluation: Evaluation) -> list[str]:
     """The row of an evaluation in `table`."""
-    low, high = evaluation.ci95
     shares = (f"{share:.1%}" for share in evaluation.classes.values())
-    return [name, str(len(evaluation.scores)), f"{evaluation.mean:.1f}", f"{low:.1f} to {high:.1f}", *shares]
+    return [name, str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
 
 
 def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) -> "Figure":

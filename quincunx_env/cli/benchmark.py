@@ -31,7 +31,6 @@ from quincunx_env.arena.benchmark import (
 )
 from quincunx_env.arena.games import require_writable_file
 from quincunx_env.arena.matches import raised_by_policy
-from quincunx_env.arena.statistics import Estimate
 from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
@@ -142,14 +141,10 @@ def _table(results: Sequence[TaskResult]) -> str:
     solitaire = results[0].task.opponent is None
     rows = []
     for each in results:
-        score = _estimate(each.score, ".1f" if solitaire else ".1%")
+        score = each.score.cells(".1f" if solitaire else ".1%")
         other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
-        rows.append((each.policy, each.deals.count, *score, other, *_estimate(each.normalised, ".3f")))
+        rows.append((each.policy, each.deals.count, *score, other, *each.normalised.cells(".3f")))
     measured = ("mean score", "95 % interval", "lost") if solitaire else ("win rate", "95 % interval", "margin")
     table = markdown_table(("policy", "deals", *measured, "normalised score", "95 % interval"), rows)
     deals = f"Task {results[0].task.name} {VERSION}, {_deals(results[0].deals)}; intervals by Student's t, over deals"
     return f"{table}\n\n*{deals}.*"
-
-
-def _estimate(estimate: Estimate, style: str) -> tuple[str, str]:
-    return f"{estimate.value:{style}}", f"{estimate.low:{style}} to {estimate.high:{style}}"
