@@ -20,7 +20,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
@@ -29,9 +29,8 @@ from typing import Any
 import tyro
 from tqdm.auto import tqdm
 
-from quincunx_env.arena.benchmark import best_known
 from quincunx_env.arena.comparison import compare
-from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
+from quincunx_env.arena.evaluation import evaluate_all, plot, table
 from quincunx_env.arena.games import Games, require_writable_file
 from quincunx_env.arena.leaderboard import VerifiedFile, heading, plot_solitaires, sections
 from quincunx_env.arena.matches import raised_by_policy
@@ -233,7 +232,7 @@ class Verify(_Files):
                 print(json.dumps(Games.read(path).header, indent=2))
             return
         verified = self.verified()
-        print(sections(verified, _flag))
+        print(sections(verified))
         for file in verified:
             for result in file.reruns.values():
                 print(f"{file.path}: {result}")
@@ -263,7 +262,7 @@ class Leaderboard(_Files):
         if plot_solitaires(verified) is not None:
             write_atomically(picture, partial(plot_solitaires, verified))
             plotted = f"![Distributions of the scores]({picture.name})\n\n"
-        text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified, _flag)}"
+        text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified)}"
         _write_text(self.page, text)
         print(f"wrote {self.page}" + (f" and {picture}" if plotted else ""))
 
@@ -276,18 +275,6 @@ unless the row says otherwise; such rows have a table of their own. Ratings are 
 their intervals from resampled deals; the columns after them are the share of wins of the policy in the row against that
 in the column.
 """
-
-
-ROUNDING = 1e-4
-"""Stored results have five decimals."""
-
-
-def _flag(rules: BaseRules, result: Evaluation) -> str:
-    """Mark a mean above the best known one, in which lost rounds count 0: the policy may have seen hidden cards."""
-    best = best_known(rules)
-    if best is None or replace(result, lost_value=0.0).mean <= best.score.value + ROUNDING:
-        return ""
-    return f"above the best known result ({best.policy}, {best.score.value:.1f})"
 
 
 def _write(

@@ -138,7 +138,7 @@ def test_a_mean_above_the_best_known_one_is_flagged(
     evaluate("greedy", 20, records=Path("greedy.npz"))
     for points, row in ((50.0, "replayed"), (-50.0, f"replayed, above the best known result ({best.policy}, -50.0)")):
         known = replace(best, score=Estimate(points, points, points))
-        monkeypatch.setattr("quincunx_env.cli.measure.best_known", lambda rules, known=known: known)
+        monkeypatch.setattr("quincunx_env.arena.leaderboard.best_known", lambda rules, known=known: known)
         run(monkeypatch, "verify greedy.npz")
         assert f"| 0 to 19 | {row} |" in capsys.readouterr().out
 
