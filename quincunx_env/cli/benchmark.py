@@ -11,7 +11,7 @@ the reference policy. Policies are named as for `quincunx evaluate`. The directo
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -30,6 +30,7 @@ from quincunx_env.arena.benchmark import (
     write_results,
 )
 from quincunx_env.arena.games import require_writable_file
+from quincunx_env.arena.leaderboard import changed_options
 from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
 from quincunx_env.cli.parser import parse
@@ -124,11 +125,7 @@ def _tasks() -> str:
 
 
 def _game(rules: BaseRules) -> str:
-    changed = (
-        f"{option.name}={getattr(rules, option.name)}"
-        for option in fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
-        if getattr(rules, option.name) != option.default
-    )
+    changed = (f"{option}={getattr(rules, option)}" for option in changed_options(rules, type(rules)()))
     return ", ".join([spec_of(rules).name, *changed])
 
 
