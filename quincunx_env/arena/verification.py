@@ -79,30 +79,24 @@ def replay(
         lengths: int64 [n], number of actions of each game.
         actions: integers, the actions of all games.
     """
-    blocks = []
-    for start in range(0, len(numbers), BLOCK):
-        own = slice(start, start + BLOCK)
-        blocks.append(_replay_block(rules, domain, numbers[own], starts[own], lengths[own], actions))
-    empty = Replay(np.zeros((0, rules.num_players), np.int64), np.zeros(0, np.bool_), np.zeros(0, np.int64))
-    return Replay(*map(np.concatenate, zip(empty, *blocks, strict=True)))
-
-
-def _replay_block(
-    rules: BaseRules, domain: Any, numbers: Ints, starts: Ints, lengths: Ints, actions: npt.NDArray[Any]
-) -> Replay:
-    batch: Any = spec_of(rules).Batch(rules, len(numbers), domain)
-    batch.reset(seed=numbers)
-    faults = np.full(len(numbers), -1)
-    for number in range(int(lengths.max())):
-        rows = np.flatnonzero((lengths > number) & (faults < 0))
-        taken = actions[starts[rows] + number].astype(np.int64)
-        legal = batch.is_legal(taken, rows)
-        faults[rows[~legal]] = number
-        batch.step(taken[legal], rows[legal])
-    unfinished = ~batch.over & (faults < 0)
-    faults[unfinished] = lengths[unfinished]
-    lost = batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)
-    return Replay(batch.totals, lost, faults)
+    blocks = [Replay(np.zeros((0, rules.num_players), np.int64), np.zeros(0, np.bool_), np.zeros(0, np.int64))]
+    for block in range(0, len(numbers), BLOCK):
+        own = slice(block, block + BLOCK)
+        first, count = starts[own], lengths[own]
+        batch: Any = spec_of(rules).Batch(rules, len(count), domain)
+        batch.reset(seed=numbers[own])
+        faults = np.full(len(count), -1)
+        for number in range(int(count.max())):
+            rows = np.flatnonzero((count > number) & (faults < 0))
+            taken = actions[first[rows] + number].astype(np.int64)
+            legal = batch.is_legal(taken, rows)
+            faults[rows[~legal]] = number
+            batch.step(taken[legal], rows[legal])
+        unfinished = ~batch.over & (faults < 0)
+        faults[unfinished] = count[unfinished]
+        lost = batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)
+        blocks.append(Replay(batch.totals, lost, faults))
+    return Replay(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
 # --- Verification ----------------------------------------------------------------------------------------------------
