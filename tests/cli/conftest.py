@@ -32,7 +32,7 @@ class Command:
         ended, out, line = self.end(arguments)
         assert (ended, out, line.count("\n")) == (status, "", 1)
         assert line.startswith("error: ")
-        return line.removeprefix("error: ")
+        return line.removeprefix("error: ").removesuffix("\n")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import quincunx_env
 from quincunx_env.cli import main
 from quincunx_env.oracle import OracleEntry, beam_search, benchmark_game, read, write
 from quincunx_env.oracle.store import LOST_SCORE
+from tests.cli.conftest import Command
 
 
 def command(path: Path, *options: str) -> str:
@@ -44,27 +45,18 @@ def test_the_command_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--deals", "-3"], "--deals must be at least 1, got -3"),
-        (["--width", "0"], "--width must be at least 1, got 0"),
-        (["--processes", "0"], "--processes must be at least 1, got 0"),
-        (["--path", "."], "--path must be a file, got the folder ."),
-        (["--path", "file/below.csv"], "file is a file: choose another folder for the results with --path\n"),
+        ("--deals -3", "--deals must be at least 1, got -3"),
+        ("--width 0", "--width must be at least 1, got 0"),
+        ("--processes 0", "--processes must be at least 1, got 0"),
+        ("--path .", "--path must be a file, got the folder ."),
+        ("--path file/below.csv", "file is a file: choose another folder for the results with --path"),
     ],
 )
-def test_a_wrong_option_is_named_in_one_line(
-    options: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_wrong_option_is_named_in_one_line(options: str, message: str, quincunx: Command) -> None:
     pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    with pytest.raises(SystemExit) as end:
-        main(["oracle", "--path", "new.csv", *options])
-    assert end.value.code == 2
-    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert quincunx.error(f"oracle --path new.csv {options}") == message
     assert [*Path().iterdir()] == [Path("file")]
 
 
