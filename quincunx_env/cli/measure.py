@@ -57,6 +57,7 @@ from quincunx_env.policies import UntrustedFileError, by_display_name, resolve, 
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import fail, one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.markdown import markdown_table
 from quincunx_env.utils.processes import worker_processes
 
 
@@ -290,9 +291,9 @@ def _write(
     if options.times:
         seconds = _seconds_per_action(options)
         reference = next(iter(seconds))
-        lines = [f"| policy | time per action, {reference} = 1 | ms per action here |", "|---|---|---|"]
-        lines += [f"| {name} | {each / seconds[reference]:.3g} | {1000 * each:.3g} |" for name, each in seconds.items()]
-        tables = "\n".join([tables, "", *lines])
+        header = ("policy", f"time per action, {reference} = 1", "ms per action here")
+        rows = ((name, f"{each / seconds[reference]:.3g}", f"{1000 * each:.3g}") for name, each in seconds.items())
+        tables += f"\n\n{markdown_table(header, rows)}"
         note += f"; processor time with {options.chunk} deals side by side, each policy in every seat"
         figures = {**figures, "seconds_per_action": seconds}
     text = (
