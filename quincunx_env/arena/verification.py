@@ -19,10 +19,10 @@ from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
+from quincunx_env.arena.timing import Metered
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import RecordError
@@ -273,20 +273,6 @@ class Rerun:
         return f"{text}; {self.difference}" if self.difference else text
 
 
-class _Counted:
-    """A policy, and in how many positions it was asked."""
-
-    def __init__(self, policy: Any) -> None:
-        self.policy, self.positions = policy, 0
-
-    def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        self.positions += len(mask)
-        chosen: npt.NDArray[np.int64] = self.policy(observation, mask, rng)
-        return chosen
-
-
 def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSITIONS, seed: int | None = None) -> Rerun:
     """Ask a policy again in positions of a file that has been verified.
 
@@ -310,7 +296,7 @@ def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSIT
         known = ", ".join(sorted({name for each in records.lineups for name in each.policies}))
         raise ValueError(f"the file has no games of {name!r}, but of {known}")
     config, rng, rules = records.config, np.random.default_rng(seed), records.config.rules
-    asked = _Counted(policy_for(resolve(policy), rules))
+    asked = Metered(policy_for(resolve(policy), rules))
     ends = np.cumsum([len(each.actions) for each in lineups])
     order, suspects = rng.permutation(int(ends[-1])), dict[tuple[int, int], None]()
     for block in np.split(order, range(DRAWN, len(order), DRAWN)):
@@ -318,11 +304,11 @@ def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSIT
             lineup = lineups[which]
             games = _disagreeing(config, lineup, name, asked, block[drawn_from == which] - ends[which], rng)
             suspects |= {(int(which), int(game) // len(lineup.seatings) // config.chunk): None for game in games}
-        if asked.positions >= positions:
+        if asked.actions >= positions:
             break
     if not suspects:
-        return Rerun(name, asked.positions, asked.positions, 0, "")
-    again, different, chunks, difference = _Counted(asked.policy), 0, 0, ""
+        return Rerun(name, asked.actions, asked.actions, 0, "")
+    again, different, chunks, difference = Metered(asked.policy), 0, 0, ""
     for which, chunk in suspects:
         lineup, chunks = lineups[which], chunks + 1
         players = [again if each == name else None for each in lineup.policies]
@@ -333,9 +319,9 @@ def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSIT
         if len(differing) and not difference:
             first = int(differing[0])
             difference = _difference(config, lineup, start + first, int(chosen[first]))
-        if again.positions >= positions:
+        if again.actions >= positions:
             break
-    return Rerun(name, again.positions, again.positions - different, chunks, difference)
+    return Rerun(name, again.actions, again.actions - different, chunks, difference)
 
 
 def _disagreeing(
