@@ -71,7 +71,7 @@ from train.search_targets import (
 )
 from train.selfplay_learning import value_loss
 from train.selfplay_rollout import RolloutOptions, Weights, join
-from train.selfplay_workers import GameShare, Job, Workers
+from train.selfplay_workers import GameShare, Job, workers
 
 LEARNING_RATE = 1e-3
 """Of Adam at the start; it falls linearly to 0."""
@@ -244,7 +244,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
     total, at_once = arguments.files * len(arguments.variants), 4 * max(arguments.num_workers, 1)
     bar = tqdm(desc="files", total=total, initial=total - len(missing), disable=not arguments.progress)
     search = partial(play_and_search, arguments)
-    with bar, Workers(search, arguments.num_workers if missing else 0, backend) as workers:
+    with bar, workers(search, arguments.num_workers if missing else 0, backend) as start:
         for first in range(0, len(missing), at_once):
             part = missing[first : first + at_once]
             shares = [
@@ -256,8 +256,8 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
                 )
                 for number, place, variant in part
             ]
-            workers.start(Job(options, tensors, opponents, shares))
-            for (number, _, variant), played in zip(part, workers.results(), strict=True):
+            results = start(Job(options, tensors, opponents, shares))
+            for (number, _, variant), played in zip(part, results(), strict=True):
                 if not played.targets:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")
                 found = join(played.targets, backend)

@@ -1,8 +1,6 @@
 """Training by self-play: TD(lambda) targets, the pool, files, resumption, export."""
 
 import json
-import multiprocessing
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +41,7 @@ from train.selfplay_rollout import (
     play_games,
     sample_opponents,
 )
-from train.selfplay_workers import GameShare, Job, Workers, play
+from train.selfplay_workers import GameShare, Job, play, workers
 
 TINY = Arguments(
     name="tiny", variants=("2-corners", "3-open"), iterations=4, games=6, updates=2, batch_size=32, candidates=4,
@@ -208,20 +206,6 @@ def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypat
         main(replace(stopped, resume=True, candidates=5))
 
 
-@pytest.mark.parametrize("before", [None, "3"])
-def test_playing_processes_compute_with_one_thread_each(before: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More threads than cores made training with two processes slower than with one."""
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if before:
-        monkeypatch.setenv("OMP_NUM_THREADS", before)
-    started = []
-    process = type("Process", (), {"start": lambda self: started.append(os.environ["OMP_NUM_THREADS"])})
-    monkeypatch.setattr(multiprocessing.get_context("spawn"), "Process", lambda **_: process())
-    with Workers(play, 2):
-        assert started == ["1", "1"]
-    assert os.environ.get("OMP_NUM_THREADS") == before
-
-
 def test_processes_play_what_one_process_plays() -> None:
     pool: Pool[Weights | None] = Pool(
         "uniform", [Member("greedy", None), Member("past", network_for("2-open", 1).weights())]
@@ -229,17 +213,15 @@ def test_processes_play_what_one_process_plays() -> None:
     shares = [GameShare("2-corners", 2, 10, (0, number)) for number in range(3)]
     options = RolloutOptions(shortlist=4, pool_share=1.0)
     jobs = [Job(options, network_for("2-open", seed).weights(), pool, shares) for seed in (0, 2)]
-    with Workers(play, 2) as workers:
+    with workers(play, 2) as start:
         for job in jobs:
-            workers.start(job)
-            for one, other in zip(workers.results(), play(job), strict=True):
+            for one, other in zip(start(job)(), play(job), strict=True):
                 assert (one.targets.features == other.targets.features).all()
                 assert (one.targets.targets == other.targets.targets).all()
                 assert one.results == other.results
                 assert len(one.results) == 2
-        workers.start(Job(options, {}, pool, shares))
         with pytest.raises(KeyError, match="trunk"):
-            workers.results()
+            start(Job(options, {}, pool, shares))()
 
 
 @pytest.mark.slow
@@ -247,7 +229,7 @@ def test_the_number_of_processes_makes_no_difference(tmp_path: Path, monkeypatch
     """Three shares of each variant played by none, one and two processes; the last run is resumed halfway."""
     monkeypatch.chdir(tmp_path)
     options = replace(TINY, shares=3, checkpoint_every=2)
-    cards = [main(replace(options, name=f"with{workers}", workers=workers)) for workers in (0, 1)]
+    cards = [main(replace(options, name=f"with{number}", workers=number)) for number in (0, 1)]
     real = selfplay.save_checkpoint
 
     def stop(run: selfplay.Run) -> None:
