@@ -51,7 +51,7 @@ from quincunx_env.core.policy import Agent
 from train.common import checkpoint
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
 from train.common.model_card import write_model_card
-from train.common.opponents import Member, Pool, Sampling
+from train.common.opponents import Member, Pool
 from train.common.options import (
     Count,
     CountOrZero,
@@ -93,8 +93,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     candidates: CountOrZero = 12
     """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
 
-    sampling: Sampling = "prioritised"
-    """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
     baselines: tuple[str, ...] = ()
     """agents that are in the pool from the start, names of the arena"""
     snapshot_every: Count = 50
@@ -216,7 +214,7 @@ def begin(arguments: Arguments) -> Run:
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
-    pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
+    pool, replay = Pool(baselines), deque[ValueTargets](maxlen=arguments.replay)
     initial_weights = weights_of(network, arguments.backend)
     run = Run(arguments, network, optimizer, pool, replay, initial_weights, initial_weights)
     if arguments.init_from:
@@ -266,7 +264,7 @@ def next_job(run: Run) -> Job:
         Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
         for each in run.pool.members
     ]
-    return Job(arguments, run.acting, Pool(arguments.sampling, members), shares)
+    return Job(arguments, run.acting, Pool(members), shares)
 
 
 def receive(run: Run, played: list[Played]) -> None:

@@ -77,7 +77,7 @@ def opponents_of(job: Job) -> Opponents:
         Member[Agent | Weights](each.name, each.opponent or resolve(each.name), each.won, each.games)
         for each in job.pool.members
     )
-    return Pool(job.pool.sampling, members)
+    return Pool(members)
 
 
 Found = TypeVar("Found")
