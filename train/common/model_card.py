@@ -112,7 +112,7 @@ rate among equals, the margin is the difference to the mean of the others. Inter
 
 ## Training
 
-From a checkout of the sources:
+From a checkout of the package's sources:
 
     {command}
 
