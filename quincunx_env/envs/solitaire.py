@@ -293,9 +293,6 @@ class SolitaireVectorEnv(GamesVectorEnv):
 
     def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
-        if self.codec.lose_on_illegal:
-            illegal = ~ended & ~batch.is_legal(actions)
-            batch.forfeit(illegal)
         rewards = batch.step(actions)[:, 0].astype(np.float64)
         lost = batch.lost & ~ended
         rewards[lost] = self.lost_value - self.value[lost]

@@ -223,10 +223,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
 
     def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
-        illegal = np.zeros(self.num_envs, np.bool_)
-        if self.codec.lose_on_illegal:
-            illegal = ~ended & ~batch.is_legal(actions)
-            batch.forfeit(illegal)
+        illegal = batch.over & ~ended
         rewards = self.pending_reward + self._agent_rewards(batch.step(actions), np.arange(self.num_envs))
         self.pending_reward[:] = 0.0
         rewards += self._opponents_play(np.flatnonzero(~batch.over))
