@@ -14,7 +14,6 @@ from quincunx_agents.networks.value import SHIPPED  # noqa: E402
 from quincunx_env.arena import evaluate  # noqa: E402
 from train.common.model_card import facts_of_evaluation, model_card, write_model_card  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 
 MADE = {"command": "python -m train.ppo", "steps": 1000, "machine": "here", "versions": {"numpy": "2"}}
@@ -27,9 +26,10 @@ def loaded(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("network", SHIPPED)
-def test_the_hub_reads_the_figures_of_the_results(network: str) -> None:
-    card = loaded(ROOT / "docs" / "models" / f"{network}.md")
-    results = json.loads((WEIGHTS / f"{network}.json").read_text(encoding="utf-8"))["benchmark"]
+def test_the_hub_reads_the_figures_of_the_results(network: str, tmp_path: Path) -> None:
+    facts = json.loads((WEIGHTS / f"{network}.json").read_text(encoding="utf-8"))
+    model_card(facts, network, license="mit").save(tmp_path / "README.md")
+    card, results = loaded(tmp_path / "README.md"), facts["benchmark"]
     expected = [
         figures[name] for figures in results.values() for name in ("mean", "win_rate", "margin") if name in figures
     ]
@@ -43,17 +43,17 @@ def test_the_hub_reads_the_figures_of_the_results(network: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("teacher", "methods"), [(None, ["td-lambda"]), ("players-v1", ["expert-iteration", "distillation"])]
+    ("teacher", "methods"), [(None, ["td-lambda"]), ("earlier", ["expert-iteration", "distillation"])]
 )
 def test_a_card_says_from_what_values_were_learned(teacher: str | None, methods: list[str], tmp_path: Path) -> None:
-    facts = json.loads((WEIGHTS / "players-v2.json").read_text(encoding="utf-8"))
+    facts = json.loads((WEIGHTS / "spiral.json").read_text(encoding="utf-8"))
     facts |= {"positions": 12345} if teacher else {}
     facts["arguments"]["teacher"] = teacher
     write_model_card(tmp_path, "net", facts)
     card = loaded(tmp_path / "README.md")
     tags = "td-lambda", "expert-iteration", "distillation"
     assert [tag for tag in card.data.tags or () if tag in tags] == methods
-    assert ("those of `players-v1`" in card.text) == ("12,345" in card.text) == (teacher is not None)
+    assert ("those of `earlier`" in card.text) == ("12,345" in card.text) == (teacher is not None)
 
 
 def test_the_evaluation_of_a_solitaire_run_is_shown_beside_baselines(tmp_path: Path) -> None:

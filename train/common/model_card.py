@@ -203,9 +203,7 @@ def baselines(facts: Facts) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _training(facts: Facts) -> str:
-    commands = [*facts.get("members", []), facts["command"]]
-    where = f"{facts['note']} At commit {facts['commit']}:" if "commit" in facts else "From a checkout of the sources:"
-    text = f"{where}\n\n" + "".join(f"    {each}\n" for each in commands) + "\n"
+    text = f"From a checkout of the package's sources:\n\n    {facts['command']}\n\n"
     seconds, teacher = facts.get("seconds"), facts.get("arguments", {}).get("teacher")
     rows = [
         *([("initial weights, and values", f"those of `{teacher}`")] if teacher else []),
@@ -250,12 +248,10 @@ def _limits(facts: Facts) -> str:
     several = any("win_rate" in result for result in facts["benchmark"].values())
     if share := arguments.get("options_share"):
         names += f", and in {percent(share, 0)} of the games with options of the rules"
-    members = len(facts.get("members", []))
-    runs = f"The mean of {members} networks, one training run each" if members else "One training run"
     limits = [
         f"It is trained on: {names}. Rules with other observations are refused with `ValueError`; the figures above "
         "do not hold for rules that differ otherwise.",
-        f"{runs}: the intervals are over deals and say nothing about other seeds of the training.",
+        "One training run: the intervals are over deals and say nothing about other seeds of the training.",
     ]
     if several:
         limits.append(f"Win rates are against one opponent, `{arguments.get('against')}`, and do not order agents.")
