@@ -38,30 +38,8 @@ from quincunx_env.registry import make_observer, spec_of
 HUMAN = "human"
 """Name of a human player, in records and where players are named."""
 
-DEFAULT_AGENTS = ("heuristic", "greedy")
-"""Policies that play by default: fast ones, the stronger first. The first that can be imported is used."""
-
-
-class DefaultAgent(NamedTuple):
-    """The agent that plays and gives hints where none is named."""
-
-    name: str
-    """Name of a registered policy; `HUMAN` if none of `DEFAULT_AGENTS` can be imported."""
-    problem: str
-    """Reason why it is not the first of `DEFAULT_AGENTS`, in one line; empty if it is."""
-
-
-def default_agent() -> DefaultAgent:
-    """Find the first of `DEFAULT_AGENTS` that is registered and can be imported."""
-    problem = ""
-    for name in DEFAULT_AGENTS:
-        try:
-            resolve(name)
-        except ValueError as error:
-            problem = problem or f"{DEFAULT_AGENTS[0]} is not available: {str(error).splitlines()[0]}"
-        else:
-            return DefaultAgent(name, f"{problem}; {name} takes its place" if problem else "")
-    return DefaultAgent(HUMAN, f"{problem}; name an agent, or play without one")
+DEFAULT_AGENT = "heuristic"
+"""Name of the policy that plays and gives hints where none is named."""
 
 
 def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
@@ -71,7 +49,7 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
         rules: the rules of the game.
         seat: the seat of the human.
         opponents: agents, their names, or `HUMAN`: one for all other seats, or one for each seat, beginning with the
-            one after ``seat``; by default the `default_agent`.
+            one after ``seat``; by default `DEFAULT_AGENT`.
 
     Raises:
         ValueError: if there is no such seat, or there are too few or too many opponents.
@@ -79,7 +57,7 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
     others = rules.num_players - 1
     if not 0 <= seat <= others:
         raise ValueError(f"these rules have the seats 0 to {others}, got {seat}")
-    names = [*(opponents or [default_agent().name])]
+    names = [*(opponents or [DEFAULT_AGENT])]
     names = names * others if len(names) == 1 else names
     if len(names) != others:
         raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
@@ -88,9 +66,8 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
 
 
 def adviser_name(name: Agent | str | None = None) -> Agent | str | None:
-    """The agent that gives hints: ``name``, by default the `default_agent`; None if there is none."""
-    name = name or default_agent().name
-    return None if name == HUMAN else name
+    """The agent that gives hints: ``name``, by default `DEFAULT_AGENT`; None for `HUMAN`."""
+    return None if name == HUMAN else name or DEFAULT_AGENT
 
 
 def new_path(folder: Path, taken: Collection[str] = ()) -> Path:

@@ -12,7 +12,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, recorded_players, seat_players
+from quincunx_env.play.session import Session, adviser_name, recorded_players, seat_players
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
@@ -205,6 +205,7 @@ def test_players_are_seated() -> None:
     assert seat_players(Rules()) == [None]
     assert seat_players(Rules(2), 1) == ["heuristic", None], "an opponent by default"
     assert seat_players(spiral.Rules()) == [None, "heuristic"]
+    assert (adviser_name(), adviser_name("human")) == ("heuristic", None)
     record = Record(rules, Seeded(0), seats=("a", "human", "b"))
     assert recorded_players(record) == ["a", None, "b"]
     assert recorded_players(Record(rules, Seeded(0))) == [None] * 3

@@ -10,7 +10,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.viewer import describe
-from quincunx_env.play.session import HUMAN, Hint, Session, adviser_name, default_agent, seat_players
+from quincunx_env.play.session import DEFAULT_AGENT, HUMAN, Hint, Session, adviser_name, seat_players
 from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies, resolve
 from quincunx_env.registry import GAMES, spec_of
@@ -145,14 +145,14 @@ KINDS = {
 def agents(kind: str) -> tuple[str, ...]:
     """Names of the registered policies that can play a kind of game, the default agent first."""
     rules = KINDS[kind].rules({})
-    found = [default_agent().name]
+    found = [DEFAULT_AGENT]
     for name in registered_policies():
         try:
             policy_for(resolve(name), rules)
         except Exception:  # whatever the packages of others raise
             continue
         found.append(name)
-    return tuple(dict.fromkeys(name for name in found if name != HUMAN))
+    return tuple(dict.fromkeys(found))
 
 
 @cache
@@ -179,7 +179,7 @@ def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
         raise ValueError(f"The form has no field {min(unknown)[:40]!r}.")
     rules = kind.rules(form)
     allowed = (HUMAN, *agents(kind.name))
-    opponents = [form.get(f"opponent{number}") or allowed[-1 if len(allowed) == 1 else 1] for number in range(1, 4)]
+    opponents = [form.get(f"opponent{number}") or allowed[1] for number in range(1, 4)]
     for name in opponents:
         if name not in allowed:
             raise ValueError(f"Opponents are {', '.join(allowed)}.")

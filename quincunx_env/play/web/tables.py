@@ -177,7 +177,7 @@ class Lobby:
 
     Args:
         folder: where games are saved.
-        adviser: the agent that gives hints; by default the default agent of each game.
+        adviser: the agent that gives hints; by default `DEFAULT_AGENT` of `quincunx_env.play.session`.
         trusted: names of agents that games may be continued with, besides registered ones.
         pause: as of a `Table`.
     """
