@@ -82,15 +82,6 @@ def recorded_players(record: Record) -> list[str | None]:
     return [None if name == HUMAN else name for name in record.seats or [HUMAN] * record.rules.num_players]
 
 
-class Candidate(NamedTuple):
-    """A legal play of the seat to move."""
-
-    action: int
-    text: str
-    score: PlayScore | None
-    """Its immediate score; None in games that are scored at the end."""
-
-
 class Hint(NamedTuple):
     """A legal play, and the other cells in which it is the same play."""
 
@@ -110,14 +101,15 @@ class Session:
     """A game in progress between humans and agents.
 
     A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it reads an action and
-    calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and `advise` may take long and change
-    nothing, so that they may run in another thread; discard their results if the number of turns has changed since.
+    calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and each step of `hints` may take long and
+    change nothing, so that they may run in another thread; discard their results if the number of turns has changed
+    since.
 
     Args:
         rules: the rules of the game.
         players: by seat: an agent, its name as `quincunx_env.policies.resolve` takes it, or None for a human.
         dealt: the seed of the deals, or the deals; a random seed by default.
-        adviser: the agent that `advise` calls, likewise.
+        adviser: the agent that `hints` calls, likewise.
         seed: of the agents' generators. An agent's action is a function of the seed and the position, also after an
             undo.
 
@@ -227,7 +219,8 @@ class Session:
         policy = None if self.mover is None else self._policies[self.mover]
         if policy is None:
             raise ValueError("no agent is to move")
-        return self._action_of(policy)
+        game = self.game.copy()
+        return self._ask(policy, game, len(self.turns), self._observer.mask(game).astype(bool))
 
     def undo(self) -> None:
         """Go back to the last decision of a human; where agents play all seats, to the last decision.
@@ -250,11 +243,11 @@ class Session:
 
     # --- Hints -------------------------------------------------------------------------------------------------------
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[Hint]:
         """The legal plays by decreasing immediate score; none while an announcement is due."""
         game = self.game
         legal = spec_of(self.rules).notation.legal_plays(game)
-        plays = (Candidate(play, print_action(game, play), play_score(game, play)) for play in legal)
+        plays = (Hint(play, print_action(game, play), play_score(game, play)) for play in legal)
         return sorted(plays, key=_by_points)
 
     def scores(self, card: int) -> dict[int, ScoredPlay]:
@@ -263,16 +256,6 @@ class Session:
         Empty if the card may not be played now, and in games that are scored at the end.
         """
         return {play.cell: play for play in _scored_plays(self.game, card).values() if play.scored}
-
-    def advise(self) -> int | None:
-        """The adviser's action for the seat to move; None without an adviser.
-
-        Raises:
-            ValueError: if the game is over.
-        """
-        if self.game.over:
-            raise ValueError("the game is over")
-        return None if self._adviser is None else self._action_of(self._adviser)
 
     def hints(self) -> Iterator[Hint]:
         """Iterate over the legal plays, those that the adviser prefers first.
@@ -305,10 +288,6 @@ class Session:
                 return  # an announcement
             mask[group] = False
 
-    def _action_of(self, policy: Policy) -> int:
-        game = self.game.copy()
-        return self._ask(policy, game, len(self.turns), self._observer.mask(game).astype(bool))
-
     def _ask(self, policy: Policy, game: Game, number: int, mask: npt.NDArray[np.bool_]) -> int:
         """The action of a policy in a position after ``number`` actions, among those of a mask, bool [actions]."""
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
@@ -332,7 +311,7 @@ def _policy(player: Agent | str | None, rules: BaseRules) -> Policy | None:
     return None if player is None else policy_for(resolve(player), rules)
 
 
-def _by_points(play: Candidate | Hint) -> tuple[int, int]:
+def _by_points(play: Hint) -> tuple[int, int]:
     """Sorts plays by decreasing score; plays without a score stay in order."""
     return (0, 0) if play.score is None else (-play.score.points, -play.score.draws)
 
