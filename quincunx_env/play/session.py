@@ -41,6 +41,9 @@ HUMAN = "human"
 DEFAULT_AGENT = "heuristic"
 """Name of the policy that plays and gives hints where none is named."""
 
+HINTS = 5
+"""Plays that user interfaces list as hints. Not tuned."""
+
 
 def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
     """Players by seat, as a `Session` takes them.

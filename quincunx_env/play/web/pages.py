@@ -57,8 +57,6 @@ class Kind:
     title: str
     text: str
     game: str
-    fixed: Mapping[str, Any]
-    """Options that the kind determines."""
     options: Sequence[Option]
 
     @property
@@ -72,7 +70,7 @@ class Kind:
         Raises:
             ValueError: if a value of the form is none of the choices.
         """
-        chosen = dict(self.fixed)
+        chosen = {}
         for option in self.options:
             value = form.get(option.name, next(iter(option.values)))
             if value not in option.values:
@@ -90,7 +88,6 @@ KINDS = {
             "Solitaire",
             "Fill the grid before your hand runs out, and score as much as you can. A good first game.",
             "quincunx",
-            {},
             (
                 _switch("edge_contact", "Edge contact", "a card must share an edge with a card in play"),
                 _EXCUSE,
@@ -103,7 +100,6 @@ KINDS = {
             "Two to four players",
             "Lay cards in turn on one grid, against agents or people beside you. Most points win.",
             "quincunx",
-            {},
             (
                 Option("num_players", "Players", {str(number): number for number in (2, 3, 4)}, ("2", "3", "4")),
                 Option(
@@ -124,7 +120,6 @@ KINDS = {
             "The spiral game",
             "Two players, 52 cards: each card goes to the next cell of a spiral, and you choose only which.",
             "spiral",
-            {},
             (
                 Option("deals", "Deals", {"2": 2, "1": 1, "4": 4}, ("2", "1", "4")),
                 Option(

@@ -11,12 +11,9 @@ from typing import NamedTuple
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record, RecordError
-from quincunx_env.play.session import HUMAN, Hint, Session, adviser_name, new_path, recorded_players
+from quincunx_env.play.session import HINTS, HUMAN, Hint, Session, adviser_name, new_path, recorded_players
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import spec_of
-
-HINTS = 5
-"""Plays listed as hints. Not tuned."""
 
 LISTED = 12
 """Files of games that the start page lists, the newest first."""
