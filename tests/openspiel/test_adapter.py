@@ -77,6 +77,14 @@ def decision(game: CardGame, number: int, seed: int = 0) -> Any:
 # --- OpenSpiel's own checks ------------------------------------------------------------------------------------------
 
 
+def run(checks: type[unittest.TestCase], least: int) -> None:
+    """Run the tests of a class, of which there are at least so many."""
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(checks).run(result)
+    assert result.testsRun >= least
+    assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
+
+
 @GAME_AND_CHANCE
 def test_random_games_of_openspiel_with_serialisation(rules: BaseRules, chance: str) -> None:
     pyspiel.random_sim_test(load(rules, chance=chance, games=20), num_sims=1, serialize=True, verbose=False)
@@ -95,10 +103,7 @@ def test_checks_of_the_interface(rules: BaseRules, chance: str) -> None:
             cls.some_states += [*game[:: 1 + len(game) // 6], game[-1]]
             cls.game_type = cls.game.get_type()
 
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(Checks).run(result)
-    assert result.testsRun >= 5
-    assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
+    run(Checks, 5)
 
 
 def test_checks_of_a_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,10 +118,7 @@ def test_checks_of_a_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     class Checks(api_test.EnforceAPIOnFullTreeBase):  # type: ignore[misc]
         game, game_name = load(rules, games=2), "mini"
 
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(Checks).run(result)
-    assert result.testsRun >= 8
-    assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
+    run(Checks, 8)
 
 
 @GAME_AND_CHANCE
