@@ -172,15 +172,6 @@ def test_mistakes_change_nothing() -> None:
         Session(Rules(num_players=2), [None, "no-such"])
 
 
-def test_saved_and_resumed(tmp_path: Path) -> None:
-    session = Session(Rules(num_players=2), [None, "tests.play.test_session:drawn"], Seeded(5))
-    play_on(session, 7)
-    session.save(tmp_path / "game.txt")
-    record = Record.read(tmp_path / "game.txt")
-    assert record.seats == ("human", "tests.play.test_session:drawn")
-    assert Session.resume(record, [None, drawn]).game.__getstate__() == session.game.__getstate__()
-
-
 @pytest.mark.parametrize("name", ["dir/my  net.safetensors", "a,b#.safetensors"])
 def test_a_file_with_any_name_is_resumed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
