@@ -23,6 +23,7 @@ import uvicorn
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -96,9 +97,8 @@ class Guard:
 
     def _problem(self, scope: Scope) -> str | None:
         """Why a request is refused; None if it is not."""
-        headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
-        hosts = [value for name, value in headers if name == b"host"]
-        origins = [value for name, value in headers if name == b"origin"]
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_known(hosts[0]):
             return "This host name is not allowed: open the link that the program printed, or add --allow-host to it."
         if len(origins) > 1 or any(_place(origin) != hosts[0].lower() for origin in origins):

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from threading import RLock, Thread
@@ -187,7 +188,6 @@ class Lobby:
         self._tables: dict[str, Table] = {}
         self._paths: dict[str, Path] = {}
         """Files outside the folder, given on the command line."""
-        self._listed: dict[tuple[Path, int], Saved | None] = {}
 
     def start(self, session: Session, path: Path | None = None) -> Table:
         """Open a table for a session, in a file of its own or that of a game that goes on."""
@@ -255,23 +255,15 @@ class Lobby:
         """The games in the folder, the newest first. Files that are no records are left out."""
         dated = []
         for path in self._files().values():
-            try:
+            with suppress(OSError):
                 dated.append((path.stat().st_mtime_ns, path))
-            except OSError:
-                continue
-        games = []
-        for time_ns, path in sorted(dated, reverse=True):
-            key = path, time_ns
-            if key not in self._listed:
-                self._listed[key] = _describe(path)
-            if game := self._listed[key]:
-                games.append(game)
-            if len(games) == LISTED:
-                break
-        return games
+        games = (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True))
+        return [*islice(filter(None, games), LISTED)]
 
 
-def _describe(path: Path) -> Saved | None:
+@cache
+def _describe(path: Path, time_ns: int) -> Saved | None:
+    """Return the game in a file that was written at a time; None if it is no record."""
     try:
         record = Record.read(path)
     except (RecordError, OSError):
