@@ -98,8 +98,7 @@ def write_dataset(
     dataset: MinariDataset | None = None
     created = False
     try:
-        for number in range(-(-games // CHUNK)):
-            start = number * CHUNK
+        for number, start in enumerate(range(0, games, CHUNK)):
             envs = SolitaireVectorEnv(min(CHUNK, games - start), mask_in="obs", **options)
             rng = np.random.default_rng([first, number])
             episodes = [*_episodes(envs, playing, rng, first + start)]

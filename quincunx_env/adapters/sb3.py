@@ -88,7 +88,6 @@ class GamesVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._episode_steps[:] = 0
-        self.reset_infos = [{} for _ in range(self.num_envs)]
         return observation
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
@@ -161,10 +160,6 @@ class GamesVecEnv(VecEnv):
     def _attribute(self, name: str) -> Any:
         """Return an attribute of this environment, or of the vector environment inside."""
         return getattr(self if hasattr(self, name) else self.envs, name)
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Return whether this environment, or the vector environment inside, has an attribute."""
-        return hasattr(self, attr_name) or hasattr(self.envs, attr_name)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """Return the attribute, which all games share, once for each of ``indices``."""

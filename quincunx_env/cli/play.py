@@ -14,7 +14,6 @@ listens on this machine only. On a remote machine forward its port, as in ``ssh 
 open the link that it prints.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +21,12 @@ from pathlib import Path
 from quincunx_env.cli.options import GameOptions
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
-from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.play.console import Console, replay
 from quincunx_env.play.session import (
     HUMAN,
     Session,
     adviser_name,
-    default_agent,
     new_path,
     recorded_players,
     seat_players,
@@ -88,7 +85,6 @@ class Arguments(GameOptions):
             return Record.read(self.replay)
         if self.resume:
             record = Record.read(self.resume)
-            self._warn(record.rules, needed=self.adviser is None)
             adviser = adviser_name(self.chosen_adviser)
             try:
                 return Session.resume(record, recorded_players(record), adviser)
@@ -100,7 +96,6 @@ class Arguments(GameOptions):
                     "replayed, with --replay"
                 ) from error
         rules = self.chosen_rules
-        self._warn(rules, needed=not self.opponents or self.adviser is None)
         players = seat_players(rules, self.seat, [self._agent(name) for name in self.opponents])
         dealt = None if self.seed is None else Seeded(self.seed)
         return Session(rules, players, dealt, adviser_name(self.chosen_adviser))
@@ -112,12 +107,6 @@ class Arguments(GameOptions):
 
     def _agent(self, name: str) -> Agent | str:
         return name if name == HUMAN else load_path(name, self.trust)
-
-    @staticmethod
-    def _warn(rules: BaseRules, needed: bool) -> None:
-        """Print a line if the default agent is needed and another one takes its place."""
-        if needed and (problem := default_agent().problem):
-            print(f"warning: {problem}", file=sys.stderr)
 
 
 def main(name: str, arguments: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from quincunx_env import render
 from quincunx_env.notation.record import Record
 from quincunx_env.notation.text import print_action
 from quincunx_env.notation.viewer import Viewer, describe
-from quincunx_env.play.session import Session
+from quincunx_env.play.session import HINTS, Session
 from quincunx_env.registry import spec_of
 
 COMMANDS = {
@@ -33,9 +33,6 @@ COMMANDS = {
 
 SHORT = {"?": "help"} | {name[0]: name for name in COMMANDS if name != "help"}
 """Commands by the letter that stands for them."""
-
-HINTS = 5
-"""Plays listed as hints. Not tuned."""
 
 
 class Console:

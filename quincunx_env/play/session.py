@@ -38,30 +38,11 @@ from quincunx_env.registry import make_observer, spec_of
 HUMAN = "human"
 """Name of a human player, in records and where players are named."""
 
-DEFAULT_AGENTS = ("heuristic", "greedy")
-"""Policies that play by default: fast ones, the stronger first. The first that can be imported is used."""
+DEFAULT_AGENT = "heuristic"
+"""Name of the policy that plays and gives hints where none is named."""
 
-
-class DefaultAgent(NamedTuple):
-    """The agent that plays and gives hints where none is named."""
-
-    name: str
-    """Name of a registered policy; `HUMAN` if none of `DEFAULT_AGENTS` can be imported."""
-    problem: str
-    """Reason why it is not the first of `DEFAULT_AGENTS`, in one line; empty if it is."""
-
-
-def default_agent() -> DefaultAgent:
-    """Find the first of `DEFAULT_AGENTS` that is registered and can be imported."""
-    problem = ""
-    for name in DEFAULT_AGENTS:
-        try:
-            resolve(name)
-        except ValueError as error:
-            problem = problem or f"{DEFAULT_AGENTS[0]} is not available: {str(error).splitlines()[0]}"
-        else:
-            return DefaultAgent(name, f"{problem}; {name} takes its place" if problem else "")
-    return DefaultAgent(HUMAN, f"{problem}; name an agent, or play without one")
+HINTS = 5
+"""Plays that user interfaces list as hints. Not tuned."""
 
 
 def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
@@ -71,7 +52,7 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
         rules: the rules of the game.
         seat: the seat of the human.
         opponents: agents, their names, or `HUMAN`: one for all other seats, or one for each seat, beginning with the
-            one after ``seat``; by default the `default_agent`.
+            one after ``seat``; by default `DEFAULT_AGENT`.
 
     Raises:
         ValueError: if there is no such seat, or there are too few or too many opponents.
@@ -79,7 +60,7 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
     others = rules.num_players - 1
     if not 0 <= seat <= others:
         raise ValueError(f"these rules have the seats 0 to {others}, got {seat}")
-    names = [*(opponents or [default_agent().name])]
+    names = [*(opponents or [DEFAULT_AGENT])]
     names = names * others if len(names) == 1 else names
     if len(names) != others:
         raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
@@ -88,9 +69,8 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
 
 
 def adviser_name(name: Agent | str | None = None) -> Agent | str | None:
-    """The agent that gives hints: ``name``, by default the `default_agent`; None if there is none."""
-    name = name or default_agent().name
-    return None if name == HUMAN else name
+    """The agent that gives hints: ``name``, by default `DEFAULT_AGENT`; None for `HUMAN`."""
+    return None if name == HUMAN else name or DEFAULT_AGENT
 
 
 def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
@@ -103,15 +83,6 @@ def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
 def recorded_players(record: Record) -> list[str | None]:
     """Players by seat as a record names them, as a `Session` takes them; humans where it has no names."""
     return [None if name == HUMAN else name for name in record.seats or [HUMAN] * record.rules.num_players]
-
-
-class Candidate(NamedTuple):
-    """A legal play of the seat to move."""
-
-    action: int
-    text: str
-    score: PlayScore | None
-    """Its immediate score; None in games that are scored at the end."""
 
 
 class Hint(NamedTuple):
@@ -133,14 +104,15 @@ class Session:
     """A game in progress between humans and agents.
 
     A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it reads an action and
-    calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and `advise` may take long and change
-    nothing, so that they may run in another thread; discard their results if the number of turns has changed since.
+    calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and each step of `hints` may take long and
+    change nothing, so that they may run in another thread; discard their results if the number of turns has changed
+    since.
 
     Args:
         rules: the rules of the game.
         players: by seat: an agent, its name as `quincunx_env.policies.resolve` takes it, or None for a human.
         dealt: the seed of the deals, or the deals; a random seed by default.
-        adviser: the agent that `advise` calls, likewise.
+        adviser: the agent that `hints` calls, likewise.
         seed: of the agents' generators. An agent's action is a function of the seed and the position, also after an
             undo.
 
@@ -250,7 +222,8 @@ class Session:
         policy = None if self.mover is None else self._policies[self.mover]
         if policy is None:
             raise ValueError("no agent is to move")
-        return self._action_of(policy)
+        game = self.game.copy()
+        return self._ask(policy, game, len(self.turns), self._observer.mask(game).astype(bool))
 
     def undo(self) -> None:
         """Go back to the last decision of a human; where agents play all seats, to the last decision.
@@ -273,11 +246,11 @@ class Session:
 
     # --- Hints -------------------------------------------------------------------------------------------------------
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[Hint]:
         """The legal plays by decreasing immediate score; none while an announcement is due."""
         game = self.game
         legal = spec_of(self.rules).notation.legal_plays(game)
-        plays = (Candidate(play, print_action(game, play), play_score(game, play)) for play in legal)
+        plays = (Hint(play, print_action(game, play), play_score(game, play)) for play in legal)
         return sorted(plays, key=_by_points)
 
     def scores(self, card: int) -> dict[int, ScoredPlay]:
@@ -286,16 +259,6 @@ class Session:
         Empty if the card may not be played now, and in games that are scored at the end.
         """
         return {play.cell: play for play in _scored_plays(self.game, card).values() if play.scored}
-
-    def advise(self) -> int | None:
-        """The adviser's action for the seat to move; None without an adviser.
-
-        Raises:
-            ValueError: if the game is over.
-        """
-        if self.game.over:
-            raise ValueError("the game is over")
-        return None if self._adviser is None else self._action_of(self._adviser)
 
     def hints(self) -> Iterator[Hint]:
         """Iterate over the legal plays, those that the adviser prefers first.
@@ -328,10 +291,6 @@ class Session:
                 return  # an announcement
             mask[group] = False
 
-    def _action_of(self, policy: Policy) -> int:
-        game = self.game.copy()
-        return self._ask(policy, game, len(self.turns), self._observer.mask(game).astype(bool))
-
     def _ask(self, policy: Policy, game: Game, number: int, mask: npt.NDArray[np.bool_]) -> int:
         """The action of a policy in a position after ``number`` actions, among those of a mask, bool [actions]."""
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
@@ -355,7 +314,7 @@ def _policy(player: Agent | str | None, rules: BaseRules) -> Policy | None:
     return None if player is None else policy_for(resolve(player), rules)
 
 
-def _by_points(play: Candidate | Hint) -> tuple[int, int]:
+def _by_points(play: Hint) -> tuple[int, int]:
     """Sorts plays by decreasing score; plays without a score stay in order."""
     return (0, 0) if play.score is None else (-play.score.points, -play.score.draws)
 

@@ -209,7 +209,8 @@ def _curve(record: Record) -> str:
         for seat, own in enumerate(totals.T.tolist())
     )
     zero = f'<line x1="0" x2="{last}" y1="{high}" y2="{high}"/>' if low < 0 else ""
-    names = [f"seat {seat}" + (f": {name}" if name else "") for seat, name in _seat_names(record)]
+    named = enumerate(record.seats or [""] * len(seats))
+    names = [f"seat {seat}" + (f": {name}" if name else "") for seat, name in named]
     label = "; ".join(f"{name}, {total} points" for name, total in zip(names, totals[-1].tolist(), strict=True))
     legend = "".join(
         f'<li><svg viewBox="0 0 22 7" aria-hidden="true"><line class="seat{seat}" x2="22" y1="3.5" y2="3.5"'
@@ -222,7 +223,3 @@ def _curve(record: Record) -> str:
         f'<span class="top">{high}</span><span class="bottom">{low}</span><div id="now"></div></div>'
         f'<ul class="legend">{legend}</ul>'
     )
-
-
-def _seat_names(record: Record) -> Iterator[tuple[int, str]]:
-    yield from enumerate(record.seats or [""] * record.rules.num_players)

@@ -3,36 +3,9 @@
 import pygame
 
 from quincunx_env.core.game import Game
-from quincunx_env.render import Frame, frame
+from quincunx_env.render import frame
 from quincunx_env.render.layout import HEIGHT, WIDTH
 from quincunx_env.render.svg import MIN_SCALE
-
-
-def surface_of(pixels: Frame) -> pygame.Surface:
-    """A picture as a surface of pygame."""
-    height, width, _ = pixels.shape
-    return pygame.image.frombuffer(pixels.tobytes(), (width, height), "RGB")
-
-
-def open_display(title: str, width: int, height: int, instead: str) -> pygame.Surface:
-    """Open the window of pygame, which has a single one.
-
-    Args:
-        title: title of the window.
-        width: in pixels.
-        height: in pixels.
-        instead: alternative to name in the error message.
-
-    Raises:
-        RuntimeError: where no window can be opened.
-    """
-    try:
-        pygame.display.init()
-        surface = pygame.display.set_mode((width, height), pygame.RESIZABLE)
-    except pygame.error as error:
-        raise RuntimeError(f"no window can be opened here ({error}): {instead}") from None
-    pygame.display.set_caption(title)
-    return surface
 
 
 class Window:
@@ -61,20 +34,31 @@ class Window:
         """
         if self.closed:
             return
-        surface = pygame.display.get_surface() if pygame.display.get_init() else None
-        if surface is None:
-            surface = open_display(self.title, WIDTH, HEIGHT, "use render_mode='rgb_array', which needs no display")
+        surface = (pygame.display.get_surface() if pygame.display.get_init() else None) or self._open()
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 self.close()
                 return
         scale = max(min(surface.get_width() / WIDTH, surface.get_height() / HEIGHT), MIN_SCALE)
-        shown = surface_of(frame(game, scale=scale))
+        pixels = frame(game, scale=scale)
+        shown = pygame.image.frombuffer(pixels.tobytes(), (pixels.shape[1], pixels.shape[0]), "RGB")
         surface.fill(shown.get_at((0, 0)))
         surface.blit(shown, shown.get_rect(center=surface.get_rect().center))
         pygame.display.flip()
         if wait:
             self._clock.tick(self.fps)
+
+    def _open(self) -> pygame.Surface:
+        """Open the window of pygame, which has a single one."""
+        try:
+            pygame.display.init()
+            surface = pygame.display.set_mode((WIDTH, HEIGHT), pygame.RESIZABLE)
+        except pygame.error as error:
+            raise RuntimeError(
+                f"no window can be opened here ({error}): use render_mode='rgb_array', which needs no display"
+            ) from None
+        pygame.display.set_caption(self.title)
+        return surface
 
     def close(self) -> None:
         """Close the window."""

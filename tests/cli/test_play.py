@@ -1,12 +1,9 @@
 """The command line of ``quincunx play``."""
 
-import io
 from pathlib import Path
 
 import pytest
 
-from quincunx_env.cli import main
-from quincunx_env.play import session
 from tests.cli.conftest import Command
 
 ROOT = Path(__file__).parents[2]
@@ -39,16 +36,3 @@ def test_errors_on_the_command_line(
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert complaint in quincunx.error(["play", "--out", str(tmp_path), *arguments.split()])
-
-
-def test_a_missing_default_agent_is_named_in_a_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(session, "DEFAULT_AGENTS", ("no-such", "greedy"))
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    for arguments, warned in (([], True), (["--opponents", "uniform", "--adviser", "uniform"], False)):
-        main(["play", "--terminal", "--num-players", "2", "--seed", "0", *arguments])
-        line = capsys.readouterr().err
-        assert line.startswith("warning: no-such is not available: unknown policy 'no-such'") == warned
-        assert line.endswith("; greedy takes its place\n") == warned

@@ -21,15 +21,6 @@ every_game = by_name({name: rules for name, rules in EVERY_GAME.items() if name 
 
 
 @every_game
-def test_actions_read_as_they_print(rules: BaseRules) -> None:
-    game, rng = new_game(rules, seed=1), random.Random(0)
-    while not game.over:
-        for action in rng.choices(np.flatnonzero(make_observer(rules).mask(game)).tolist(), k=3):
-            assert parse_action(game, print_action(game, action)) == action
-        game.step(random_action(game, rng))
-
-
-@every_game
 def test_json_has_the_state_of_the_game(rules: BaseRules) -> None:
     """Board, hands and points; the last play; the legal plays with what they bring."""
     game, rng = new_game(rules, seed=2), random.Random(0)

@@ -43,15 +43,3 @@ def test_a_replay_shows_the_last_play_of_each_round(rules: BaseRules) -> None:
         viewer.go(1)
         assert scene_of(viewer.game).title == scene.title
         assert last or len(scene_of(viewer.game).board) < len(scene.board)
-
-
-def test_a_replay_stops_at_the_ends_of_the_record() -> None:
-    session = Session(Rules(), ["greedy"], Seeded(0))
-    for _ in range(3):
-        session.play(session.choose())
-    viewer = Viewer(session.record)
-    viewer.go(-1)
-    assert (viewer.number, len(viewer.turns)) == (0, 0)
-    viewer.go(9)
-    assert viewer.number == 3
-    assert viewer.game.__getstate__() == session.game.__getstate__()

@@ -1,6 +1,7 @@
 """The OpenSpiel adapter: OpenSpiel's own checks, and agreement with the engines."""
 
 import copy
+import itertools
 import pickle
 import random
 import subprocess
@@ -71,10 +72,18 @@ def play(game: CardGame, rng: random.Random) -> Any:
 def decision(game: CardGame, number: int, seed: int = 0) -> Any:
     """The state in which a random game takes its n-th action."""
     states = (state for state in play(game, random.Random(seed)) if not state.is_chance_node())
-    return next(state for at, state in enumerate(states) if at == number)
+    return next(itertools.islice(states, number, None))
 
 
 # --- OpenSpiel's own checks ------------------------------------------------------------------------------------------
+
+
+def run(checks: type[unittest.TestCase], least: int) -> None:
+    """Run the tests of a class, of which there are at least so many."""
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(checks).run(result)
+    assert result.testsRun >= least
+    assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
 
 
 @GAME_AND_CHANCE
@@ -95,10 +104,7 @@ def test_checks_of_the_interface(rules: BaseRules, chance: str) -> None:
             cls.some_states += [*game[:: 1 + len(game) // 6], game[-1]]
             cls.game_type = cls.game.get_type()
 
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(Checks).run(result)
-    assert result.testsRun >= 5
-    assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
+    run(Checks, 5)
 
 
 def test_checks_of_a_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,10 +119,7 @@ def test_checks_of_a_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     class Checks(api_test.EnforceAPIOnFullTreeBase):  # type: ignore[misc]
         game, game_name = load(rules, games=2), "mini"
 
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(Checks).run(result)
-    assert result.testsRun >= 8
-    assert not result.errors + result.failures, (result.errors + result.failures)[0][1]
+    run(Checks, 8)
 
 
 @GAME_AND_CHANCE
@@ -265,14 +268,9 @@ def test_every_deal_is_one_history_of_the_same_probability() -> None:
 
 def test_drawn_cards_are_outcomes() -> None:
     """Of a play that draws two of three cards."""
-    rng = random.Random(0)
-    while True:
-        for state in play(pyspiel.load_game(FACE_UP), rng):
-            if state.is_chance_node() and state.due == (2,) and state.waiting >= 0:
-                break
-        else:
-            continue
-        break
+    game, rng = pyspiel.load_game(FACE_UP), random.Random(0)
+    states = (state for _ in itertools.count() for state in play(game, rng))
+    state = next(state for state in states if state.is_chance_node() and state.due == (2,) and state.waiting >= 0)
     pile = {*state.game.pile}
     drawn = {frozenset({*after.game.hand(1 - after.game.mover)} & pile): chance for after, chance in deals(state)}
     assert len(drawn) == comb(len(pile), 2)
@@ -349,13 +347,9 @@ def _replayed(state: CardGameState) -> Any:
 def test_states_are_resampled_uniformly_from_the_information_set() -> None:
     """Against all histories with these actions, weighted by chance."""
     game, rng = pyspiel.load_game(FACE_UP), random.Random(5)
-    while True:  # a position in which the other seat has drawn a card and played one
-        for state in play(game, rng):
-            if not state.is_chance_node() and state.game.ply == 3 and (state.got[0, 1 - state.game.mover] > 1).any():
-                break
-        else:
-            continue
-        break
+    states = (state for _ in itertools.count() for state in play(game, rng) if not state.is_chance_node())
+    # A position in which the other seat has drawn a card and played one.
+    state = next(each for each in states if each.game.ply == 3 and (each.got[0, 1 - each.game.mover] > 1).any())
     seat = state.game.mover
     actions = [taken.action for taken in state.full_history() if taken.player >= 0]
     weights: Counter[str] = Counter()

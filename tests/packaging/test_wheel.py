@@ -228,9 +228,9 @@ from quincunx_env.play.session import Session, adviser_name, seat_players
 
 rules = Rules(num_players=2)
 session = Session(rules, seat_players(rules), adviser=adviser_name())
-print(*session.names, session.advise() is not None)
+print(*session.names, session.adviser)
 """
-    assert installed.run("-c", program).split() == ["human", "heuristic", "True"]
+    assert installed.run("-c", program).split() == ["human", "heuristic", "heuristic"]
     command = [str(installed.python), "-m", "quincunx_env", "play", "--terminal", "--num-players", "2", "--seed", "0"]
     run = subprocess.run(
         command, cwd=installed.folder, env=ENVIRONMENT, input="hint\n", capture_output=True, text=True, check=True

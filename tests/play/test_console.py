@@ -23,7 +23,7 @@ from quincunx_env.play.console import COMMANDS, Console, replay
 from quincunx_env.play.session import Session
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import spec_of
-from tests.play.test_session import drawn
+from tests.play.test_session import drawn, play_on
 
 ROOT = Path(__file__).parents[2]
 TWO = Rules(num_players=2)
@@ -40,15 +40,10 @@ def type_lines(monkeypatch: pytest.MonkeyPatch) -> TypeLines:
 
 def played_by_hand(rules: BaseRules) -> tuple[list[str], Session]:
     """The lines of a player who takes the last candidate or announces 7, and the session that they make."""
-    session, lines = Session(rules, [None, *[drawn] * (rules.num_players - 1)], Seeded(0)), []
-    while not session.game.over:
-        if session.human_to_move:
-            plays = session.candidates()
-            lines.append(plays[-1].text.lower().replace(",", "") if plays else "7")
-            session.play(plays[-1].action if plays else session.parse("announce 7"))
-        else:
-            session.play(session.choose())
-    return lines, session
+    session = Session(rules, [None, *[drawn] * (rules.num_players - 1)], Seeded(0))
+    play_on(session)
+    texts = [turn.text for turn in session.turns if turn.seat == 0]
+    return [text.lower().replace(",", "").removeprefix("announce ") for text in texts], session
 
 
 @pytest.mark.parametrize(

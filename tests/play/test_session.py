@@ -12,7 +12,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, recorded_players, seat_players
+from quincunx_env.play.session import Session, adviser_name, recorded_players, seat_players
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
@@ -108,16 +108,11 @@ def test_undo_of_an_announcement_and_of_the_play_before() -> None:
     assert session.turns == []
 
 
-def test_hints() -> None:
-    session = Session(Rules(num_players=2), [None, None], Seeded(0), adviser=drawn)
+def test_candidates() -> None:
+    session = Session(Rules(num_players=2), [None, None], Seeded(0))
     points = [play.score.points for play in session.candidates() if play.score]
     assert len(points) == 10 * 20
     assert points == sorted(points, reverse=True)
-    advice = session.advise()
-    assert advice in {play.action for play in session.candidates()}
-    assert session.advise() == advice
-    assert session.turns == []
-    assert Session(Rules(), [None]).advise() is None
     silent = Session(spiral.Rules(scoring="end"), [None, None], Seeded(0))
     assert [play.score for play in silent.candidates()] == [None] * 13
 
@@ -131,7 +126,7 @@ def test_hints_are_ranked_by_the_adviser_and_grouped() -> None:
     assert all(len(hint.others) == 3 for hint in hints)
     points = [hint.score.points for hint in hints if hint.score]
     assert points == sorted(points, reverse=True), "greedy ranks by points"
-    assert hints[0].action == session.advise()
+    assert (hints, session.turns) == ([*session.hints()], []), "an adviser answers the same again"
     assert {*session.scores(first)} == cells
     for hint in hints:
         card, cell = divmod(hint.action, session.rules.num_cells)
@@ -177,15 +172,6 @@ def test_mistakes_change_nothing() -> None:
         Session(Rules(num_players=2), [None, "no-such"])
 
 
-def test_saved_and_resumed(tmp_path: Path) -> None:
-    session = Session(Rules(num_players=2), [None, "tests.play.test_session:drawn"], Seeded(5))
-    play_on(session, 7)
-    session.save(tmp_path / "game.txt")
-    record = Record.read(tmp_path / "game.txt")
-    assert record.seats == ("human", "tests.play.test_session:drawn")
-    assert Session.resume(record, [None, drawn]).game.__getstate__() == session.game.__getstate__()
-
-
 @pytest.mark.parametrize("name", ["dir/my  net.safetensors", "a,b#.safetensors"])
 def test_a_file_with_any_name_is_resumed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -205,6 +191,7 @@ def test_players_are_seated() -> None:
     assert seat_players(Rules()) == [None]
     assert seat_players(Rules(2), 1) == ["heuristic", None], "an opponent by default"
     assert seat_players(spiral.Rules()) == [None, "heuristic"]
+    assert (adviser_name(), adviser_name("human")) == ("heuristic", None)
     record = Record(rules, Seeded(0), seats=("a", "human", "b"))
     assert recorded_players(record) == ["a", None, "b"]
     assert recorded_players(Record(rules, Seeded(0))) == [None] * 3

@@ -20,8 +20,7 @@ from quincunx_env import Rules, spiral
 from quincunx_env.arena import compare, evaluate
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.play import session
-from quincunx_env.play.session import HUMAN, Session, adviser_name, default_agent, seat_players
+from quincunx_env.play.session import Session, adviser_name, seat_players
 from quincunx_env.policies import by_display_name, display_name, registered_policies, resolve
 from quincunx_env.registry import make_observer
 
@@ -68,7 +67,7 @@ def test_a_policy_of_another_package_is_found_everywhere(install: Install) -> No
     rules = Rules(num_players=2)
     played = Session(rules, seat_players(rules, opponents=["other-first"]), adviser=adviser_name("other-first"))
     assert played.names == ("human", "other-first")
-    assert played.advise() in {play.action for play in played.candidates()}
+    assert next(played.hints()).action == min(play.action for play in played.candidates())
 
 
 def test_a_policy_that_cannot_be_imported_is_named_and_affects_no_other(install: Install) -> None:
@@ -164,31 +163,3 @@ def test_display_names() -> None:
         for named in [f"{name}=quincunx_agents.greedy:greedy"], {name: "greedy"}:
             with pytest.raises(ValueError, match=r"^the name of a policy is text of 1 to 1000 printable characters"):
                 by_display_name(named)
-
-
-# --- The agent that plays by default ---------------------------------------------------------------------------------
-
-
-def test_the_default_agent() -> None:
-    assert default_agent() == ("heuristic", "")
-    assert adviser_name() == "heuristic"
-
-
-def test_another_agent_takes_the_place_of_one_that_is_missing(
-    monkeypatch: pytest.MonkeyPatch, install: Install
-) -> None:
-    install("broken_package", {"broken": "broken_module:policy"}, broken_module="1 / 0\n")
-    rules = Rules(num_players=3)
-    monkeypatch.setattr(session, "DEFAULT_AGENTS", ("broken", "greedy"))
-    name, problem = default_agent()
-    assert name == "greedy"
-    assert problem.startswith("broken is not available: policy 'broken', offered by broken_package 1.0")
-    assert problem.endswith("ZeroDivisionError: division by zero; greedy takes its place")
-    assert "\n" not in problem
-    assert seat_players(rules) == [None, "greedy", "greedy"]
-    monkeypatch.setattr(session, "DEFAULT_AGENTS", ("no-such", "broken"))
-    name, problem = default_agent()
-    assert name == HUMAN
-    assert problem.startswith("no-such is not available: unknown policy 'no-such'")
-    assert seat_players(rules) == [None] * 3
-    assert adviser_name() is None

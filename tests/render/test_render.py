@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,15 @@ from PIL import Image
 
 from quincunx_agents.uniform import uniform
 from quincunx_env import Rules, quincunx_v0, render, spiral, spiral_v0
-from quincunx_env.core.scene import Scene, Suit
+from quincunx_env.core.scene import Suit
 from quincunx_env.core.scoring import Part
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
-from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.notation.text import play_score
 from quincunx_env.quincunx import scoring
-from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.render import SUITS as DECKTET_SUITS
 from quincunx_env.registry import spec_of
 from quincunx_env.render.layout import layout_scene
-from quincunx_env.render.raster import png, rasterise
+from quincunx_env.render.raster import rasterise
 from quincunx_env.spiral import scoring as spiral_scoring
 from quincunx_env.spiral.render import SUITS as PACK_SUITS
 from tests.pictures import (
@@ -46,7 +43,7 @@ from tests.pictures import (
     small,
     without_letters,
 )
-from tests.variants import EVERY_GAME, new_game, random_action
+from tests.variants import EVERY_GAME, new_game, positions, random_action
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,15 +94,6 @@ def test_the_comparison_of_pixels_sees_another_card_and_another_score() -> None:
 # --- Contents of pictures --------------------------------------------------------------------------------------------
 
 
-def rounds(name: str, seed: int) -> Any:
-    """A game after each action of random play."""
-    game, rng = new_game(EVERY_GAME[name], seed), random.Random(seed)
-    yield game
-    while not game.over:
-        game.step(random_action(game, rng))
-        yield game
-
-
 def points_by_name(parts: Iterable[Part]) -> dict[str, int]:
     """Points by the name of the part; only those that are not 0."""
     by_name: dict[str, int] = {}
@@ -122,7 +110,7 @@ def test_the_parts_of_a_play_are_its_score_and_come_from_cards(name: str) -> Non
     rules = EVERY_GAME[name]
     found: set[str] = set()
     for seed in range(4):
-        for game in rounds(name, seed):
+        for game in positions(rules, seed):
             cells = () if game.over else (game.cell,) if isinstance(game, spiral.Game) else game.legal_cells()
             for card, cell in itertools.product(game.legal_cards(), cells):
                 if isinstance(game, spiral.Game):
@@ -193,7 +181,7 @@ def test_a_large_hand_overlaps_and_stays_inside() -> None:
 def test_everything_lies_inside_and_nothing_overlaps() -> None:
     """Cells, boxes and hands of every variant at every moment, from a seat and with all hands."""
     for name in list(EVERY_GAME)[::9]:
-        for game in rounds(name, 3):
+        for game in positions(EVERY_GAME[name], 3):
             for seat in (None, game.mover):
                 where = layout_scene(spec_of(game.rules).scene(game, seat))
                 cards = [rect for hand in where.hands for rect in hand]
@@ -241,11 +229,6 @@ def test_pictures_are_written_as_svg_and_png(tmp_path: Path) -> None:
     for name in ("game.jpg", "game.pdf"):
         with pytest.raises(ValueError, match=rf"ends in .svg or .png, got {name}"):
             render.save(name, game)
-
-
-def test_png_of_one_pixel() -> None:
-    with Image.open(BytesIO(png(np.array([[[1, 2, 3]]], np.uint8)))) as image:
-        assert image.getpixel((0, 0)) == (1, 2, 3)
 
 
 def test_what_is_no_svg_is_not_rasterised() -> None:
@@ -507,12 +490,3 @@ def test_games_are_recorded_as_videos(tmp_path: Path) -> None:
     env.close()  # type: ignore[no-untyped-call]
     (video,) = tmp_path.glob("videos/*.mp4")
     assert video.stat().st_size > 10_000
-
-
-def test_a_scene_needs_no_library() -> None:
-    """A scene is data; painting it is left to renderers."""
-    scene = spec_of(Rules()).scene(new_game(Rules(), 0), 0)
-    assert isinstance(scene, Scene)
-    assert scene.text() == render.text(new_game(Rules(), 0), colour=False)
-    assert isinstance(Game.from_seed(Rules(), 0), Game)
-    assert isinstance(VsOpponentsEnv.metadata["render_fps"], int)

@@ -39,7 +39,7 @@ def play(browser: Browser, out: Path) -> None:
     """A game of two after a hint, in a window, light, and on a phone, dark."""
     session = Session(Rules(num_players=2), [None, "heuristic"], Seeded(0), "heuristic")
     while len(session.turns) < 8:
-        session.play(session.advise() or 0)
+        session.play(next(session.hints()).action)
     shots = []
     with TemporaryDirectory() as folder:
         server = Running(Path(folder))

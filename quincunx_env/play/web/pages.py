@@ -10,7 +10,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.scene import Face, ScoredPlay
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.viewer import describe
-from quincunx_env.play.session import HUMAN, Hint, Session, adviser_name, default_agent, seat_players
+from quincunx_env.play.session import DEFAULT_AGENT, HUMAN, Hint, Session, adviser_name, seat_players
 from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies, resolve
 from quincunx_env.registry import GAMES, spec_of
@@ -57,8 +57,6 @@ class Kind:
     title: str
     text: str
     game: str
-    fixed: Mapping[str, Any]
-    """Options that the kind determines."""
     options: Sequence[Option]
 
     @property
@@ -72,7 +70,7 @@ class Kind:
         Raises:
             ValueError: if a value of the form is none of the choices.
         """
-        chosen = dict(self.fixed)
+        chosen = {}
         for option in self.options:
             value = form.get(option.name, next(iter(option.values)))
             if value not in option.values:
@@ -90,7 +88,6 @@ KINDS = {
             "Solitaire",
             "Fill the grid before your hand runs out, and score as much as you can. A good first game.",
             "quincunx",
-            {},
             (
                 _switch("edge_contact", "Edge contact", "a card must share an edge with a card in play"),
                 _EXCUSE,
@@ -103,7 +100,6 @@ KINDS = {
             "Two to four players",
             "Lay cards in turn on one grid, against agents or people beside you. Most points win.",
             "quincunx",
-            {},
             (
                 Option("num_players", "Players", {str(number): number for number in (2, 3, 4)}, ("2", "3", "4")),
                 Option(
@@ -124,7 +120,6 @@ KINDS = {
             "The spiral game",
             "Two players, 52 cards: each card goes to the next cell of a spiral, and you choose only which.",
             "spiral",
-            {},
             (
                 Option("deals", "Deals", {"2": 2, "1": 1, "4": 4}, ("2", "1", "4")),
                 Option(
@@ -145,14 +140,14 @@ KINDS = {
 def agents(kind: str) -> tuple[str, ...]:
     """Names of the registered policies that can play a kind of game, the default agent first."""
     rules = KINDS[kind].rules({})
-    found = [default_agent().name]
+    found = [DEFAULT_AGENT]
     for name in registered_policies():
         try:
             policy_for(resolve(name), rules)
         except Exception:  # whatever the packages of others raise
             continue
         found.append(name)
-    return tuple(dict.fromkeys(name for name in found if name != HUMAN))
+    return tuple(dict.fromkeys(found))
 
 
 @cache
@@ -179,7 +174,7 @@ def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
         raise ValueError(f"The form has no field {min(unknown)[:40]!r}.")
     rules = kind.rules(form)
     allowed = (HUMAN, *agents(kind.name))
-    opponents = [form.get(f"opponent{number}") or allowed[-1 if len(allowed) == 1 else 1] for number in range(1, 4)]
+    opponents = [form.get(f"opponent{number}") or allowed[1] for number in range(1, 4)]
     for name in opponents:
         if name not in allowed:
             raise ValueError(f"Opponents are {', '.join(allowed)}.")

@@ -23,6 +23,7 @@ import uvicorn
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -96,9 +97,8 @@ class Guard:
 
     def _problem(self, scope: Scope) -> str | None:
         """Why a request is refused; None if it is not."""
-        headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
-        hosts = [value for name, value in headers if name == b"host"]
-        origins = [value for name, value in headers if name == b"origin"]
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_known(hosts[0]):
             return "This host name is not allowed: open the link that the program printed, or add --allow-host to it."
         if len(origins) > 1 or any(_place(origin) != hosts[0].lower() for origin in origins):
@@ -166,13 +166,13 @@ class Answers:
             Route(f"{game}/replay", self._answer(self.replay)),
         ]
 
-    def _answer(self, answer: Callable[[Request, dict[str, str]], Response]) -> Callable[..., Any]:
-        """An endpoint that reads a request, answers in a thread, and turns errors into pages."""
+    def _answer(self, answer: Callable[..., Response]) -> Callable[..., Any]:
+        """An endpoint that reads a form and the name in a path, answers in a thread, and turns errors into pages."""
 
         async def endpoint(request: Request) -> Response:
             body = await request.body() if request.method == "POST" else request.url.query.encode()
             try:
-                return await run_in_threadpool(answer, request, _fields(body))
+                return await run_in_threadpool(answer, _fields(body), **request.path_params)
             except LookupError as error:
                 return self.page("problem.html", 404, problem=str(error.args[0]))
             except ValueError as error:
@@ -187,7 +187,7 @@ class Answers:
 
     # --- Start -------------------------------------------------------------------------------------------------------
 
-    def start(self, request: Request, form: Mapping[str, str], problem: str = "") -> Response:
+    def start(self, form: Mapping[str, str], problem: str = "") -> Response:
         """The start page."""
         return self.page(
             "start.html",
@@ -199,28 +199,27 @@ class Answers:
             saved=self.lobby.saved(),
         )
 
-    def new(self, request: Request, form: Mapping[str, str]) -> Response:
+    def new(self, form: Mapping[str, str]) -> Response:
         """Start a game."""
         try:
             session = pages.session_of(form, self.lobby.adviser)
         except ValueError as error:
-            return self.start(request, {}, str(error))
+            return self.start({}, str(error))
         return self._go_to(self.lobby.start(session))
 
-    def open(self, request: Request, form: Mapping[str, str]) -> Response:
+    def open(self, form: Mapping[str, str]) -> Response:
         """Keep a record that was sent as text, and show it."""
         try:
             name = self.lobby.add(Record.parse(form.get("record", "")))
         except ValueError as error:
-            return self.start(request, {}, f"This is no record of a game: {error}")
+            return self.start({}, f"This is no record of a game: {error}")
         return RedirectResponse(f"{self.root}game/{name}/replay", 303)
 
     def _go_to(self, table: Table) -> Response:
         return RedirectResponse(f"{self.root}game/{table.name}", 303)
 
-    def file(self, request: Request, form: Mapping[str, str]) -> Response:
+    def file(self, form: Mapping[str, str], name: str) -> Response:
         """A file that pages need."""
-        name = request.path_params["name"]
         if name not in ASSETS:
             raise LookupError("There is no such file.")
         text = files("quincunx_env.play.web").joinpath("static", name).read_text(encoding="utf-8")
@@ -230,9 +229,6 @@ class Answers:
 
     # --- A game ------------------------------------------------------------------------------------------------------
 
-    def _table(self, request: Request) -> Table:
-        return self.lobby.table(request.path_params["name"])
-
     def _show(
         self, template: str, table: Table, form: Mapping[str, str], problem: str = "", status: int = 200
     ) -> Response:
@@ -241,20 +237,20 @@ class Answers:
             view = View(table, _number(form, "card"), _number(form, "cell"), points)
             return self.page(template, status, view=view, problem=problem or table.problem)
 
-    def game(self, request: Request, form: Mapping[str, str]) -> Response:
+    def game(self, form: Mapping[str, str], name: str) -> Response:
         """The page of a game."""
-        return self._show("game.html", self._table(request), form)
+        return self._show("game.html", self.lobby.table(name), form)
 
-    def view(self, request: Request, form: Mapping[str, str], problem: str = "", status: int = 200) -> Response:
+    def view(self, form: Mapping[str, str], name: str, problem: str = "", status: int = 200) -> Response:
         """The parts of the page that change; nothing if the tab has this version."""
-        table = self._table(request)
+        table = self.lobby.table(name)
         if form.get("have") == table.version:
             return Response(status_code=204)
         return self._show("parts.html", table, form, problem, status)
 
-    def _act(self, request: Request, form: Mapping[str, str], act: Callable[[Table, int], object]) -> Response:
+    def _act(self, form: Mapping[str, str], name: str, act: Callable[[Table, int], object]) -> Response:
         """Change a game, and show it; where that is refused, show the position and the reason."""
-        table, position = self._table(request), _number(form, "position")
+        table, position = self.lobby.table(name), _number(form, "position")
         if position is None:
             raise ValueError("A request names the position that it is meant for.")
         problem, status = "", 200
@@ -264,9 +260,9 @@ class Answers:
             problem, status = str(error), 409
         except (IllegalAction, ValueError) as error:
             problem, status = str(error), 400
-        return self.view(request, {**form, "have": ""}, problem, status)
+        return self.view({**form, "have": ""}, name, problem, status)
 
-    def play(self, request: Request, form: Mapping[str, str]) -> Response:
+    def play(self, form: Mapping[str, str], name: str) -> Response:
         """Play a card into a cell, or announce points."""
 
         def act(table: Table, position: int) -> None:
@@ -278,31 +274,29 @@ class Answers:
             else:
                 raise ValueError("A play is a card and a cell.")
 
-        return self._act(request, form, act)
+        return self._act(form, name, act)
 
-    def undo(self, request: Request, form: Mapping[str, str]) -> Response:
+    def undo(self, form: Mapping[str, str], name: str) -> Response:
         """Take back a play."""
-        return self._act(request, form, lambda table, position: table.undo(position))
+        return self._act(form, name, lambda table, position: table.undo(position))
 
-    def hint(self, request: Request, form: Mapping[str, str]) -> Response:
+    def hint(self, form: Mapping[str, str], name: str) -> Response:
         """Ask for hints."""
-        return self._act(request, form, lambda table, position: table.ask(position))
+        return self._act(form, name, lambda table, position: table.ask(position))
 
-    def again(self, request: Request, form: Mapping[str, str]) -> Response:
+    def again(self, form: Mapping[str, str], name: str) -> Response:
         """Start a game with the same players and a new deal."""
-        table = self._table(request)
-        return self._go_to(self.lobby.start(table.session.new_game()))
+        return self._go_to(self.lobby.start(self.lobby.table(name).session.new_game()))
 
-    def record(self, request: Request, form: Mapping[str, str]) -> Response:
+    def record(self, form: Mapping[str, str], name: str) -> Response:
         """The record of a game as a file."""
-        name = request.path_params["name"]
         text = f"{self.lobby.record(name)}\n"
         plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{plain}.txt"'})
 
-    def replay(self, request: Request, form: Mapping[str, str]) -> Response:
+    def replay(self, form: Mapping[str, str], name: str) -> Response:
         """A page that replays a game; it is a program of its own, kept apart from the other pages."""
-        record = self.lobby.record(request.path_params["name"])
+        record = self.lobby.record(name)
         page = replay_page([record], seat=pages.replayed_from(record))
         return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPLAY_POLICY})
 

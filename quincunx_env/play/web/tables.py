@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from threading import RLock, Thread
@@ -11,12 +12,9 @@ from typing import NamedTuple
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record, RecordError
-from quincunx_env.play.session import HUMAN, Hint, Session, adviser_name, new_path, recorded_players
+from quincunx_env.play.session import HINTS, HUMAN, Hint, Session, adviser_name, new_path, recorded_players
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import spec_of
-
-HINTS = 5
-"""Plays listed as hints. Not tuned."""
 
 LISTED = 12
 """Files of games that the start page lists, the newest first."""
@@ -177,7 +175,7 @@ class Lobby:
 
     Args:
         folder: where games are saved.
-        adviser: the agent that gives hints; by default the default agent of each game.
+        adviser: the agent that gives hints; by default `DEFAULT_AGENT` of `quincunx_env.play.session`.
         trusted: names of agents that games may be continued with, besides registered ones.
         pause: as of a `Table`.
     """
@@ -190,7 +188,6 @@ class Lobby:
         self._tables: dict[str, Table] = {}
         self._paths: dict[str, Path] = {}
         """Files outside the folder, given on the command line."""
-        self._listed: dict[tuple[Path, int], Saved | None] = {}
 
     def start(self, session: Session, path: Path | None = None) -> Table:
         """Open a table for a session, in a file of its own or that of a game that goes on."""
@@ -258,23 +255,15 @@ class Lobby:
         """The games in the folder, the newest first. Files that are no records are left out."""
         dated = []
         for path in self._files().values():
-            try:
+            with suppress(OSError):
                 dated.append((path.stat().st_mtime_ns, path))
-            except OSError:
-                continue
-        games = []
-        for time_ns, path in sorted(dated, reverse=True):
-            key = path, time_ns
-            if key not in self._listed:
-                self._listed[key] = _describe(path)
-            if game := self._listed[key]:
-                games.append(game)
-            if len(games) == LISTED:
-                break
-        return games
+        games = (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True))
+        return [*islice(filter(None, games), LISTED)]
 
 
-def _describe(path: Path) -> Saved | None:
+@cache
+def _describe(path: Path, time_ns: int) -> Saved | None:
+    """Return the game in a file that was written at a time; None if it is no record."""
     try:
         record = Record.read(path)
     except (RecordError, OSError):
