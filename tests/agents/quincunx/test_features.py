@@ -17,7 +17,7 @@ from quincunx_agents.quincunx.features import (
     MOST_CELLS,
     afterstates_of,
 )
-from quincunx_agents.quincunx.replies import CONTEXT_REPLY_FEATURES, STEPS, _odds, expected_best
+from quincunx_agents.quincunx.replies import STEPS, _odds, expected_best
 from quincunx_agents.uniform import uniform
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch
@@ -30,9 +30,8 @@ RNG = np.random.default_rng(0)
 
 def test_layout_follows_from_the_lists() -> None:
     cells, cards = (features for _, features in LAYOUT.sets)
-    context = num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES)
-    assert (num_features(CELL_FEATURES), num_features(CARD_FEATURES), context) == (cells, cards, LAYOUT.context)
-    lists: list[Sequence[Feature[Any]]] = [CELL_FEATURES, CARD_FEATURES, [*CONTEXT_FEATURES, *CONTEXT_REPLY_FEATURES]]
+    lists: list[Sequence[Feature[Any]]] = [CELL_FEATURES, CARD_FEATURES, CONTEXT_FEATURES]
+    assert [num_features(features) for features in lists] == [cells, cards, LAYOUT.context]
     for features in lists:
         assert len({feature.name for feature in features}) == len(features)
     assert LAYOUT == (((24, 24), (39, 26)), 115), "the shipped weights are for this layout"
@@ -132,7 +131,7 @@ def test_replies_and_options() -> None:
         assert (others >= following - 1e-3).all()
         assert (following > gains + 0.1).any()
         assert (others > following + 0.1).any()
-        start = num_features(CONTEXT_FEATURES)
+        start = num_features(CONTEXT_FEATURES[: [feature.name for feature in CONTEXT_FEATURES].index("reply_next")])
         assert (context[:, start : start + 3] * 20 >= following.max(axis=1)[:, None] * [1, 0, 0] - 1e-3).all()
         assert context[:, start + 12 : start + 16].tolist() == [[1, 0, 1, 0]] * len(context), "the options"
 
