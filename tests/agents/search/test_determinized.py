@@ -296,11 +296,11 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     ask(config.for_rules(rules), rules, batch)
     of_others = [ply for ply in range(1, rules.num_plays) if ply % 3]
     assert played == [8] * len(of_others)
-    # With the heuristics of both games in the other seats the agents play both games.
+    # With the heuristic in the other seats the agents play both games.
     for game in (Rules(), Rules(2), SpiralRules()):
         assert can_play(resolve("search-fast"), game)
-    with pytest.raises(ValueError, match="this heuristic plays Quincunx"):
-        NetworkSearch(others=resolve("heuristic")).for_rules(SpiralRules())
+    with pytest.raises(ValueError, match="this agent plays the solitaire"):
+        NetworkSearch(others=PimcBeam()).for_rules(SpiralRules())
     for without_values in (None, greedy):
         with pytest.raises(ValueError, match="belief_samples needs others, a policy with action_values"):
             NetworkSearch(others=without_values, belief_samples=8).for_rules(rules)
