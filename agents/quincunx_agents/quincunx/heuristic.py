@@ -5,16 +5,14 @@ unseen cards, the opportunities it gives up. Its value is their weighted sum, in
 number of players and start. All options of the rules are supported.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
-from quincunx_agents.greedy import with_announcements
 from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
@@ -303,7 +301,8 @@ def best_other(values: Floats, axis: int) -> Floats:
     np.put_along_axis(others, at, -np.inf, axis=axis)
     best = np.broadcast_to(values.max(axis=axis, keepdims=True), values.shape).copy()
     np.put_along_axis(best, at, others.max(axis=axis, keepdims=True), axis=axis)
-    return np.maximum(best, VALUE_FLOOR)
+    np.maximum(best, VALUE_FLOOR, out=best)
+    return best
 
 
 def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
@@ -427,20 +426,3 @@ def values_of(rules: Rules, found: ActionFeatures) -> Floats:
     values: Floats = found.features @ weights_for(rules)
     values[found.loses] += LOSS_VALUE
     return values
-
-
-@dataclass(frozen=True)
-class HeuristicPolicy:
-    """Chooses the play of the highest `action_values`; a `quincunx_env.core.policy.Policy`."""
-
-    rules: Rules
-
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
-        announces the true points.
-        """
-        return with_announcements(observation, ties.best(self.action_values(observation, mask, rng)))
-
-    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
-        """Values of all plays; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
-        return action_values(self.rules, observation, mask)
