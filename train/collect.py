@@ -29,6 +29,7 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
+from train.common.evaluation import write_csv
 from train.common.plots import Curve, draw_learning_curves
 
 FOLDER = Path(__file__).parents[1] / "docs" / "benchmark"
@@ -100,8 +101,6 @@ def read_run(folder: Path) -> Run:
             content = checkpoint.load(folder / "checkpoint.pt")
             history = content["history"]
         arguments = json.loads(json.dumps(content["arguments"]))
-        if "rules" in arguments:  # options that were added after the run have their defaults
-            arguments["rules"] = dataclasses.asdict(Rules(**arguments["rules"]))
         if isinstance(history, str):  # train.selfplay
             per_iteration = arguments["games"] * ROUND
             entries = [
@@ -148,18 +147,14 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
         raise RunError(f"{min_seeds} runs or more with different seeds are needed, got {[run.seed for run in runs]}")
     _, _, module, *flags = shlex.split(command)
     script = importlib.import_module(module)
-    defaults, wanted = (
-        json.loads(json.dumps(dataclasses.asdict(parse(script.Arguments, module, None, given))))
-        for given in ([], flags)
-    )
+    wanted = json.loads(json.dumps(dataclasses.asdict(parse(script.Arguments, module, None, flags))))
     budget = wanted["total_steps"] if "total_steps" in wanted else wanted["iterations"] * wanted["games"] * ROUND
     for run in runs:
-        if run.arguments.keys() - wanted.keys():
+        if run.arguments.keys() != wanted.keys():
             raise RunError(f"{run.folder} is of another script than {module}, or of another version of it")
-        used = defaults | run.arguments  # options that were added after the run have their defaults
         for name in wanted.keys() - UNRELATED:
-            if used[name] != wanted[name]:
-                raise RunError(f"{run.folder} has {name}={used[name]!r}, the method has {wanted[name]!r}")
+            if run.arguments[name] != wanted[name]:
+                raise RunError(f"{run.folder} has {name}={run.arguments[name]!r}, the method has {wanted[name]!r}")
         steps = [point.steps for point in run.curve]
         if not steps or not budget <= steps[-1] <= budget * (1 + OVERRUN):
             raise RunError(f"{run.folder} has {steps[-1] if steps else 0:,} of {budget:,} environment steps")
@@ -242,12 +237,7 @@ def collect(method: str, folders: list[Path], out: Path, min_seeds: int = MIN_SE
         assert found.lost is not None
         rows += rows_of(method, run, (found.deals, found.score, found.lost))
         print(f"{run.folder}: {found.score.value:.1f} ({found.score.low:.1f} to {found.score.high:.1f})")
-
-    def write(unfinished: Path) -> None:
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
-
-    write_atomically(out / f"{method}.csv", write)
+    write_csv(out / f"{method}.csv", COLUMNS, rows)
     write_summaries(out, methods)
 
 

@@ -49,7 +49,6 @@ from train.common.model_card import write_model_card
 from train.common.opponents import Member, Pool
 from train.common.options import (
     Count,
-    CountOrNone,
     CountOrZero,
     NumDeals,
     OptionError,
@@ -71,7 +70,7 @@ from train.search_targets import (
 )
 from train.selfplay_learning import value_loss
 from train.selfplay_rollout import RolloutOptions, Weights, join
-from train.selfplay_workers import GameShare, Job, Workers
+from train.selfplay_workers import GameShare, Job, workers
 
 LEARNING_RATE = 1e-3
 """Of Adam at the start; it falls linearly to 0."""
@@ -112,9 +111,6 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     """passes over the positions"""
     batch_size: Count = 128
     """positions in a minibatch"""
-    candidates: CountOrNone = None
-    """actions of a position that the resulting agent evaluates, the best by the heuristic; 0: all. The teacher's number
-    if None"""
 
     against: PolicyName = "heuristic"
     """opponent in evaluations, a name of the arena"""
@@ -138,7 +134,7 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
 
 
 MAY_CHANGE = (
-    *("resume", "progress", "threads", "device", "workers", "files", "epochs", "candidates"),
+    *("resume", "progress", "threads", "device", "workers", "files", "epochs"),
     *("eval_deals", "test_deals"),
 )
 """Arguments that may differ when a run is resumed."""
@@ -165,8 +161,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
     network.load_state_dict({name: torch.from_numpy(tensor.copy()) for name, tensor in teacher.tensors.items()})
     network.to(arguments.device)
     learn(arguments, network, positions)
-    candidates = teacher.candidates if arguments.candidates is None else arguments.candidates
-    apprentice = ValueWeights(network.weights(), arguments.variants, candidates)
+    apprentice = ValueWeights(network.weights(), arguments.variants, teacher.candidates)
     seconds = {"search": searching, "learning": time.process_time() - start}
     save_weights(arguments.folder / f"{arguments.name}.safetensors", apprentice)
 
@@ -232,7 +227,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
         temperature=arguments.temperature,
         pool_share=arguments.opponent_share,
     )
-    opponents = Pool("uniform", [Member[Weights | None](arguments.opponent, None)])
+    opponents = Pool([Member[Weights | None](arguments.opponent, None)])
     places, variants = len(arguments.variants), arguments.variants
     missing = [
         # The variant that begins changes, so that each process gets files of all of them: some take longer.
@@ -244,7 +239,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
     total, at_once = arguments.files * len(arguments.variants), 4 * max(arguments.num_workers, 1)
     bar = tqdm(desc="files", total=total, initial=total - len(missing), disable=not arguments.progress)
     search = partial(play_and_search, arguments)
-    with bar, Workers(search, arguments.num_workers if missing else 0, backend) as workers:
+    with bar, workers(search, arguments.num_workers if missing else 0, backend) as start:
         for first in range(0, len(missing), at_once):
             part = missing[first : first + at_once]
             shares = [
@@ -256,8 +251,8 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
                 )
                 for number, place, variant in part
             ]
-            workers.start(Job(options, tensors, opponents, shares))
-            for (number, _, variant), played in zip(part, workers.results(), strict=True):
+            results = start(Job(options, tensors, opponents, shares))
+            for (number, _, variant), played in zip(part, results(), strict=True):
                 if not played.targets:
                     raise OptionError("no position of a file is searched: --search-share or --games must be larger")
                 found = join(played.targets, backend)

@@ -18,7 +18,6 @@ which nothing else uses.
 """
 
 import copy
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -43,20 +42,19 @@ from quincunx_agents.networks.policy import save_weights
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv
-from quincunx_env.arena import Agent, evaluate, resolve, table
+from quincunx_env.arena import Agent, resolve
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.files import write_atomically
 from train.common import checkpoint
-from train.common.evaluation import provenance, strength, with_baselines, write_json
+from train.common.evaluation import final_figures, provenance, strength, write_json
 from train.common.model_card import facts_of_evaluation, write_model_card
-from train.common.opponents import Member, Pool, Sampling
+from train.common.opponents import Member, Pool
 from train.common.options import (
     BatchSize,
     Count,
     EmbeddedRules,
-    Finite,
     NumDeals,
     OptionError,
     PolicyName,
@@ -90,8 +88,6 @@ class Arguments(PPOOptions, RunOptions):
     """share of the updates so far over which a moving average of the weights is the result; 0: the latest weights"""
 
     rules: EmbeddedRules = field(default_factory=Rules)
-    lost_value: Finite = 0.0
-    """score that counts for a lost round"""
     preview: bool = True
     """observe the points and draws of every legal action"""
     policy: Literal["quincunx", "mlp"] = "quincunx"
@@ -101,8 +97,6 @@ class Arguments(PPOOptions, RunOptions):
 
     opponents: tuple[str, ...] = ()
     """several players: policies in the pool from the start, names of the arena"""
-    sampling: Sampling = "prioritised"
-    """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
     snapshot_every: Count = 50_000
     """steps after which a snapshot of the learner joins the pool"""
     against: PolicyName = "heuristic"
@@ -136,8 +130,8 @@ class Arguments(PPOOptions, RunOptions):
             raise OptionError(f"--num-players {self.rules.num_players} needs --opponents, such as greedy heuristic")
         if self.rules.simpleton:
             raise OptionError("--simpleton: the network plays without announcements")
-        if self.policy != "quincunx" or self.lost_value:
-            raise OptionError("--policy mlp and --lost-value are for the solitaire")
+        if self.policy != "quincunx":
+            raise OptionError("--policy mlp is for the solitaire")
         for name in (*self.opponents, self.against):
             policy_for(resolve(name), self.rules)
 
@@ -180,10 +174,10 @@ def make_env(arguments: Arguments) -> "tuple[GamesVecEnv, SelfPlay | None]":
     """Return the games, and with several players what chooses the opponents."""
     options = {"observation": "flat", "preview": arguments.preview, "rules": arguments.rules}
     if arguments.rules.num_players == 1:
-        return SolitaireVecEnv(arguments.num_envs, lost_value=arguments.lost_value, **options), None
+        return SolitaireVecEnv(arguments.num_envs, **options), None
     fixed = [Member(name, policy_for(resolve(name), arguments.rules)) for name in arguments.opponents]
     env = VsOpponentsVecEnv(arguments.num_envs, pool=[member.opponent for member in fixed], **options)
-    return env, SelfPlay(env, Pool(arguments.sampling, fixed), arguments.snapshot_every)
+    return env, SelfPlay(env, Pool(fixed), arguments.snapshot_every)
 
 
 def make_model(arguments: Arguments, env: GamesVecEnv) -> MaskablePPO:
@@ -345,7 +339,7 @@ class Recorder(BaseCallback):
 
     def log_evaluation(self) -> None:
         """Evaluate on validation deals and log the figures."""
-        figures = figures_on_validation(self.arguments, self.agent)
+        figures = strength_on_validation(self.arguments, self.agent)
         self.history.append({"steps": self.num_timesteps, **figures})
         shown = {name: figures[name] for name in ("mean", "lost", "win_rate") if name in figures}
         for name, figure in shown.items():
@@ -405,33 +399,20 @@ def restore(
 # --- Evaluation ------------------------------------------------------------------------------------------------------
 
 
-def figures_on_validation(arguments: Arguments, agent: Agent) -> dict[str, float]:
-    """Evaluate an agent on the validation deals of the variant that is trained; see `strength`."""
-    rules, deals = arguments.rules, arguments.eval_deals
-    if rules.num_players > 1:
-        return strength(agent, arguments.against, rules, deals, "validation")
-    result = evaluate(agent, deals, rules=rules, domain="validation", lost_value=arguments.lost_value)
-    low, high = result.ci95
-    return {"mean": result.mean, "mean_low": low, "mean_high": high, "lost": float(result.lost.mean())}
+def strength_on_validation(arguments: Arguments, agent: Agent) -> dict[str, float]:
+    """Return the `strength` of an agent on the validation deals of the variant that is trained."""
+    return strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
 
 
 def report(arguments: Arguments, folder: Path, recorder: Recorder, model: MaskablePPO) -> dict[str, Any]:
     """Print the final results; write them as JSON, the learning curve, and the model."""
     rules, deals, alone = arguments.rules, arguments.test_deals, arguments.rules.num_players == 1
-    results: dict[str, Any]
+    results, printed = final_figures(recorder.agent, (*arguments.opponents, arguments.against), rules, deals)
+    write_json(folder / "evaluation.json", results)
+    references = {"even": 1 / rules.num_players}
     if alone:
-        results = with_baselines(recorder.agent, rules, deals, arguments.lost_value)
-        evaluation = {name: result.to_json() for name, result in results.items()}
-        printed = table(results)
-        references = {name: figures_on_validation(arguments, resolve(name))["mean"] for name in ("greedy", "uniform")}
-    else:
-        opponents = dict.fromkeys((*arguments.opponents, arguments.against))
-        results = {name: strength(recorder.agent, name, rules, deals, "benchmark") for name in opponents}
-        evaluation = results
-        printed = json.dumps(results, indent=2)
-        references = {"even": 1 / rules.num_players}
-    write_json(folder / "evaluation.json", evaluation)
-    found = facts(arguments, recorder, model.num_timesteps, evaluation)
+        references = {name: strength_on_validation(arguments, resolve(name))["mean"] for name in ("greedy", "uniform")}
+    found = facts(arguments, recorder, model.num_timesteps, results)
     write_json(folder / f"{arguments.name}.json", found)
     write_atomically(folder / "model.zip", model.save)
     name, measured = ("mean", "mean score") if alone else ("win_rate", f"win rate against {arguments.against}")

@@ -19,7 +19,6 @@ A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``)
 which needs neither Ray nor torch.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -48,12 +47,11 @@ from quincunx_agents.networks.policy import PolicyNetworkAgent, PolicyWeights, s
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
 from quincunx_env.adapters.rllib import CardGameMultiAgentEnv, SolitaireRLlibVectorEnv
-from quincunx_env.arena import table
 from quincunx_env.arena.runner import connect_to_ray
 from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
 from train.common.checkpoint import CheckpointError
-from train.common.evaluation import strength, with_baselines, write_json
+from train.common.evaluation import final_figures, strength, write_json
 from train.common.opponents import LEARNER, Matchmaking, league_module, normalized_win_rates, replaced_place
 from train.common.options import (
     Count,
@@ -386,17 +384,12 @@ def restore_checkpoint(arguments: Arguments, algorithm: Algorithm) -> None:
 
 def report(arguments: Arguments, folder: Path, network: PolicyWeights, state: State) -> dict[str, Any]:
     """Print the final figures, and write them as JSON, and the weights."""
-    agent, rules, deals = PolicyNetworkAgent(network), arguments.rules, arguments.test_deals
-    results: dict[str, Any]
-    if rules.num_players == 1:
-        evaluations = with_baselines(agent, rules, deals)
-        results = {name: evaluation.to_json() for name, evaluation in evaluations.items()}
-        print(table(evaluations))
-    else:
-        opponents = dict.fromkeys(("greedy", arguments.against))
-        results = {name: strength(agent, name, rules, deals, "benchmark") for name in opponents}
+    agent, opponents = PolicyNetworkAgent(network), ("greedy", arguments.against)
+    results, text = final_figures(agent, opponents, arguments.rules, arguments.test_deals)
+    if arguments.rules.num_players > 1:
         results["league"] = state.members
-        print(json.dumps(results, indent=2))
+        text += f"\nleague: {', '.join(state.members)}"
+    print(text)
     write_json(folder / "evaluation.json", results)
     save_weights(folder / f"{arguments.name}.safetensors", network)
     print(f"\nWritten to {folder}: {arguments.name}.safetensors, evaluation.json, tensorboard/")

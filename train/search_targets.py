@@ -1,11 +1,10 @@
 """Search targets: the values of a position's most promising plays by rollouts in determinized games, and their losses.
 
-After each play the same determinized games are played on, by the game's rollout policy to the end of the round or for
-some plays by the network itself, whose value then stands for the rest: a policy improvement of that policy (Tesauro &
-Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS 1996). The other seats may follow a policy of
-their own, to which the network then learns a better response. A network that learns these values plays as the search
-does, without its time: expert iteration (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree
-Search, NeurIPS 2017).
+After each play the same determinized games are played on, for some plays by the network itself, whose value then stands
+for the rest: a policy improvement (Tesauro & Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS
+1996). The other seats may follow a policy of their own, to which the network then learns a better response. A network
+that learns these values plays as the search does, without its time: expert iteration (Anthony, Tian & Barber, Thinking
+Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017).
 
 While training, the cards that a seat cannot see are known. With ``search_samples=0`` rollouts use them: they are
 distributed as what the seat knows says, the choices of the other seats included, where a determinization is uniform.
@@ -26,7 +25,6 @@ from torch import Tensor, nn
 from quincunx_agents.afterstates import NUMPY, SEATS, Backend, Floats, Ints
 from quincunx_agents.games import VARIANTS, agent_spec_of
 from quincunx_agents.networks.value import margin_weights
-from quincunx_agents.search.determinized import payoffs
 from quincunx_agents.search.network import rollout_values
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import as_bits, unpack
@@ -34,7 +32,7 @@ from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import resolve
-from train.common.options import CheckedOptions, Count, CountOrZero, OptionalPolicyName, OptionError, Share, Valid
+from train.common.options import CheckedOptions, Count, CountOrZero, OptionalPolicyName, Share, Valid
 from train.selfplay_rollout import CandidateTable, PhaseTimer, Positions, Weights, play_games
 from train.selfplay_workers import Job, opponents_of
 
@@ -56,19 +54,12 @@ class SearchOptions(CheckedOptions):
     search_samples: CountOrZero = 1
     """determinizations in which each play is rolled out; with few of them there is time for more positions. 0: one
     rollout with the game's own hidden cards"""
-    search_depth: CountOrZero = 6
-    """length of the rollouts in plays, with --search-opponent in own plays; 0: the game's rollout policy plays to the
-    end of the round"""
+    search_depth: Count = 6
+    """length of the rollouts in plays, with --search-opponent in own plays"""
     search_opponent: OptionalPolicyName = None
-    """policy of the other seats in the rollouts, a name of the arena. The network, or with --search-depth 0 the rollout
-    policy, if None"""
+    """policy of the other seats in the rollouts, a name of the arena; the network if None"""
     search_candidates: Count = 4
     """plays that the network evaluates in each position of its rollouts, the best of the heuristic"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.search_opponent is not None and not self.search_depth:
-            raise OptionError("--search-opponent needs a --search-depth: with 0 the rollout policy has all seats")
 
 
 class SearchTargets(NamedTuple):
@@ -182,24 +173,10 @@ def search_values(
         redeal(dealt, rng)
     games = dealt.fork(np.tile(np.arange(n * samples), k))
     policy.step(games, np.repeat(actions.T, samples, axis=1).ravel())
-    if options.search_depth:
-        depth = options.search_depth
-        if options.search_opponent is not None:
-            others, depth = _policy_named(options.search_opponent, rules), depth * rules.num_players
-        found = rollout_values(
-            tensors,
-            games,
-            seat,
-            left,
-            min(depth, left),
-            options.search_candidates,
-            others,
-            backend,
-        )
-    else:
-        for _ in range(left):
-            policy.step(games, policy.rollout_actions(games))
-        found = payoffs(games)[:, seat]
+    depth = options.search_depth
+    if options.search_opponent is not None:
+        others, depth = _policy_named(options.search_opponent, rules), depth * rules.num_players
+    found = rollout_values(tensors, games, seat, left, min(depth, left), options.search_candidates, others, backend)
     values: Floats = found.reshape(k, n, samples).mean(axis=2).T.astype(np.float32)
     return values
 

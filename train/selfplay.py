@@ -27,7 +27,7 @@ Evaluations during training use ``validation`` deals, the final figures ``benchm
 
 import json
 from collections import deque
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -51,7 +51,7 @@ from quincunx_env.core.policy import Agent
 from train.common import checkpoint
 from train.common.evaluation import provenance, require_opponent, strengths, write_json
 from train.common.model_card import write_model_card
-from train.common.opponents import Member, Pool, Sampling
+from train.common.opponents import Member, Pool
 from train.common.options import (
     Count,
     CountOrZero,
@@ -67,7 +67,7 @@ from train.common.options import (
 from train.common.plots import Curve, draw_learning_curves
 from train.selfplay_learning import LearningOptions, learn
 from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, join
-from train.selfplay_workers import GameShare, Job, Played, Workers, play
+from train.selfplay_workers import GameShare, Job, Played, play, workers
 
 
 @dataclass
@@ -93,8 +93,6 @@ class Arguments(RunOptions, RolloutOptions, LearningOptions):
     candidates: CountOrZero = 12
     """actions of a state that the trained network evaluates, the heuristic's best; 0: all"""
 
-    sampling: Sampling = "prioritised"
-    """sampling of opponents from the pool: the latest, uniformly, or prioritised by win rate (PFSP)"""
     baselines: tuple[str, ...] = ()
     """agents that are in the pool from the start, names of the arena"""
     snapshot_every: Count = 50
@@ -181,18 +179,18 @@ def main(arguments: Arguments) -> dict[str, Any]:
     run = begin(arguments)
     writer = SummaryWriter(run.arguments.folder / "tensorboard", purge_step=run.iteration + 1)
     bar = tqdm(total=arguments.iterations, initial=run.iteration, disable=not arguments.progress)
-    with bar, Workers(play, arguments.num_workers, arguments.backend) as workers:
+    with bar, workers(play, arguments.num_workers, arguments.backend) as start:
         if run.iteration < arguments.iterations:
-            workers.start(next_job(run))
+            results = start(next_job(run))
         while run.iteration < arguments.iterations:
-            receive(run, workers)
+            receive(run, results())
             run.acting = run.averaged
             if run.iteration and run.iteration % arguments.snapshot_every == 0:
                 run.pool.add(f"iteration {run.iteration}", run.acting)
             run.iteration += 1
             last = run.iteration == arguments.iterations
             if not last:
-                workers.start(next_job(run))
+                results = start(next_job(run))
             for group in run.optimizer.param_groups:
                 group["lr"] = arguments.learning_rate * (1 - (run.iteration - 1) / arguments.iterations)
             run.timer.skip()
@@ -216,7 +214,7 @@ def begin(arguments: Arguments) -> Run:
     network.to(arguments.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
     baselines = (Member[Agent | Weights](name, resolve(name)) for name in arguments.baselines)
-    pool, replay = Pool(arguments.sampling, baselines), deque[ValueTargets](maxlen=arguments.replay)
+    pool, replay = Pool(baselines), deque[ValueTargets](maxlen=arguments.replay)
     initial_weights = weights_of(network, arguments.backend)
     run = Run(arguments, network, optimizer, pool, replay, initial_weights, initial_weights)
     if arguments.init_from:
@@ -262,17 +260,15 @@ def next_job(run: Run) -> Job:
         for number, (variant, start, stop) in enumerate(parts)
         if start < stop
     ]
-    options = RolloutOptions(**{each.name: getattr(arguments, each.name) for each in fields(RolloutOptions)})
     members = [
         Member(each.name, each.opponent if isinstance(each.opponent, dict) else None, each.won, each.games)
         for each in run.pool.members
     ]
-    return Job(options, run.acting, Pool(arguments.sampling, members), shares)
+    return Job(arguments, run.acting, Pool(members), shares)
 
 
-def receive(run: Run, workers: Workers[Played]) -> None:
-    """Wait for the games of an iteration; take their targets into the replay and count their results."""
-    played = workers.results()
+def receive(run: Run, played: list[Played]) -> None:
+    """Take the targets of an iteration's games into the replay, and count their results."""
     run.replay.append(join([each.targets for each in played], run.arguments.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:

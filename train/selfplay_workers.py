@@ -4,13 +4,10 @@ The games of an iteration are divided into shares. All randomness of a share fol
 the share's number, so that the games do not depend on the number of processes, nor on which of them plays a share.
 """
 
-import multiprocessing
-import signal
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection
-from types import TracebackType
-from typing import Generic, NamedTuple, Self, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +15,7 @@ from quincunx_agents.afterstates import NUMPY, Backend
 from quincunx_agents.games import VARIANTS
 from quincunx_env.arena import resolve
 from quincunx_env.core.policy import Agent
-from quincunx_env.utils.processes import single_threaded
+from quincunx_env.utils.processes import worker_processes
 from train.common.opponents import Member, Pool
 from train.selfplay_rollout import (
     Opponents,
@@ -80,80 +77,49 @@ def opponents_of(job: Job) -> Opponents:
         Member[Agent | Weights](each.name, each.opponent or resolve(each.name), each.won, each.games)
         for each in job.pool.members
     )
-    return Pool(job.pool.sampling, members)
+    return Pool(members)
 
 
 Found = TypeVar("Found")
 """What comes of a share."""
 
 
-class Workers(Generic[Found]):
-    """Plays jobs, one at a time, in a number of processes; in this process and not before `results` if that is 0.
+@contextmanager
+def workers(
+    play: Callable[[Job, Backend], list[Found]], number: int, backend: Backend = NUMPY
+) -> Iterator[Callable[[Job], Callable[[], list[Found]]]]:
+    """Yield what begins a job: processes play its games.
+
+    Without processes this one plays them, when it is asked for the results.
 
     Args:
         play: plays a job with the backend of its weights; returns what comes of its shares, in their order.
         number: of processes, 0 with another backend than NumPy.
         backend: of the weights.
+
+    Yields:
+        Begins a job, whose arrays must not change; returns what waits for what comes of its shares, in their order.
+
+    Raises:
+        ChildProcessError: if a process has ended.
     """
+    if not number:
+        yield lambda job: partial(play, job, backend)
+        return
+    with worker_processes(number) as pool:
 
-    def __init__(self, play: Callable[[Job, Backend], list[Found]], number: int, backend: Backend = NUMPY) -> None:
-        self._play = play
-        self._backend = backend
-        self._job: Job | None = None
-        self._connections = list[Connection]()
-        context = multiprocessing.get_context("spawn")
-        with single_threaded():
-            for _ in range(number):
-                ours, theirs = context.Pipe()
-                context.Process(target=_work, args=(theirs, play), daemon=True).start()
-                theirs.close()
-                self._connections.append(ours)
+        def start(job: Job) -> Callable[[], list[Found]]:
+            parts = [job._replace(shares=job.shares[first::number]) for first in range(number)]
+            futures = [pool.submit(_play, play, part) for part in parts]
 
-    def start(self, job: Job) -> None:
-        """Begin a job. Its arrays may change afterwards if there are processes, and must not if there are none."""
-        self._job = job
-        for number, connection in enumerate(self._connections):
-            connection.send(job._replace(shares=job.shares[number :: len(self._connections)]))
+            def results() -> list[Found]:
+                found = [future.result() for future in futures]
+                return [found[share % number][share // number] for share in range(len(job.shares))]
 
-    def results(self) -> list[Found]:
-        """Wait until the job is done; returns what came of its shares, in their order.
+            return results
 
-        Raises:
-            ChildProcessError: if a process has ended.
-        """
-        assert self._job is not None
-        if not self._connections:
-            return self._play(self._job, self._backend)
-        played = list[Found | None]([None] * len(self._job.shares))
-        for number, connection in enumerate(self._connections):
-            try:
-                found = connection.recv()
-            except (EOFError, ConnectionResetError):
-                raise ChildProcessError("a process that played games has ended unexpectedly") from None
-            if isinstance(found, Exception):
-                raise found
-            played[number :: len(self._connections)] = found
-        return [each for each in played if each is not None]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """End the processes after what they are playing."""
-        for connection in self._connections:
-            connection.close()
+        yield start
 
 
-def _work(connection: Connection, play: Callable[[Job, Backend], list[Found]]) -> None:
-    """Play the jobs that come from a connection, until it is closed at its other end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that learns
-    with suppress(EOFError, ConnectionError):
-        while True:
-            job = connection.recv()
-            try:
-                answer: list[Found] | Exception = play(job, NUMPY)
-            except Exception as error:
-                answer = error
-            connection.send(answer)
+def _play(play: Callable[[Job, Backend], list[Found]], job: Job) -> list[Found]:
+    return play(job, NUMPY)  # a backend cannot be sent to another process

@@ -191,7 +191,7 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         return {"observations": flat.astype(np.float32), "action_mask": mask}
 
     def render(self) -> Any:
-        """Return the game as text or as a picture, see `CardGameAEC.render`."""
+        """Return the game as text or as a picture, see `OneGame.render`."""
         return self.aec.render()
 
     def close(self) -> None:

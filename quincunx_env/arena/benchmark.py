@@ -76,7 +76,7 @@ class Task:
 
     name: str
     rules: BaseRules
-    reference: str
+    reference: str = "heuristic"
     """Registered policy whose normalised score is 1."""
     opponent: str | None = None
     """Registered policy in all other seats; None in the solitaire."""
@@ -107,25 +107,20 @@ class Task:
         return Estimate(*((each - zero) / (one - zero) for each in score))
 
 
-def _several(name: str, rules: BaseRules, reference: str = "heuristic") -> Task:
-    return Task(name, rules, reference, opponent=reference)
-
-
 TASKS: Mapping[str, Task] = {
     task.name: task
     for task in (
         Task(
             "solitaire",
             Rules(),
-            "heuristic",
             final=DealRange("benchmark", FIRST_FINAL_DEAL, 10_000),
             search=DealRange("benchmark", FIRST_FINAL_DEAL, 300),
         ),
-        _several("2-corners", Rules(num_players=2)),
-        _several("2-open", Rules(num_players=2, start="open")),
-        _several("3-corners", Rules(num_players=3)),
-        _several("4-corners", Rules(num_players=4)),
-        _several("spiral", SpiralRules(), "heuristic"),
+        Task("2-corners", Rules(num_players=2), opponent="heuristic"),
+        Task("2-open", Rules(num_players=2, start="open"), opponent="heuristic"),
+        Task("3-corners", Rules(num_players=3), opponent="heuristic"),
+        Task("4-corners", Rules(num_players=4), opponent="heuristic"),
+        Task("spiral", SpiralRules(), opponent="heuristic"),
     )
 }
 """The tasks by name."""

@@ -143,15 +143,9 @@ class Comparison:
         """A Markdown table with a row for each policy; the column ``even`` is `Comparison.even`."""
         rows = []
         for number, name in enumerate(self.names):
-            margin, wins = self.margin(number), self.win_rate(number)
-            rows.append(
-                (
-                    *(name, f"{self.points[:, number].mean():.1f}"),
-                    *(f"{margin.value:+.1f}", f"{margin.low:+.1f} to {margin.high:+.1f}"),
-                    *(f"{wins.value:.1%}", f"{wins.low:.1%} to {wins.high:.1%}", f"{self.even[number]:.1%}"),
-                    *(self.deals, self.games),
-                )
-            )
+            margin, wins = self.margin(number).cells("+.1f"), self.win_rate(number).cells(".1%")
+            points, even = f"{self.points[:, number].mean():.1f}", f"{self.even[number]:.1%}"
+            rows.append((name, points, *margin, *wins, even, self.deals, self.games))
         header = ("policy", "points", "margin", "95 % interval", "wins", "95 % interval", "even", "deals", "games")
         return markdown_table(header, rows)
 

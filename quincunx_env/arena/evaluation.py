@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
-from quincunx_env.arena.matches import MatchConfig, MatchResults, concatenate, play_matches
+from quincunx_env.arena.matches import MatchConfig, MatchResults
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
-from quincunx_env.policies import by_display_name, check_name, display_name, resolve
+from quincunx_env.policies import by_display_name, display_name
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
@@ -118,17 +118,18 @@ def evaluate(
         ImportError: with ``records``, without SciPy.
         IllegalAction: if the policy chooses an illegal action.
     """
-    rules, agent = _solitaire(rules), resolve(policy)
-    alone = np.zeros((1, 1), np.int64)
-    config = MatchConfig(rules, domain, first, deals, seed, chunk)
-    name = check_name(display_name(policy))
-    require_writable_file(records)
-    results = concatenate(
-        play_matches([agent], alone, config, number, names=[name]) for number in progress(config.chunks)
-    )
-    evaluation = Evaluation.of_results(results, lost_value)
-    if records is not None:
-        _write_games(records, config, {name: policy}, {name: results}, {name: evaluation})
+    [evaluation] = evaluate_all(
+        {display_name(policy): policy},
+        deals,
+        rules=rules,
+        domain=domain,
+        first=first,
+        seed=seed,
+        lost_value=lost_value,
+        chunk=chunk,
+        progress=progress,
+        records=records,
+    ).values()
     return evaluation
 
 
@@ -171,35 +172,20 @@ def evaluate_all(
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
-    policies, config = by_display_name(policies), MatchConfig(_solitaire(rules), domain, first, deals, seed, chunk)
-    lineups = [(name,) for name in policies]
-    require_writable_file(records)
-    results = run_lineups(policies, lineups, config, out, workers, progress, ray)
-    evaluations = {name: Evaluation.of_results(results[name,], lost_value) for name in policies}
-    if records is not None:
-        _write_games(records, config, policies, {name: results[name,] for name in policies}, evaluations)
-    return evaluations
-
-
-def _write_games(
-    path: Path | str,
-    config: MatchConfig,
-    policies: Mapping[str, Agent | str],
-    results: Mapping[str, MatchResults],
-    evaluations: Mapping[str, Evaluation],
-) -> None:
-    lineups = [
-        LineupGames.of_results((name,), (0,), results[name], evaluation.to_json())
-        for name, evaluation in evaluations.items()
-    ]
-    write_games(path, config, lineups, policies)
-
-
-def _solitaire(rules: Rules | None) -> Rules:
-    rules = rules or Rules()
+    rules, policies = rules or Rules(), by_display_name(policies)
     if rules.num_players != 1:
         raise ValueError(f"evaluate needs the solitaire, got rules for {rules.num_players} players; use compare")
-    return rules
+    config = MatchConfig(rules, domain, first, deals, seed, chunk)
+    require_writable_file(records)
+    results = run_lineups(policies, [(name,) for name in policies], config, out, workers, progress, ray)
+    evaluations = {name: Evaluation.of_results(results[name,], lost_value) for name in policies}
+    if records is not None:
+        lineups = [
+            LineupGames.of_results((name,), (0,), results[name,], evaluation.to_json())
+            for name, evaluation in evaluations.items()
+        ]
+        write_games(records, config, lineups, policies)
+    return evaluations
 
 
 def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:
@@ -249,9 +235,8 @@ COLUMNS = ("agent", "deals", "mean", "95 % interval", *RATINGS)
 
 def cells(name: str, evaluation: Evaluation) -> list[str]:
     """The row of an evaluation in `table`."""
-    low, high = evaluation.ci95
     shares = (f"{share:.1%}" for share in evaluation.classes.values())
-    return [name, str(len(evaluation.scores)), f"{evaluation.mean:.1f}", f"{low:.1f} to {high:.1f}", *shares]
+    return [name, str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
 
 
 def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) -> "Figure":

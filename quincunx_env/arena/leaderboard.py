@@ -3,11 +3,12 @@
 import dataclasses
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quincunx_env.arena.benchmark import best_known
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import COLUMNS, Evaluation, cells, plot
 from quincunx_env.arena.games import Games
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 DEFAULTS = {"domain": "benchmark", "first": 0, "deals": 1000, "seed": 0, "chunk": 250, "lost-value": 0}
 """Options of the commands that `VerifiedFile.command` leaves out."""
 
-Flag = Callable[[BaseRules, Evaluation], str]
-"""What is remarkable about an evaluation, in a few words; empty for most."""
+ROUNDING = 1e-4
+"""Stored results have five decimals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,13 +126,8 @@ class VerifiedFile:
         return f"{shlex.join(words)} --records {shlex.quote(self.path.name)}".replace("`", "'")
 
 
-def sections(files: Iterable[VerifiedFile], flag: Flag | None = None) -> str:
-    """The results as Markdown: a section for each variant of the solitaire, and for each file of several players.
-
-    Args:
-        files: verified files.
-        flag: marks evaluations.
-    """
+def sections(files: Iterable[VerifiedFile]) -> str:
+    """The results as Markdown: a section for each variant of the solitaire, and for each file of several players."""
     alone: dict[tuple[BaseRules, str], list[VerifiedFile]] = {}
     parts, several = list[str](), list[str]()
     for file in files:
@@ -141,7 +137,7 @@ def sections(files: Iterable[VerifiedFile], flag: Flag | None = None) -> str:
         else:
             several.append(_section(config.rules, _table_of_several(file), [file]))
     for (rules, _), group in alone.items():
-        parts.append(_section(rules, _tables_of_solitaire(group, flag), group))
+        parts.append(_section(rules, _tables_of_solitaire(group), group))
     return "\n".join(parts + several)
 
 
@@ -193,20 +189,28 @@ def _lost_value(result: Evaluation) -> str:
     return f"lost rounds count {result.lost_value:g}" if result.lost_value else ""
 
 
-def _tables_of_solitaire(files: Sequence[VerifiedFile], flag: Flag | None) -> str:
+def _flag(rules: BaseRules, result: Evaluation) -> str:
+    """Mark a mean above the best known one, in which lost rounds count 0: the policy may have seen hidden cards."""
+    best = best_known(rules)
+    if best is None or dataclasses.replace(result, lost_value=0.0).mean <= best.score.value + ROUNDING:
+        return ""
+    return f"above the best known result ({best.policy}, {best.score.value:.1f})"
+
+
+def _tables_of_solitaire(files: Sequence[VerifiedFile]) -> str:
     """A table for each value of a lost round, because means with different ones cannot be compared; 0 comes first."""
     tables: dict[float, list[tuple[VerifiedFile, str, Evaluation]]] = {0.0: []}
     for row in _evaluations(files):
         tables.setdefault(row[2].lost_value, []).append(row)
-    return "\n\n".join(_table_of_solitaire(rows, flag) for rows in tables.values() if rows)
+    return "\n\n".join(_table_of_solitaire(rows) for rows in tables.values() if rows)
 
 
-def _table_of_solitaire(rows: Sequence[tuple[VerifiedFile, str, Evaluation]], flag: Flag | None) -> str:
+def _table_of_solitaire(rows: Sequence[tuple[VerifiedFile, str, Evaluation]]) -> str:
     """The table of `quincunx_env.arena.table`, with the numbers of the deals and what has been checked."""
     lines = []
     for file, name, result in rows:
         marks = ["rerun" if name in file.reruns else "replayed"]
-        marks += filter(None, [_lost_value(result), flag(file.records.config.rules, result) if flag else ""])
+        marks += filter(None, [_lost_value(result), _flag(file.records.config.rules, result)])
         lines.append([*cells(_plain(name), result), file.deals, ", ".join(marks)])
     return markdown_table((*COLUMNS, "numbers", "checked"), lines)
 

@@ -65,7 +65,7 @@ class Report:
         agents = markdown_table(
             ("agent", "runs", "deals", "mean", "95 % interval", "interquartile mean", "95 % interval"),
             (
-                (name, self.runs[name], self.deals, *_cells(mean, ".1f"), *_cells(self.iqm[name], ".1f"))
+                (name, self.runs[name], self.deals, *mean.cells(".1f"), *self.iqm[name].cells(".1f"))
                 for name, mean in self.mean.items()
             ),
         )
@@ -73,13 +73,9 @@ class Report:
             return agents
         pairs = markdown_table(
             ("agent", "over", "probability of improvement", "95 % interval"),
-            ((one, other, *_cells(each, ".0%")) for (one, other), each in self.improvement.items()),
+            ((one, other, *each.cells(".0%")) for (one, other), each in self.improvement.items()),
         )
         return f"{agents}\n\n{pairs}"
-
-
-def _cells(estimate: Estimate, spec: str) -> tuple[str, str]:
-    return f"{estimate.value:{spec}}", f"{estimate.low:{spec}} to {estimate.high:{spec}}"
 
 
 def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: int = 0) -> Report:

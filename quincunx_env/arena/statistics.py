@@ -44,6 +44,10 @@ class Estimate(NamedTuple):
         """The estimate of a quantity that lies between two bounds, with the interval cut there."""
         return Estimate(self.value, *(float(min(max(end, low), high)) for end in self[1:]))
 
+    def cells(self, style: str) -> tuple[str, str]:
+        """The value and the interval as text, two cells of a table."""
+        return f"{self.value:{style}}", f"{self.low:{style}} to {self.high:{style}}"
+
     @classmethod
     def of_standard_error(cls, value: float, error: float, degrees_of_freedom: int) -> "Estimate":
         """Student's t interval around a value: the 97.5 % quantile times the standard error to either side.

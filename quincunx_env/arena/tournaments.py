@@ -107,8 +107,7 @@ class Tournament:
         rows = []
         for n in order:
             rates = ("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
-            value, low, high = ratings[n]
-            rows.append((self.names[n], f"{value:+.0f}", f"{low:+.0f} to {high:+.0f}", *rates))
+            rows.append((self.names[n], *ratings[n].cells("+.0f"), *rates))
         against = (f"against {self.names[m]}" for m in order)
         return markdown_table(("policy", "rating", "95 % interval", *against), rows)
 

@@ -19,10 +19,10 @@ from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
+from quincunx_env.arena.timing import Metered
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import RecordError
@@ -79,30 +79,24 @@ def replay(
         lengths: int64 [n], number of actions of each game.
         actions: integers, the actions of all games.
     """
-    blocks = []
-    for start in range(0, len(numbers), BLOCK):
-        own = slice(start, start + BLOCK)
-        blocks.append(_replay_block(rules, domain, numbers[own], starts[own], lengths[own], actions))
-    empty = Replay(np.zeros((0, rules.num_players), np.int64), np.zeros(0, np.bool_), np.zeros(0, np.int64))
-    return Replay(*map(np.concatenate, zip(empty, *blocks, strict=True)))
-
-
-def _replay_block(
-    rules: BaseRules, domain: Any, numbers: Ints, starts: Ints, lengths: Ints, actions: npt.NDArray[Any]
-) -> Replay:
-    batch: Any = spec_of(rules).Batch(rules, len(numbers), domain)
-    batch.reset(seed=numbers)
-    faults = np.full(len(numbers), -1)
-    for number in range(int(lengths.max())):
-        rows = np.flatnonzero((lengths > number) & (faults < 0))
-        taken = actions[starts[rows] + number].astype(np.int64)
-        legal = batch.is_legal(taken, rows)
-        faults[rows[~legal]] = number
-        batch.step(taken[legal], rows[legal])
-    unfinished = ~batch.over & (faults < 0)
-    faults[unfinished] = lengths[unfinished]
-    lost = batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)
-    return Replay(batch.totals, lost, faults)
+    blocks = [Replay(np.zeros((0, rules.num_players), np.int64), np.zeros(0, np.bool_), np.zeros(0, np.int64))]
+    for block in range(0, len(numbers), BLOCK):
+        own = slice(block, block + BLOCK)
+        first, count = starts[own], lengths[own]
+        batch: Any = spec_of(rules).Batch(rules, len(count), domain)
+        batch.reset(seed=numbers[own])
+        faults = np.full(len(count), -1)
+        for number in range(int(count.max())):
+            rows = np.flatnonzero((count > number) & (faults < 0))
+            taken = actions[first[rows] + number].astype(np.int64)
+            legal = batch.is_legal(taken, rows)
+            faults[rows[~legal]] = number
+            batch.step(taken[legal], rows[legal])
+        unfinished = ~batch.over & (faults < 0)
+        faults[unfinished] = count[unfinished]
+        lost = batch.lost if rules.num_players == 1 else np.zeros_like(batch.over)
+        blocks.append(Replay(batch.totals, lost, faults))
+    return Replay(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
 # --- Verification ----------------------------------------------------------------------------------------------------
@@ -279,20 +273,6 @@ class Rerun:
         return f"{text}; {self.difference}" if self.difference else text
 
 
-class _Counted:
-    """A policy, and in how many positions it was asked."""
-
-    def __init__(self, policy: Any) -> None:
-        self.policy, self.positions = policy, 0
-
-    def __call__(
-        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        self.positions += len(mask)
-        chosen: npt.NDArray[np.int64] = self.policy(observation, mask, rng)
-        return chosen
-
-
 def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSITIONS, seed: int | None = None) -> Rerun:
     """Ask a policy again in positions of a file that has been verified.
 
@@ -316,7 +296,7 @@ def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSIT
         known = ", ".join(sorted({name for each in records.lineups for name in each.policies}))
         raise ValueError(f"the file has no games of {name!r}, but of {known}")
     config, rng, rules = records.config, np.random.default_rng(seed), records.config.rules
-    asked = _Counted(policy_for(resolve(policy), rules))
+    asked = Metered(policy_for(resolve(policy), rules))
     ends = np.cumsum([len(each.actions) for each in lineups])
     order, suspects = rng.permutation(int(ends[-1])), dict[tuple[int, int], None]()
     for block in np.split(order, range(DRAWN, len(order), DRAWN)):
@@ -324,11 +304,11 @@ def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSIT
             lineup = lineups[which]
             games = _disagreeing(config, lineup, name, asked, block[drawn_from == which] - ends[which], rng)
             suspects |= {(int(which), int(game) // len(lineup.seatings) // config.chunk): None for game in games}
-        if asked.positions >= positions:
+        if asked.actions >= positions:
             break
     if not suspects:
-        return Rerun(name, asked.positions, asked.positions, 0, "")
-    again, different, chunks, difference = _Counted(asked.policy), 0, 0, ""
+        return Rerun(name, asked.actions, asked.actions, 0, "")
+    again, different, chunks, difference = Metered(asked.policy), 0, 0, ""
     for which, chunk in suspects:
         lineup, chunks = lineups[which], chunks + 1
         players = [again if each == name else None for each in lineup.policies]
@@ -339,9 +319,9 @@ def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSIT
         if len(differing) and not difference:
             first = int(differing[0])
             difference = _difference(config, lineup, start + first, int(chosen[first]))
-        if again.positions >= positions:
+        if again.actions >= positions:
             break
-    return Rerun(name, again.positions, again.positions - different, chunks, difference)
+    return Rerun(name, again.actions, again.actions - different, chunks, difference)
 
 
 def _disagreeing(

@@ -11,7 +11,7 @@ the reference policy. Policies are named as for `quincunx evaluate`. The directo
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -30,8 +30,8 @@ from quincunx_env.arena.benchmark import (
     write_results,
 )
 from quincunx_env.arena.games import require_writable_file
+from quincunx_env.arena.leaderboard import changed_options
 from quincunx_env.arena.matches import raised_by_policy
-from quincunx_env.arena.statistics import Estimate
 from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
@@ -125,11 +125,7 @@ def _tasks() -> str:
 
 
 def _game(rules: BaseRules) -> str:
-    changed = (
-        f"{option.name}={getattr(rules, option.name)}"
-        for option in fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
-        if getattr(rules, option.name) != option.default
-    )
+    changed = (f"{option}={getattr(rules, option)}" for option in changed_options(rules, type(rules)()))
     return ", ".join([spec_of(rules).name, *changed])
 
 
@@ -142,14 +138,10 @@ def _table(results: Sequence[TaskResult]) -> str:
     solitaire = results[0].task.opponent is None
     rows = []
     for each in results:
-        score = _estimate(each.score, ".1f" if solitaire else ".1%")
+        score = each.score.cells(".1f" if solitaire else ".1%")
         other = f"{each.lost:.1%}" if solitaire else f"{each.margin:+.1f}"
-        rows.append((each.policy, each.deals.count, *score, other, *_estimate(each.normalised, ".3f")))
+        rows.append((each.policy, each.deals.count, *score, other, *each.normalised.cells(".3f")))
     measured = ("mean score", "95 % interval", "lost") if solitaire else ("win rate", "95 % interval", "margin")
     table = markdown_table(("policy", "deals", *measured, "normalised score", "95 % interval"), rows)
     deals = f"Task {results[0].task.name} {VERSION}, {_deals(results[0].deals)}; intervals by Student's t, over deals"
     return f"{table}\n\n*{deals}.*"
-
-
-def _estimate(estimate: Estimate, style: str) -> tuple[str, str]:
-    return f"{estimate.value:{style}}", f"{estimate.low:{style}} to {estimate.high:{style}}"

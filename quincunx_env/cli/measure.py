@@ -20,7 +20,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
@@ -29,9 +29,8 @@ from typing import Any
 import tyro
 from tqdm.auto import tqdm
 
-from quincunx_env.arena.benchmark import best_known
 from quincunx_env.arena.comparison import compare
-from quincunx_env.arena.evaluation import Evaluation, evaluate_all, plot, table
+from quincunx_env.arena.evaluation import evaluate_all, plot, table
 from quincunx_env.arena.games import Games, require_writable_file
 from quincunx_env.arena.leaderboard import VerifiedFile, heading, plot_solitaires, sections
 from quincunx_env.arena.matches import raised_by_policy
@@ -58,6 +57,7 @@ from quincunx_env.policies import UntrustedFileError, by_display_name, resolve, 
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import fail, one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.markdown import markdown_table
 from quincunx_env.utils.processes import worker_processes
 
 
@@ -233,7 +233,7 @@ class Verify(_Files):
                 print(json.dumps(Games.read(path).header, indent=2))
             return
         verified = self.verified()
-        print(sections(verified, _flag))
+        print(sections(verified))
         for file in verified:
             for result in file.reruns.values():
                 print(f"{file.path}: {result}")
@@ -263,7 +263,7 @@ class Leaderboard(_Files):
         if plot_solitaires(verified) is not None:
             write_atomically(picture, partial(plot_solitaires, verified))
             plotted = f"![Distributions of the scores]({picture.name})\n\n"
-        text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified, _flag)}"
+        text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified)}"
         _write_text(self.page, text)
         print(f"wrote {self.page}" + (f" and {picture}" if plotted else ""))
 
@@ -276,18 +276,6 @@ unless the row says otherwise; such rows have a table of their own. Ratings are 
 their intervals from resampled deals; the columns after them are the share of wins of the policy in the row against that
 in the column.
 """
-
-
-ROUNDING = 1e-4
-"""Stored results have five decimals."""
-
-
-def _flag(rules: BaseRules, result: Evaluation) -> str:
-    """Mark a mean above the best known one, in which lost rounds count 0: the policy may have seen hidden cards."""
-    best = best_known(rules)
-    if best is None or replace(result, lost_value=0.0).mean <= best.score.value + ROUNDING:
-        return ""
-    return f"above the best known result ({best.policy}, {best.score.value:.1f})"
 
 
 def _write(
@@ -303,9 +291,9 @@ def _write(
     if options.times:
         seconds = _seconds_per_action(options)
         reference = next(iter(seconds))
-        lines = [f"| policy | time per action, {reference} = 1 | ms per action here |", "|---|---|---|"]
-        lines += [f"| {name} | {each / seconds[reference]:.3g} | {1000 * each:.3g} |" for name, each in seconds.items()]
-        tables = "\n".join([tables, "", *lines])
+        header = ("policy", f"time per action, {reference} = 1", "ms per action here")
+        rows = ((name, f"{each / seconds[reference]:.3g}", f"{1000 * each:.3g}") for name, each in seconds.items())
+        tables += f"\n\n{markdown_table(header, rows)}"
         note += f"; processor time with {options.chunk} deals side by side, each policy in every seat"
         figures = {**figures, "seconds_per_action": seconds}
     text = (

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 import tyro
 
-from quincunx_env.cli.parser import refuse_other_game
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -62,9 +61,17 @@ class GameOptions:
         return self.rules if self.game == "quincunx" else self.spiral
 
     def refuse_other_game(self, arguments: Sequence[str]) -> None:
-        """Refuse options of the game that is not chosen.
+        """Refuse options of the game that is not chosen, which would be ignored.
 
         Raises:
             ValueError: naming the option.
         """
-        refuse_other_game(self.game, arguments, [option.name for option in fields(Rules)])
+        quincunx = {option.name for option in fields(Rules)}
+        for argument in arguments:
+            flag = argument.partition("=")[0].replace("_", "-")
+            if self.game != "spiral" and flag.startswith("--spiral."):
+                raise ValueError(f"{flag} is an option of the spiral game: add --game spiral")
+            if self.game == "spiral" and flag.startswith("--"):
+                name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
+                if name in quincunx:
+                    raise ValueError(f"{flag} is an option of Quincunx: leave out --game spiral, or the option")

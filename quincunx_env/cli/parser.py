@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar
 
@@ -39,27 +39,6 @@ def parse(
     except ValueError as error:
         fail(error)
     return options
-
-
-def refuse_other_game(game: str, args: Sequence[str], options: Collection[str]) -> None:
-    """Refuse options of one game where the other is chosen, which would be ignored.
-
-    Args:
-        game: the chosen game; options of the spiral game begin with ``--spiral.``.
-        args: the command line.
-        options: names of the options of Quincunx.
-
-    Raises:
-        ValueError: naming the option.
-    """
-    for arg in args:
-        flag = arg.partition("=")[0].replace("_", "-")
-        if game != "spiral" and flag.startswith("--spiral."):
-            raise ValueError(f"{flag} is an option of the spiral game: add --game spiral")
-        if game == "spiral" and flag.startswith("--"):
-            name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
-            if name in options:
-                raise ValueError(f"{flag} is an option of Quincunx: leave out --game spiral, or the option")
 
 
 @contextmanager

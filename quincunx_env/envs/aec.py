@@ -18,19 +18,19 @@ from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import (
     METADATA,
     DealSequence,
+    OneGame,
     check_finite,
     check_option,
     check_snapshot,
-    notebook_picture,
     reset_options,
 )
 from quincunx_env.envs.options import options_of
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
-from quincunx_env.render import Frame, Renderer
+from quincunx_env.render import Renderer
 
 
-class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
+class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo comes without types
     """A game for several players.
 
     ## Agents
@@ -123,7 +123,6 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._deals = DealSequence()
-        self._game: Game | None = None
         self._observation_spaces: dict[str, spaces.Space[Any]] = {}
         self._action_spaces: dict[str, spaces.Space[Any]] = {}
         for agent in self.possible_agents:
@@ -164,19 +163,6 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         if not isinstance(agent, str) or agent not in self._seats:
             raise ValueError(f"agent must be one of {', '.join(self.possible_agents)}, got {agent!r}")
         return agent
-
-    _repr_svg_ = notebook_picture
-
-    @property
-    def game(self) -> Game:
-        """The game in progress.
-
-        Raises:
-            ResetNeeded: before the first reset.
-        """
-        if self._game is None:
-            raise gymnasium.error.ResetNeeded("no game has been dealt yet: call reset() first")
-        return self._game
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Deal a game.
@@ -286,14 +272,6 @@ class CardGameAEC(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo co
         if self._seats[agent] != game.mover:
             return np.zeros(self.observer.num_actions, np.int8)
         return self.observer.mask(game)
-
-    def render(self) -> str | Frame | None:
-        """Return text or a picture (uint8 [height, width, 3]) with all hands, depending on ``render_mode``, or None."""
-        return self._renderer.render(self.game) if self.render_mode else None
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self._renderer.close()
 
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot of everything that changes, for `set_state`."""

@@ -1,6 +1,7 @@
 """Many games for several players, stepped together; each game has its own seat to move."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -174,8 +175,7 @@ class BatchedGames:
         Raises:
             ValueError: for invalid rows or ``k``.
         """
-        other = object.__new__(BatchedGames)
-        other.__dict__ |= self.__dict__
+        other = copy(self)
         numbers = row_numbers(rows, self.num_games, repeats=True)
         other.batch = self.batch.fork(np.repeat(numbers, check_integer("k", k, 1, MAX_SEED - 1)))
         return other
@@ -190,8 +190,7 @@ class BatchedGames:
 
         See `quincunx_env.core.resample.resample`.
         """
-        other = object.__new__(BatchedGames)
-        other.__dict__ |= self.__dict__
+        other = copy(self)
         other.batch = resample(self.observer, observation, rng, n)
         return other
 

@@ -4,7 +4,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -15,10 +15,11 @@ from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import spec_of
-from quincunx_env.render import to_svg
+from quincunx_env.render import Frame, Renderer, to_svg
 
 Info = dict[str, Any]
 Batch = BaseBatch[Any, Any]
+AnyGame = TypeVar("AnyGame", bound=Game)
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
 """Metadata of the environments of one game."""
@@ -74,21 +75,41 @@ def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str
     return [cls.parse(each) if isinstance(each, str) else each for each in several]
 
 
-class HasGame(Protocol):
-    """An environment of one game."""
+class OneGame(Generic[AnyGame]):
+    """An environment of one game, and its pictures.
+
+    Subclasses set ``render_mode`` and ``_renderer``, and ``_game`` once it is dealt.
+    """
+
+    render_mode: str | None
+    _renderer: Renderer
+    _game: AnyGame | None = None
 
     @property
-    def game(self) -> Game:
-        """The game in progress."""
-        ...
+    def game(self) -> AnyGame:
+        """The game in progress; read or copy it, but do not change it.
 
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        if self._game is None:
+            raise ResetNeeded("no game has been dealt yet: call reset() first")
+        return self._game
 
-def notebook_picture(env: HasGame) -> str | None:
-    """The game of an environment as SVG, for notebooks, with all hands; None before the first reset."""
-    try:
-        return to_svg(env.game)
-    except ResetNeeded:
-        return None
+    def render(self) -> str | Frame | None:
+        """Return text or a picture (uint8 [height, width, 3]) with all hands, depending on ``render_mode``, or None."""
+        return self._renderer.render(self.game) if self.render_mode else None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()
+
+    def _repr_svg_(self) -> str | None:
+        """The game as SVG, for notebooks, with all hands; None before the first reset."""
+        try:
+            return to_svg(self.game)
+        except ResetNeeded:
+            return None
 
 
 def notebook_gallery(games: Iterable[Game]) -> str:

@@ -18,10 +18,10 @@ from quincunx_env.envs.common import (
     METADATA,
     DealSequence,
     Info,
+    OneGame,
     check_finite,
     check_option,
     check_snapshot,
-    notebook_picture,
     reset_options,
     set_generator,
 )
@@ -31,7 +31,7 @@ from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules, solitaire_rules
-from quincunx_env.render import Frame, Renderer
+from quincunx_env.render import Renderer
 
 RULES_OPTIONS = options_of(Rules, without=("num_players", "start", "simpleton", "match"))
 """Options of `Rules` that apply to the solitaire."""
@@ -40,7 +40,7 @@ _FINAL = ("score", "value", "lost", "rating", "penalty", "seed", "game")
 """Keys of the last info of a round, besides the mask."""
 
 
-class SolitaireEnv(gymnasium.Env[Any, Any]):
+class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
     """Quincunx solitaire: one game.
 
     ## Description
@@ -136,22 +136,8 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
         # A copy, because Gymnasium's vector environments before 1.4 write into it.
         self.metadata = dict(self.metadata)
         self._renderer = Renderer(render_mode, "Quincunx", METADATA["render_fps"])
-        self._game: Game | None = None
         self._deals = DealSequence()
         self._value = 0.0
-
-    _repr_svg_ = notebook_picture
-
-    @property
-    def game(self) -> Game:
-        """The game in progress.
-
-        Raises:
-            ResetNeeded: before the first reset.
-        """
-        if self._game is None:
-            raise ResetNeeded("no game has been dealt yet: call reset() first")
-        return self._game
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
         """Deal a game.
@@ -218,14 +204,6 @@ class SolitaireEnv(gymnasium.Env[Any, Any]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the legal actions: bool, shaped as ``info["action_mask"]``."""
         return self.codec.mask(self.game).view(np.bool_)
-
-    def render(self) -> str | Frame | None:
-        """Return text or a picture (uint8 [height, width, 3]), depending on ``render_mode``, or None."""
-        return self._renderer.render(self.game) if self.render_mode else None
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self._renderer.close()
 
     def get_state(self) -> dict[str, Any]:
         """Return a snapshot of the game, the sequence of deals and the generator, for `set_state`."""
@@ -315,9 +293,6 @@ class SolitaireVectorEnv(GamesVectorEnv):
 
     def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
-        if self.codec.lose_on_illegal:
-            illegal = ~ended & ~batch.is_legal(actions)
-            batch.forfeit(illegal)
         rewards = batch.step(actions)[:, 0].astype(np.float64)
         lost = batch.lost & ~ended
         rewards[lost] = self.lost_value - self.value[lost]

@@ -30,7 +30,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, Info, attribute_of, check_option, notebook_picture
+from quincunx_env.envs.common import METADATA, Info, OneGame, attribute_of, check_option
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
@@ -68,7 +68,7 @@ _OPTIONS = options_of(VsOpponentsEnv, without=_FIXED) + tuple(
 _OPTIONAL = ("opponents", "pool", "rules", "given_deals")  # None by default
 
 
-class TextEnv(gymnasium.Env[str, str]):
+class TextEnv(OneGame[Game], gymnasium.Env[str, str]):
     """One seat of a game as text: the solitaire, or a game against policies.
 
     ## Description
@@ -169,20 +169,6 @@ class TextEnv(gymnasium.Env[str, str]):
         self.observation_space = Text(MAX_LENGTH, charset=WRITTEN)
         self.action_space = Text(MAX_ANSWER, min_length=0, charset=string.printable)
         self._spec = spec_of(self.rules)
-        self._game: Game | None = None
-
-    _repr_svg_ = notebook_picture
-
-    @property
-    def game(self) -> Game:
-        """The game in progress, with the rounds before; read or copy it, but do not change it.
-
-        Raises:
-            ResetNeeded: before the first reset.
-        """
-        if self._game is None:
-            raise ResetNeeded("no game has been dealt yet: call reset() first")
-        return self._game
 
     @property
     def seat(self) -> int:

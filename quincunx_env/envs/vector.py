@@ -117,7 +117,8 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Args:
             actions: int64 [num_envs], as the engine numbers them, -1 where out of range.
-            ended: bool [num_envs], games that were over before; their actions are ignored.
+            ended: bool [num_envs], games that were over before; their actions are ignored. Other games that are over
+                were just lost by an illegal action.
         """
         raise NotImplementedError
 
@@ -210,7 +211,10 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
                 "reset(options={'reset_mask': ...}) before the next step()"
             )
-        rewards = self._apply_actions(self.codec.decode_actions(actions, ~ended_before), ended_before)
+        actions = self.codec.decode_actions(actions, ~ended_before)
+        if self.codec.lose_on_illegal:
+            batch.forfeit(~ended_before & ~batch.is_legal(actions))
+        rewards = self._apply_actions(actions, ended_before)
         terminated = batch.over & ~ended_before
         info = self._final_info(terminated) if terminated.any() else {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:

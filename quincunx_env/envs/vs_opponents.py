@@ -20,10 +20,10 @@ from quincunx_env.envs.common import (
     METADATA,
     Batch,
     Info,
+    OneGame,
     attribute_of,
     check_finite,
     check_option,
-    notebook_picture,
     reset_options,
 )
 from quincunx_env.envs.options import options_of, takes_options
@@ -31,7 +31,7 @@ from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards, win_sh
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, make_rules
-from quincunx_env.render import Frame, Renderer
+from quincunx_env.render import Renderer
 
 
 class VsOpponentsVectorEnv(GamesVectorEnv):
@@ -223,10 +223,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
 
     def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
         batch = self.batch
-        illegal = np.zeros(self.num_envs, np.bool_)
-        if self.codec.lose_on_illegal:
-            illegal = ~ended & ~batch.is_legal(actions)
-            batch.forfeit(illegal)
+        illegal = batch.over & ~ended
         rewards = self.pending_reward + self._agent_rewards(batch.step(actions), np.arange(self.num_envs))
         self.pending_reward[:] = 0.0
         rewards += self._opponents_play(np.flatnonzero(~batch.over))
@@ -313,7 +310,7 @@ def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
 _SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=("num_envs", "autoreset_mode", "copy", "render_mode"))
 
 
-class VsOpponentsEnv(gymnasium.Env[Any, Any]):
+class VsOpponentsEnv(OneGame[Game], gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
     Args:
@@ -406,8 +403,6 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
         if self.render_mode == "human":
             self._renderer.moved(self.game)
 
-    _repr_svg_ = notebook_picture
-
     @property
     def game(self) -> Game:
         """A copy of the game in progress, as a game of the plain engine.
@@ -416,11 +411,3 @@ class VsOpponentsEnv(gymnasium.Env[Any, Any]):
             ResetNeeded: before the first reset.
         """
         return self.envs.to_game(0)
-
-    def render(self) -> str | Frame | None:
-        """Return text or a picture (uint8 [height, width, 3]) with all hands, depending on ``render_mode``, or None."""
-        return self._renderer.render(self.game) if self.render_mode else None
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self._renderer.close()

@@ -28,11 +28,7 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rating
-
-
-def first_legal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    actions: npt.NDArray[np.int64] = mask.argmax(axis=1)
-    return actions
+from tests.arena.test_comparison import first_legal
 
 
 def test_deals_are_the_numbered_deals_of_the_domain() -> None:
@@ -103,17 +99,13 @@ def test_greedy_takes_most_points_and_the_lowest_action_of_equals() -> None:
         assert action == card * 16 + cell
 
 
-def test_illegal_actions_and_wrong_rules_are_refused() -> None:
+def test_illegal_actions_are_refused() -> None:
     def illegal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
         actions: npt.NDArray[np.int64] = mask.argmin(axis=1)
         return actions
 
     with pytest.raises(IllegalAction, match="cannot be played"):
         evaluate(illegal, 5)
-    with pytest.raises(ValueError, match="2 players"):
-        evaluate(uniform, 5, rules=Rules(num_players=2))
-    with pytest.raises(ValueError, match="deals must be an integer of at least 2, got 1"):
-        evaluate(uniform, 1)
 
 
 def test_a_plot_shows_every_policy(tmp_path: Path) -> None:

@@ -140,13 +140,6 @@ def test_interrupted_runs_end_with_the_same_file(workers: int, tmp_path: Path) -
     assert (tmp_path / "later.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
 
 
-def test_one_policy_and_several_have_the_same_games(tmp_path: Path) -> None:
-    evaluate("uniform", 20, chunk=8, records=tmp_path / "one.npz")
-    evaluate_all(["greedy", "uniform"], 20, chunk=8, records=tmp_path / "two.npz")
-    one, two = Games.read(tmp_path / "one.npz"), Games.read(tmp_path / "two.npz")
-    assert (one.lineups[0].actions == two.lineups[1].actions).all()
-
-
 @pytest.mark.parametrize(
     "rules",
     [

@@ -63,13 +63,6 @@ def test_rliable_still_computes_the_stored_figures() -> None:
         assert stored["rliable"] == pytest.approx(case["rliable"], rel=1e-12)
 
 
-def test_the_interval_depends_on_the_seed() -> None:
-    values = scores(10, 4)
-    first, second = (interquartile_mean(values, resamples=200, seed=seed) for seed in (0, 1))
-    assert first.value == second.value
-    assert first.low != second.low
-
-
 @pytest.mark.parametrize("wrong", [[1.0, 2.0], [[1.0, 2.0]], [[], []], [[[1.0]], [[2.0]]]])
 def test_other_shapes_are_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"scores are \[runs, tasks\] with at least 2 runs, got \["):

@@ -7,7 +7,7 @@ import pytest
 
 from quincunx_env.arena import Evaluation, compare, regret
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.oracle import oracle_scores
+from quincunx_env.oracle import NUM_BENCHMARK_DEALS, oracle_scores
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -21,10 +21,11 @@ def test_an_interval_by_hand() -> None:
 def test_every_mean_has_students_t_interval(count: int) -> None:
     """`Estimate.of_mean`, `Evaluation.ci95` and `regret`, for few deals and for many."""
     values = np.random.default_rng(count).integers(-20, 250, count).astype(float)
+    first = NUM_BENCHMARK_DEALS - count
     low, high = stats.t.interval(0.95, df=count - 1, loc=values.mean(), scale=stats.sem(values))
     assert Estimate.of_mean(values) == pytest.approx((values.mean(), low, high))
     assert Evaluation(values, np.zeros(count, np.bool_)).ci95 == pytest.approx((low, high))
-    assert regret(oracle_scores(0, count) - values) == pytest.approx((values.mean(), low, high))
+    assert regret(oracle_scores(first, count) - values, first) == pytest.approx((values.mean(), low, high))
 
 
 def test_intervals_of_win_rates_are_cut_at_their_bounds() -> None:

@@ -14,12 +14,12 @@ from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
 from quincunx_env.arena.verification import VerificationError, rerun, verify
 from quincunx_env.core.observation import Pieces
-from quincunx_env.notation.record import RecordError
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
+from tests.arena.test_comparison import first_legal
 from tests.arena.test_games import seal, unseal
 
 pytest.importorskip("scipy.stats")
@@ -166,14 +166,6 @@ def test_forged_files_are_named(forge: Callable[[Plays], Games], true: Games) ->
         verify(forge(games_of(true)))
 
 
-def test_truncated_files_and_foreign_versions_are_named(true: Games) -> None:
-    header, arrays = unseal(true.to_bytes())
-    with pytest.raises(RecordError, match=r"[0-9]+ actions are announced"):
-        Games.from_bytes(seal(header, arrays | {"actions": arrays["actions"][:-20]}))
-    with pytest.raises(RecordError, match="the file is of version 2 of the format, this package reads version 1"):
-        Games.from_bytes(seal(header | {"version": 2}, arrays))
-
-
 def test_a_file_of_one_chunk_is_named(true: Games) -> None:
     with pytest.raises(VerificationError, match="the file has the games of chunk 1 alone"):
         verify(dataclasses.replace(true, part=1))
@@ -285,11 +277,6 @@ def test_one_action_of_another_policy_is_found() -> None:
     found = rerun(records, "first", first_legal, positions=10**9)
     assert found.equal == found.positions - 1
     assert found.difference.startswith("deal 5, play 2: the file has ")
-
-
-def first_legal(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    actions: npt.NDArray[np.int64] = mask.argmax(axis=1)
-    return actions
 
 
 def last_once(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -17,14 +17,14 @@ from quincunx_env.arena.benchmark import TASKS, evaluate_on_task, read_results
 from quincunx_env.arena.games import Games
 from quincunx_env.cli import overview
 from quincunx_env.policies import registered_policies
+from tests.cli.conftest import Command
 from tests.test_imports import HEAVY
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
 
 
-def overview_text(capsys: pytest.CaptureFixture[str]) -> str:
-    command.main([])
-    text = capsys.readouterr().out
+def overview_text(quincunx: Command) -> str:
+    text = quincunx()
     assert all(len(line) <= 120 for line in text.splitlines())
     return text
 
@@ -37,7 +37,7 @@ def test_the_command_finds_policies_in_the_current_folder(tmp_path: Path) -> Non
     assert "| mine |" in done.stdout, done.stderr
 
 
-def test_the_overview(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_overview(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         overview,
         "requires",
@@ -48,7 +48,7 @@ def test_the_overview(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
             "none-such; extra == 'play'",
         ],
     )
-    text = overview_text(capsys)
+    text = overview_text(quincunx)
     assert all(name in text for name in gymnasium.registry if name.startswith("Quincunx/"))
     assert all(name in text for name in registered_policies())
     assert "  arena     installed\n" in text
@@ -57,84 +57,62 @@ def test_the_overview(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 
 
 def test_agents_of_other_packages_are_listed_without_being_imported(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    quincunx: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An entry point that cannot be loaded does no harm."""
     broken = EntryPoint("broken", "no_such_package.module:policy", "quincunx_env.policies")
     monkeypatch.setattr(overview, "registered_policies", lambda: registered_policies() | {"broken": broken})
-    text = overview_text(capsys)
+    text = overview_text(quincunx)
     assert "  no_such_package: broken\n" in text
     assert "  quincunx_agents: " in text
 
 
-def ended(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
-    """The exit status of a command, and what it prints."""
-    with pytest.raises(SystemExit) as end:
-        command.main(arguments)
-    return end.value.code, *capsys.readouterr()
+def test_an_unknown_command_names_the_nearest_and_all(quincunx: Command) -> None:
+    known = f"the commands are {', '.join(command.COMMANDS)}"
+    assert quincunx.error("evalaute greedy") == f"quincunx has no command 'evalaute': did you mean 'evaluate'? {known}"
+    assert quincunx.error("bridge") == f"quincunx has no command 'bridge': {known}"
+    assert quincunx.error("--nonsense") == f"quincunx has no option '--nonsense': {known}"
 
 
-def test_an_unknown_command_names_the_nearest_and_all(capsys: pytest.CaptureFixture[str]) -> None:
-    known = f"the commands are {', '.join(command.COMMANDS)}\n"
-    assert ended(capsys, "evalaute", "greedy") == (
-        *(2, ""),
-        f"error: quincunx has no command 'evalaute': did you mean 'evaluate'? {known}",
-    )
-    assert ended(capsys, "bridge") == (2, "", f"error: quincunx has no command 'bridge': {known}")
-    assert ended(capsys, "--nonsense") == (2, "", f"error: quincunx has no option '--nonsense': {known}")
-
-
-def test_options_of_the_command_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    command.main(["--version"])
-    assert capsys.readouterr().out == f"quincunx_env {quincunx_env.__version__}\n"
-    command.main(["-h"])
-    text = capsys.readouterr().out
-    command.main(["--help"])
-    assert capsys.readouterr().out == text
+def test_options_of_the_command_itself(quincunx: Command) -> None:
+    assert quincunx("--version") == f"quincunx_env {quincunx_env.__version__}\n"
+    text = quincunx("-h")
+    assert quincunx("--help") == text
     assert text.startswith("usage: quincunx [-h] [--version] [command] ...\n")
     for name, each in command.COMMANDS.items():
         assert re.search(rf"^  {name} +{re.escape(each.summary)}$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", command.COMMANDS)
-def test_every_command_has_its_own_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_its_own_help(name: str, quincunx: Command) -> None:
     pytest.importorskip("tyro")
-    status, text, _ = ended(capsys, name, "--help")
+    status, text, _ = quincunx.end([name, "--help"])
     assert status == 0
     assert text.startswith(f"usage: quincunx {name} [-h]")
 
 
-def test_the_overview_without_an_installation(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_overview_without_an_installation(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def requires(package: str) -> list[str]:
         raise PackageNotFoundError(package)
 
     monkeypatch.setattr(overview, "requires", requires)
     monkeypatch.setattr(overview, "registered_policies", dict)
-    text = overview_text(capsys)
+    text = overview_text(quincunx)
     assert '"module:attribute"' in text
     assert "the package is not installed: pip install ." in text
 
 
 @pytest.mark.parametrize(("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+@pytest.mark.usefixtures("folder")
 def test_a_message_repeats_the_command(
-    number: signal.Signals,
-    word: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    number: signal.Signals, word: str, quincunx: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also the line that resumes an interrupted run."""
     pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Path, "write_bytes", lambda *_: os.kill(os.getpid(), number))
-    arguments = ["tournament", "greedy", "uniform", "--deals", "4", "--workers", "1", "--out", "a  b"]
-    with pytest.raises(SystemExit) as end:
-        command.main(arguments)
-    assert end.value.code == 128 + number
-    line = "quincunx tournament greedy uniform --deals 4 --workers 1 --out 'a  b'"
-    assert capsys.readouterr().err == f"{word}; finished games are stored, this resumes: {line}\n"
+    line = "tournament greedy uniform --deals 4 --workers 1 --out 'a  b'"
+    error = f"{word}; finished games are stored, this resumes: quincunx {line}\n"
+    assert quincunx.end(line) == (128 + number, "", error)
 
 
 def test_what_needs_no_extra() -> None:
@@ -155,30 +133,19 @@ main(["evaluate", "greedy"])
 
 @pytest.mark.parametrize("name", sorted(command.COMMANDS))
 def test_commands_without_their_libraries_say_how_to_get_them(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, quincunx: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "tyro", None)
     for module in {"options", command.COMMANDS[name].module} & vars(command).keys():
         monkeypatch.setattr(command, module, getattr(command, module))  # is put back with the entry of sys.modules
         monkeypatch.delitem(sys.modules, f"quincunx_env.cli.{module}")
     extra = "play" if name in ("play", "replay") else "arena"
-    error = f'error: this program needs tyro: pip install "quincunx_env[{extra}]"\n'
-    assert ended(capsys, name, "--help") == (2, "", error)
+    error = f'this program needs tyro: pip install "quincunx_env[{extra}]"'
+    assert quincunx.error([name, "--help"]) == error
 
 
-def test_a_reader_that_stops_is_no_error() -> None:
-    program = [sys.executable, "-m", "quincunx_env", "replay", str(RECORDS / "open.txt"), "--positions"]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stderr
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 1
-
-
-def test_the_environments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    command.main(["envs"])
-    text = capsys.readouterr().out
+def test_the_environments_are_listed(quincunx: Command) -> None:
+    text = quincunx("envs")
     assert all(len(line) <= 100 for line in text.splitlines())
     for name in gymnasium.registry:
         assert name.startswith("Quincunx/") == (f'gymnasium.make("{name}"' in text)
@@ -194,10 +161,9 @@ def test_the_environments_are_listed(capsys: pytest.CaptureFixture[str]) -> None
         assert f'  of quincunx  num_players={num_players}, start="corners" | "open"' in described
 
 
-def test_the_tasks_of_the_benchmark_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tasks_of_the_benchmark_are_listed(quincunx: Command) -> None:
     pytest.importorskip("tyro")
-    command.main(["benchmark"])
-    text = capsys.readouterr().out
+    text = quincunx("benchmark")
     for name, task in TASKS.items():
         final, reference = task.final, re.escape(task.reference)
         deals = f"final: {final.domain} {final.first} to {final.first + final.count - 1};"
@@ -206,13 +172,11 @@ def test_the_tasks_of_the_benchmark_are_listed(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(("task", "unit"), [("solitaire", "mean score"), ("2-open", "win rate")])
-def test_policies_are_evaluated_on_a_task_of_the_benchmark(
-    task: str, unit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_policies_are_evaluated_on_a_task_of_the_benchmark(task: str, unit: str, quincunx: Command) -> None:
     pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
-    command.main(["benchmark", task, "greedy", "mine=uniform", "--deals", "4", "--workers", "1"])
-    heading, _, *rows, empty, note = capsys.readouterr().out.splitlines()
+    text = quincunx(f"benchmark {task} greedy mine=uniform --deals 4 --workers 1")
+    heading, _, *rows, empty, note = text.splitlines()
     assert heading.startswith(f"| policy | deals | {unit} | 95 % interval | ")
     expected = evaluate_on_task(task, "greedy", deals=4)
     assert rows[0].startswith("| greedy | 4 | ")
@@ -224,9 +188,8 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(
     stored = {each.policy: each for each in read_results(Path("runs/benchmark/results.csv"))}
     assert stored.keys() == {"greedy", "mine"}
     assert stored["greedy"].score.value == pytest.approx(expected.score.value, abs=1e-5)
-    command.main(["benchmark", task, "greedy", "--deals", "4", "--workers", "1", "--records", "mine.npz"])
-    command.main(["verify", "mine.npz", "--rerun", "greedy", "--positions", "10"])
-    assert "| greedy | " in capsys.readouterr().out
+    quincunx(f"benchmark {task} greedy --deals 4 --workers 1 --records mine.npz")
+    assert "| greedy | " in quincunx("verify mine.npz --rerun greedy --positions 10")
     assert Games.read(Path("mine.npz")).config.first == 100_000
 
 
@@ -242,25 +205,16 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(
         ("solitaire greedy uniform --records new", "--records is for one policy at a time, got 2"),
     ],
 )
-def test_errors_of_the_benchmark(
-    arguments: str,
-    complaint: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_errors_of_the_benchmark(arguments: str, complaint: str, quincunx: Command, folder: Path) -> None:
     pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    status, _, error = ended(capsys, "benchmark", *arguments.split())
-    assert (status, error.count("\n")) == (2, 1)
-    assert error.removeprefix("error: ").removeprefix(f"{tmp_path}/").startswith(complaint)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert quincunx.error(f"benchmark {arguments}").removeprefix(f"{folder}/").startswith(complaint)
+    assert [path.name for path in folder.iterdir()] == ["file"]
 
 
 def test_a_reader_may_leave_before_the_end() -> None:
     """As ``head`` does: nothing is said about the closed pipe, also where other errors of files are reported."""
-    program = [sys.executable, "-m", "quincunx_env", "replay", str(RECORDS / "spiral.txt")]
+    program = [sys.executable, "-m", "quincunx_env", "replay", str(RECORDS / "open.txt"), "--positions"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdout is not None
         run.stdout.close()

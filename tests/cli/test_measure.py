@@ -3,8 +3,6 @@
 import errno
 import json
 import os
-import shlex
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -20,34 +18,27 @@ from quincunx_env.arena import Estimate, compare, evaluate
 from quincunx_env.arena.benchmark import BASELINES, best_known, read_results
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.leaderboard import VerifiedFile
-from quincunx_env.cli import main
 from quincunx_env.quincunx.rules import Rules
+from tests.cli.conftest import Command
 
-stats = pytest.importorskip("scipy.stats")
-pytest.importorskip("choix")
+for library in ("choix", "scipy", "tyro"):
+    pytest.importorskip(library)
 
-
-def run(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
-    """Run ``quincunx`` in this process."""
-    monkeypatch.setattr(sys, "argv", ["quincunx", *shlex.split(arguments)])
-    main()
+pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "evaluate greedy random=uniform --deals 20 --workers 1 --records alone.npz")
+def test_the_command_line(quincunx: Command) -> None:
+    quincunx("evaluate greedy random=uniform --deals 20 --workers 1 --records alone.npz")
     compared = "compare greedy random=uniform --deals 20 --num-players 3 --start open"
-    run(monkeypatch, f"{compared} --out three --records three.npz")
-    run(monkeypatch, "tournament greedy uniform --deals 20 --workers 1 --flush --records held.npz")
-    capsys.readouterr()
-    run(monkeypatch, "verify alone.npz three.npz --rerun greedy random=uniform --positions 40")
-    printed = capsys.readouterr().out
+    quincunx(f"{compared} --out three --records three.npz")
+    quincunx("tournament greedy uniform --deals 20 --workers 1 --flush --records held.npz")
+    printed = quincunx("verify alone.npz three.npz --rerun greedy random=uniform --positions 40")
     for part in ("| 0 to 19 | rerun |", "alone.npz: random: ", "60 games replayed; rerun: greedy"):
         assert part in printed
-    run(monkeypatch, "verify --show alone.npz")
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(Games.read("alone.npz").header))
-    run(monkeypatch, "leaderboard alone.npz three.npz held.npz --rerun greedy --page board.md")
+    shown = json.loads(quincunx("verify --show alone.npz"))
+    assert shown == json.loads(json.dumps(Games.read("alone.npz").header))
+    printed = quincunx("leaderboard alone.npz three.npz held.npz --rerun greedy --page board.md")
+    assert printed == "wrote board.md and board.png\n"
     evaluation = json.loads(Path("runs/evaluate/result.json").read_text())
     assert evaluation["evaluations"]["random"] == evaluate(uniform, 20).to_json()
     comparison = json.loads(Path("three/result.json").read_text())
@@ -64,7 +55,6 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "| 0 to 19 | replayed |" in page
     assert "`quincunx leaderboard alone.npz three.npz held.npz --rerun greedy --page" in page
     assert Path("board.png").exists()
-    assert capsys.readouterr().out.endswith("wrote board.md and board.png\n")
     for played, file in (
         ("evaluate greedy random --deals 20", "alone.npz"),
         ("compare greedy random --num-players 3 --start open --deals 20", "three.npz"),
@@ -73,37 +63,29 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         assert f"`quincunx {played} --records {file}`" in page
 
 
-def test_a_false_file_has_another_exit_status(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_false_file_has_another_exit_status(quincunx: Command) -> None:
     """1 and not 2; the line names file and game. The page of a leaderboard is not written."""
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
     evaluate("greedy", 4, records=Path("true.npz"))
     records = Games.read(Path("true.npz"))
     (lineup,) = records.lineups
     totals = lineup.totals + np.array([[0], [0], [7], [0]])
     replace(records, lineups=(replace(lineup, totals=totals),)).write(Path("false.npz"))
     for command in ("verify false.npz", "leaderboard true.npz false.npz --page board.md"):
-        message = failure(monkeypatch, capsys, command, status=1)
+        message = quincunx.error(command, status=1)
         assert message.startswith("false.npz: greedy: deal 2, the file claims ")
-    message = failure(monkeypatch, capsys, "verify true.npz --rerun greedy=uniform", status=1)
+    message = quincunx.error("verify true.npz --rerun greedy=uniform", status=1)
     assert message.startswith("true.npz: greedy: ")
     assert "the file has" in message
     Path("false.npz").write_bytes(Path("true.npz").read_bytes()[:-1])
-    assert failure(monkeypatch, capsys, "verify false.npz").startswith("false.npz: the file is damaged or cut short")
+    assert quincunx.error("verify false.npz").startswith("false.npz: the file is damaged or cut short")
     assert not Path("board.md").exists()
 
 
-def test_rows_with_other_values_of_lost_rounds_have_a_table_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_with_other_values_of_lost_rounds_have_a_table_of_their_own(quincunx: Command) -> None:
     """Their means cannot be compared, and the rows and the command name the value."""
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
     evaluate("greedy", 20, lost_value=200, records="high.npz")
     evaluate("uniform", 20, records="plain.npz")
-    run(monkeypatch, "leaderboard high.npz plain.npz --page board.md")
+    quincunx("leaderboard high.npz plain.npz --page board.md")
     page = Path("board.md").read_text()
     plain, high = page.split("| agent |")[1:]
     assert "| uniform |" in plain
@@ -126,11 +108,7 @@ def test_the_command_of_a_comparison_seats_the_policies(seats: str, tmp_path: Pa
     assert file.results[0].to_json() == again.to_json()
 
 
-def test_a_mean_above_the_best_known_one_is_flagged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
+def test_a_mean_above_the_best_known_one_is_flagged(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     best = best_known(Rules())
     assert best is not None
     assert best.score == max(each.score for each in read_results(BASELINES) if each.task.name == "solitaire")
@@ -138,34 +116,27 @@ def test_a_mean_above_the_best_known_one_is_flagged(
     evaluate("greedy", 20, records=Path("greedy.npz"))
     for points, row in ((50.0, "replayed"), (-50.0, f"replayed, above the best known result ({best.policy}, -50.0)")):
         known = replace(best, score=Estimate(points, points, points))
-        monkeypatch.setattr("quincunx_env.cli.measure.best_known", lambda rules, known=known: known)
-        run(monkeypatch, "verify greedy.npz")
-        assert f"| 0 to 19 | {row} |" in capsys.readouterr().out
+        monkeypatch.setattr("quincunx_env.arena.leaderboard.best_known", lambda rules, known=known: known)
+        assert f"| 0 to 19 | {row} |" in quincunx("verify greedy.npz")
 
 
-def test_lower_bounds_of_exploitability(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
-    run(monkeypatch, "compare best-response:greedy greedy --deals 4 --chunk 3 --mini --records response.npz")
-    assert "| best-response:greedy | " in capsys.readouterr().out
+def test_lower_bounds_of_exploitability(quincunx: Command) -> None:
+    played = "compare best-response:greedy greedy --deals 4 --chunk 3 --mini --records response.npz"
+    assert "| best-response:greedy | " in quincunx(played)
     figures = json.loads(Path("runs/compare/result.json").read_text())
     rules = Rules(num_players=2, mini=True)
     expected = compare(
         [best_response(greedy), greedy], 4, rules=rules, chunk=3, names=["best-response:greedy", "greedy"]
     )
     assert figures.items() >= expected.to_json().items()
-    run(monkeypatch, "verify response.npz --rerun best-response:greedy --positions 4")
-    assert "; rerun: best-response:greedy" in capsys.readouterr().out
+    verified = quincunx("verify response.npz --rerun best-response:greedy --positions 4")
+    assert "; rerun: best-response:greedy" in verified
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "tournament"])
-def test_times_are_ratios_to_the_first_policy(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
+def test_times_are_ratios_to_the_first_policy(command: str, quincunx: Command) -> None:
     players = "" if command == "evaluate" else " --num-players 2"
-    run(monkeypatch, f"{command} heuristic greedy --deals 4 --times{players}")
+    quincunx(f"{command} heuristic greedy --deals 4 --times{players}")
     stored = json.loads(Path(f"runs/{command}/result.json").read_text())
     assert stored.keys() > {"command", "seconds_per_action"}, "beside the other figures"
     seconds = stored["seconds_per_action"]
@@ -231,35 +202,14 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("arguments", ERRORS)
-def test_errors_on_the_command_line(
-    arguments: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
+def test_errors_on_the_command_line(arguments: str, quincunx: Command, folder: Path) -> None:
     Path("file").write_text("no games")
-    assert failure(monkeypatch, capsys, arguments).removeprefix(f"{Path.cwd()}/").startswith(ERRORS[arguments])
-    assert [path.name for path in tmp_path.iterdir()] == ["file"], "nothing is written"
+    assert quincunx.error(arguments).removeprefix(f"{Path.cwd()}/").startswith(ERRORS[arguments])
+    assert [path.name for path in folder.iterdir()] == ["file"], "nothing is written"
 
 
-def failure(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: str, status: int = 2
-) -> str:
-    """The line of an error after ``error:``."""
-    with pytest.raises(SystemExit) as caught:
-        run(monkeypatch, arguments)
-    assert caught.value.code == status
-    line, rest = capsys.readouterr().err.split("\n", 1)
-    assert not rest
-    assert line.startswith("error: ")
-    return line.removeprefix("error: ")
-
-
-def test_results_that_cannot_be_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_that_cannot_be_written(quincunx: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that permits no files is refused before the first game; a full disk ends the run, which can resume."""
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
 
     def refuse(**_: object) -> NoReturn:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "name")
@@ -267,11 +217,11 @@ def test_results_that_cannot_be_written(
     with monkeypatch.context() as patched:
         patched.setattr(tempfile, "TemporaryFile", refuse)
         for command in ("compare greedy uniform", "evaluate greedy", "tournament greedy uniform"):
-            message = failure(patched, capsys, f"{command} --out sub/runs --deals 4")
+            message = quincunx.error(f"{command} --out sub/runs --deals 4")
             assert message == "nothing can be written to sub/runs (Permission denied): choose another folder with --out"
-        message = failure(patched, capsys, "leaderboard none.npz --page sub/board.md")
+        message = quincunx.error("leaderboard none.npz --page sub/board.md")
         assert message == "nothing can be written to sub (Permission denied): choose another folder with --page"
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())
 
     def fill(*_: object) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -279,62 +229,52 @@ def test_results_that_cannot_be_written(
     command = "tournament greedy uniform --deals 4 --workers 1"
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_bytes", fill)
-        message = failure(patched, capsys, command)
+        message = quincunx.error(command)
     assert message.startswith("[Errno 28] No space left on device: 'runs/tournament/games/")
     assert message.endswith(f"; finished games are stored, this resumes: quincunx {command}")
-    run(monkeypatch, command)
-    assert not list(tmp_path.rglob(".*"))
+    quincunx(command)
+    assert not list(folder.rglob(".*"))
 
 
-def test_games_of_another_tournament(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_games_of_another_tournament(quincunx: Command) -> None:
     """Files that were copied from the results of other games, deals or policies."""
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
     arguments = "tournament greedy uniform --deals 4 --workers 1 --out three --num-players 3"
-    run(monkeypatch, arguments)
+    quincunx(arguments)
     (target, *_) = sorted(Path("three").rglob("greedy+uniform*.npz"))
     before = target.read_bytes()
     for other in ("tournament greedy uniform", "evaluate greedy", f"{arguments} --first 4", f"{arguments} --seed 1"):
-        run(monkeypatch, f"{other} --deals 4 --workers 1 --out other")
+        quincunx(f"{other} --deals 4 --workers 1 --out other")
         (source,) = Path("other").rglob("greedy[.+]*.npz")
         target.write_bytes(source.read_bytes())
-        capsys.readouterr()
-        message = failure(monkeypatch, capsys, arguments)
+        message = quincunx.error(arguments)
         assert message.startswith(f"{target} is of other games: delete it, and its games are played again")
         source.unlink()
     target.write_bytes(before[:50])
-    assert failure(monkeypatch, capsys, arguments).startswith(f"{target} cannot be read: delete it")
+    assert quincunx.error(arguments).startswith(f"{target} cannot be read: delete it")
     target.unlink()
-    run(monkeypatch, arguments)
+    quincunx(arguments)
     assert target.read_bytes() == before
 
 
 def test_an_error_of_a_policy_has_its_traceback_and_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    quincunx: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "wrong_policies.py").write_text(
+    monkeypatch.syspath_prepend(folder)
+    (folder / "wrong_policies.py").write_text(
         "import numpy as np\n"
         "def broken(observation, mask, rng):\n    raise ValueError('mine')\n"
         "def fractions(observation, mask, rng):\n    return np.zeros(len(mask))\n"
     )
     with pytest.raises(ValueError, match="mine") as caught:
-        run(monkeypatch, "compare greedy mine=wrong_policies:broken --deals 4")
+        quincunx("compare greedy mine=wrong_policies:broken --deals 4")
     assert caught.value.__notes__ == ["raised by the policy mine"]
-    line = failure(monkeypatch, capsys, "compare greedy mine=wrong_policies:fractions --deals 4")
+    line = quincunx.error("compare greedy mine=wrong_policies:fractions --deals 4")
     assert line.startswith("the policy mine: 4 integer actions are needed, got float64")
 
 
-def test_wrong_flags_name_the_help_of_their_command(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tyro")
-    with pytest.raises(SystemExit) as end:
-        main(["evaluate", "greedy", "--dealz", "3"])
-    assert end.value.code == 2
-    message = capsys.readouterr().err
+def test_wrong_flags_name_the_help_of_their_command(quincunx: Command) -> None:
+    status, _, message = quincunx.end("evaluate greedy --dealz 3")
+    assert status == 2
     assert "quincunx evaluate --help " in message
     assert message.count("--help") == 1
     assert "--deals INT" in message

@@ -1,41 +1,31 @@
 """The search of oracle scores on the command line."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import quincunx_env
 from quincunx_env.cli import main
 from quincunx_env.oracle import OracleEntry, beam_search, benchmark_game, read, write
 from quincunx_env.oracle.store import LOST_SCORE
+from tests.cli.conftest import Command
 
 
-def command(path: Path, *options: str) -> str:
+def test_the_command_resumes_where_it_was_interrupted(quincunx: Command, folder: Path) -> None:
     pytest.importorskip("tyro")
-    program = [sys.executable, "-m", "quincunx_env", "oracle", "--path", str(path), *options]
-    run = subprocess.run(
-        program, capture_output=True, text=True, check=True, cwd=Path(quincunx_env.__file__).parents[1]
-    )
-    return run.stdout
-
-
-def test_the_command_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
-    path = tmp_path / "oracle.csv"
+    path, command = folder / "oracle.csv", "oracle --path oracle.csv --deals 4"
     line = beam_search(benchmark_game(1), 2000)
     assert line is not None
     write(path, [OracleEntry(1, line.score, 2000, line.plays)])
-    assert "4 deals, beams of at least 100" in command(path, "--deals", "4", "--width", "100", "--processes", "2")
+    assert "4 deals, beams of at least 100" in quincunx(f"{command} --width 100 --processes 2")
     first = read(path)
     assert sorted(first) == [0, 1, 2, 3]
     assert first[1].score == line.score, "a wider beam has searched this deal"
     assert [one.width for one in first.values()] == [100, 2000, 100, 100]
-    command(path, "--deals", "4", "--width", "100")
+    quincunx(f"{command} --width 100")
     assert read(path) == first
-    command(path, "--deals", "4", "--width", "10")
+    quincunx(f"{command} --width 10")
     assert read(path) == first
-    command(path, "--deals", "4", "--width", "1000")
+    quincunx(f"{command} --width 1000")
     wider = read(path)
     assert [one.width for one in wider.values()] == [1000, 2000, 1000, 1000]
     assert all(one.score >= first[number].score for number, one in wider.items())
@@ -44,27 +34,18 @@ def test_the_command_resumes_where_it_was_interrupted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--deals", "-3"], "--deals must be at least 1, got -3"),
-        (["--width", "0"], "--width must be at least 1, got 0"),
-        (["--processes", "0"], "--processes must be at least 1, got 0"),
-        (["--path", "."], "--path must be a file, got the folder ."),
-        (["--path", "file/below.csv"], "file is a file: choose another folder for the results with --path\n"),
+        ("--deals -3", "--deals must be at least 1, got -3"),
+        ("--width 0", "--width must be at least 1, got 0"),
+        ("--processes 0", "--processes must be at least 1, got 0"),
+        ("--path .", "--path must be a file, got the folder ."),
+        ("--path file/below.csv", "file is a file: choose another folder for the results with --path"),
     ],
 )
-def test_a_wrong_option_is_named_in_one_line(
-    options: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_wrong_option_is_named_in_one_line(options: str, message: str, quincunx: Command) -> None:
     pytest.importorskip("tyro")
-    monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    with pytest.raises(SystemExit) as end:
-        main(["oracle", "--path", "new.csv", *options])
-    assert end.value.code == 2
-    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert quincunx.error(f"oracle --path new.csv {options}") == message
     assert [*Path().iterdir()] == [Path("file")]
 
 

@@ -116,10 +116,7 @@ def test_unknown_policies_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             resolve(name)
-    for earlier, name in (
-        ("heuristic", "'heuristic'"),
-        ("quincunx_agents.search.monte_carlo:FAST", ".*monte_carlo:FAST'"),
-    ):
+    for earlier, name in (("spiral-heuristic-v0", "'heuristic'"), ("monte-carlo-fast", ".*monte_carlo:FAST'")):
         with pytest.raises(ValueError, match=f"^the policy '{earlier}' is called {name} now$"):
             resolve(earlier)
     unusable: Any

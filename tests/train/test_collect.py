@@ -99,16 +99,6 @@ def test_runs_with_other_options_are_refused() -> None:
         collect.check_runs([collect.Run(Path("run"), arguments, [])], COMMAND, min_seeds=1)
 
 
-def test_options_that_were_added_after_a_run_have_their_defaults() -> None:
-    arguments = json.loads(json.dumps(dataclasses.asdict(dqn.Arguments(**OPTIONS))))
-    del arguments["epsilon_end"]
-    curve = [collect.Point(each, Estimate(1, 0, 2), 0.5) for each in range(0, 161, 16)]
-    collect.check_runs([collect.Run(Path("run"), arguments, curve)], COMMAND, min_seeds=1)
-    del arguments["batch_size"]
-    with pytest.raises(collect.RunError, match="run has batch_size=512, the method has 8"):
-        collect.check_runs([collect.Run(Path("run"), arguments, curve)], COMMAND, min_seeds=1)
-
-
 def test_runs_of_another_script_are_refused() -> None:
     arguments = json.loads(json.dumps(dataclasses.asdict(ppo.Arguments())))
     with pytest.raises(collect.RunError, match=r"of another script than train.recipes.dqn"):

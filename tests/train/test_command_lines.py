@@ -29,6 +29,8 @@ SCRIPTS: dict[str, Any] = {
     "export": export,
 }
 PIMC_BEAM = "quincunx_agents.search.pimc_beam:FAST"
+BEGUN = "--init-from two-players --set-width 128 --width 384"
+NO_BEGINNING = "--init-from two-players needs variants of its game, and its --set-width and --width"
 TINY = "--total-steps 64 --num-envs 4 --rollout 8 --batch-size 16 --eval-deals 2 --test-deals 2 --no-progress"
 
 
@@ -66,12 +68,9 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("ppo --num-players 2", "--num-players 2 needs --opponents, such as greedy heuristic"),
         ("ppo --opponents greedy", "--opponents needs --num-players 2, 3 or 4"),
         ("ppo --num-players 2 --opponents no-such", "unknown policy 'no-such'"),
-        ("ppo --num-players 2 --opponents greedy --policy mlp", "--policy mlp and --lost-value are for the solitaire"),
-        (
-            "ppo --num-players 2 --opponents greedy --lost-value 9",
-            "--policy mlp and --lost-value are for the solitaire",
-        ),
+        ("ppo --num-players 2 --opponents greedy --policy mlp", "--policy mlp is for the solitaire"),
         ("ppo --num-players 2 --opponents greedy --simpleton", "--simpleton: the network plays without announcements"),
+        ("ppo --no-preview", "--policy quincunx needs the preview: leave out --no-preview, or use --policy mlp"),
         ("ppo --start open", "start='open' needs 2 to 4 players"),
         ("ppo --resume", "there is no checkpoint at runs/solitaire/checkpoint.pt: start again without --resume"),
         ("selfplay --variants nope", "--variants must be of solitaire, contact, "),
@@ -89,7 +88,10 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ),
         ("selfplay --baselines no-such", "unknown policy 'no-such'"),
         ("selfplay --init-from nope", "--init-from must be one of solitaire, "),
-        ("selfplay --init-from two-players --width 8", "--init-from two-players needs variants of its game"),
+        (f"selfplay --variants 2-open {BEGUN} --set-width 64", NO_BEGINNING),
+        (f"selfplay --variants 2-open {BEGUN} --width 128", NO_BEGINNING),
+        (f"selfplay --variants spiral {BEGUN} --against greedy", NO_BEGINNING),
+        ("selfplay --resume", "there is no checkpoint at runs/players/checkpoint.pt: start again without"),
         ("expert_iteration --seed 10000", "--seed must be from 0 to 9000, got 10000"),
         ("expert_iteration --teacher nope", "--teacher must be one of solitaire, "),
         ("expert_iteration --variants 2-open spiral", "--variants must be of 2-corners, 2-open, "),
@@ -99,7 +101,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("expert_iteration --search-plays 1", "--search-plays must be at least 2, got 1"),
         ("expert_iteration --search-opponent nope", "unknown policy 'nope'"),
         (f"expert_iteration --search-opponent {PIMC_BEAM}", f"--search-opponent {PIMC_BEAM} does not"),
-        ("expert_iteration --search-opponent greedy --search-depth 0", "--search-opponent needs a --search-depth"),
+        ("expert_iteration --name ../tiny", "--name must be the name of a folder"),
         ("expert_iteration --resume", "there is no checkpoint at runs/expert/checkpoint.pt: start again without"),
         ("selfplay --device nope", "--device must be a device of PyTorch, got 'nope'"),
         ("export nosuch", "there is no network 'nosuch': name a weights file or one of solitaire, "),

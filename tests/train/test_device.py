@@ -164,7 +164,7 @@ def test_features_do_not_depend_on_the_library(variant: str) -> None:
 def play(variant: str, networks: Sequence[Weights], backend: Backend) -> tuple[ValueTargets, SearchTargets]:
     """Games of a network against a fixed agent and a snapshot, with search targets."""
     weights, snapshot = ({name: backend.array(array) for name, array in each.items()} for each in networks)
-    pool: Opponents = Pool("uniform", [Member("greedy", greedy), Member("earlier", snapshot)])
+    pool: Opponents = Pool([Member("greedy", greedy), Member("earlier", snapshot)])
     rng, timer = np.random.default_rng(0), PhaseTimer()
     options = SearchOptions(search_share=0.3, search_plays=3, search_depth=2, search_candidates=3)
     searcher = Searcher(options, weights, rng)

@@ -135,9 +135,8 @@ def test_a_run_that_is_resumed_ends_as_an_uninterrupted_one(tmp_path: Path, monk
 
     files[1].unlink()
     Path("runs/tiny/tiny.safetensors").unlink()
-    main(replace(TINY, resume=True, workers=2, candidates=3))
+    main(replace(TINY, resume=True, workers=2))
     again = load_weights(Path("runs/tiny/tiny.safetensors"))
-    assert again.candidates == 3
     assert all((again.tensors[name] == array).all() for name, array in weights.tensors.items())
     parts = [dict(np.load(path)) for path in files]
     for path, earlier, part in zip(files, before, parts, strict=True):
@@ -157,8 +156,6 @@ def test_too_few_positions_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
         main(replace(TINY, batch_size=10_000))
     with pytest.raises(OptionError, match="--search-share or --games must be larger"):
         main(replace(TINY, search_share=0.0))
-    with pytest.raises(OptionError, match="--name must be the name of a folder"):
-        replace(TINY, name="../tiny")
 
 
 def test_a_share_of_the_files_has_options() -> None:

@@ -21,7 +21,6 @@ from quincunx_agents.torch import ValueNetwork
 from quincunx_env.core.arrays import unpack
 from quincunx_env.registry import make_observer, spec_of
 from train.common.opponents import Pool
-from train.common.options import OptionError
 from train.search_targets import (
     POLICY_TEMPERATURE,
     SEARCH_SCALE,
@@ -70,34 +69,16 @@ def test_redealing_changes_only_what_the_seat_cannot_see(variant: str) -> None:
         assert (held == np.repeat(unpack(batch.hands[:, :, None], rules.num_cards).sum(axis=2), 400, axis=0)).all()
 
 
-@pytest.mark.parametrize("variant", ["solitaire", "3-corners", "spiral"])
-def test_values_are_mean_payoffs_in_the_same_redealt_games(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = games_after(variant, 4, 2)
-    policy = agent_spec_of(batch.rules).rollout_policy
-    # Which of equal actions the rollout policy takes may depend on the other games of the batch.
-    monkeypatch.setattr(policy, "rollout_actions", lambda games: games.mask().argmax(axis=1))
-    actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
-    values = search_values(
-        SearchOptions(search_samples=6, search_depth=0), {}, batch, actions, np.random.default_rng(3)
-    )
-    dealt = batch.fork(np.repeat(np.arange(2), 6))
-    redeal(dealt, np.random.default_rng(3))
-    for game in range(2):
-        for number, action in enumerate(actions[game]):
-            games = dealt.fork(np.arange(6) + 6 * game)
-            policy.step(games, np.full(6, action))
-            while not games.over.all():
-                policy.step(games, policy.rollout_actions(games))
-            assert values[game, number] == pytest.approx(payoffs(games)[:, batch.mover[game]].mean())
-
-
 @pytest.mark.parametrize(
-    ("variant", "opponent"),
-    [("solitaire", None), ("2-corners", None), ("3-corners", None), ("spiral", None), ("3-corners", "greedy")],
+    ("variant", "opponent", "samples"),
+    [
+        *(("solitaire", None, 3), ("2-corners", None, 3), ("3-corners", None, 3), ("spiral", None, 3)),
+        *(("3-corners", "greedy", 3), ("3-corners", None, 0)),
+    ],
 )
-def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -> None:
+def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None, samples: int) -> None:
     """In each determinization the network chooses so many plays, and its values are added after the last of them. A
-    fixed opponent chooses those of the other seats.
+    fixed opponent chooses those of the other seats. Without samples the hidden cards are those of the game.
     """
     rules, batch = VARIANTS[variant], games_after(variant, 4, 2)
     observer, spec = make_observer(rules, preview=True), agent_spec_of(rules)
@@ -108,15 +89,16 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
     tensors, players = network.weights(), rules.num_players
     actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
     options = SearchOptions(
-        search_samples=3, search_depth=1 if opponent else 2, search_candidates=5, search_opponent=opponent
+        search_samples=samples, search_depth=1 if opponent else 2, search_candidates=5, search_opponent=opponent
     )
     depth = players if opponent else 2
     values = search_values(options, tensors, batch, actions, np.random.default_rng(3))
-    dealt = batch.fork(np.repeat(np.arange(2), 3))
-    redeal(dealt, np.random.default_rng(3))
+    dealt = batch.fork(np.repeat(np.arange(2), samples or 1))
+    if samples:
+        redeal(dealt, np.random.default_rng(3))
     for number, column in enumerate(actions.T):
         expected = []
-        for row, action in enumerate(np.repeat(column, 3)):
+        for row, action in enumerate(np.repeat(column, samples or 1)):
             game, seat = dealt.fork([row]), int(dealt.mover[row])
             policy.step(game, np.array([action]))
             for number_of_play in range(1, depth + 1):
@@ -136,23 +118,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None) -
             assert not opponent or game.mover[0] == seat
             left = rules.num_plays - 4 - 1 - depth
             expected.append(margins(final[None], SPREAD * left**0.5)[0, seat])
-        assert values[:, number] == pytest.approx(np.reshape(expected, (2, 3)).mean(axis=1), abs=1e-3)
-
-
-def test_rollouts_with_the_hidden_cards_of_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = games_after("3-corners", 4, 2)
-    policy = agent_spec_of(batch.rules).rollout_policy
-    monkeypatch.setattr(policy, "rollout_actions", lambda games: games.mask().argmax(axis=1))
-    actions = np.stack([np.flatnonzero(mask)[[5, 0]] for mask in batch.mask()])
-    values = search_values(
-        SearchOptions(search_samples=0, search_depth=0), {}, batch, actions, np.random.default_rng(3)
-    )
-    for number, column in enumerate(actions.T):
-        games = batch.fork(np.arange(2))
-        policy.step(games, column)
-        while not games.over.all():
-            policy.step(games, policy.rollout_actions(games))
-        assert values[:, number].tolist() == payoffs(games)[:, batch.mover[0]].tolist()
+        assert values[:, number] == pytest.approx(np.reshape(expected, (2, -1)).mean(axis=1), abs=1e-3)
 
 
 def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> None:
@@ -167,11 +133,6 @@ def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> Non
     options = SearchOptions(search_samples=0, search_depth=3, search_opponent="greedy")
     values = search_values(options, network.weights(), batch, action[:, None], np.random.default_rng(0))
     assert values[:, 0].tolist() == payoffs(games)[:, seat].tolist()
-
-
-def test_an_opponent_needs_rollouts_of_the_network() -> None:
-    with pytest.raises(OptionError, match="--search-opponent needs"):
-        SearchOptions(search_opponent="greedy", search_depth=0)
 
 
 def test_rollouts_of_the_network_end_with_the_round() -> None:
@@ -191,8 +152,8 @@ def test_a_share_of_the_positions_is_searched() -> None:
     weights, searched, learned_from = a_network().weights(), dict[float, int](), 0
     for share in (0.0, 0.5, 1.0):
         rng = np.random.default_rng(0)
-        searcher = Searcher(SearchOptions(search_share=share, search_plays=4, search_depth=0), weights, rng)
-        pool = Pool[Any]("uniform")
+        searcher = Searcher(SearchOptions(search_share=share, search_plays=4, search_depth=1), weights, rng)
+        pool = Pool[Any]()
         targets, _ = play_games(
             RolloutOptions(), VARIANTS["3-open"], 8, weights, pool, 0, rng, PhaseTimer(), watch=searcher
         )

@@ -1,11 +1,12 @@
 """Evaluation of trained agents on ``validation`` and ``benchmark`` deals."""
 
+import csv
 import dataclasses
 import json
 import platform
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tqdm.auto import tqdm
 
 from quincunx_agents.games import VARIANTS
 from quincunx_env import __version__
-from quincunx_env.arena import Evaluation, compare, evaluate, resolve
+from quincunx_env.arena import compare, evaluate, resolve, table
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules
@@ -89,10 +90,18 @@ def strengths(
     return found
 
 
-def with_baselines(agent: Agent, rules: Rules, deals: int, lost_value: float = 0.0) -> dict[str, Evaluation]:
-    """Evaluate an agent for the solitaire, and the baselines ``uniform`` and ``greedy``, on ``benchmark`` deals."""
-    agents: dict[str, Agent | str] = {"uniform": "uniform", "greedy": "greedy", "trained": agent}
-    return {name: evaluate(each, deals, rules=rules, lost_value=lost_value) for name, each in agents.items()}
+def final_figures(agent: Agent, opponents: Iterable[str], rules: Rules, deals: int) -> tuple[dict[str, Any], str]:
+    """Measure a trained agent on ``benchmark`` deals; returns JSON values and a text of them.
+
+    Solitaire: `quincunx_env.arena.Evaluation.to_json` of the agent, ``trained``, and of ``uniform`` and ``greedy``.
+    Several players: the `strength` against each opponent.
+    """
+    if rules.num_players == 1:
+        agents: dict[str, Agent | str] = {"uniform": "uniform", "greedy": "greedy", "trained": agent}
+        evaluations = {name: evaluate(each, deals, rules=rules) for name, each in agents.items()}
+        return {name: evaluation.to_json() for name, evaluation in evaluations.items()}, table(evaluations)
+    found = {name: strength(agent, name, rules, deals, "benchmark") for name in dict.fromkeys(opponents)}
+    return found, json.dumps(found, indent=2)
 
 
 def provenance(module: str, arguments: Any) -> dict[str, Any]:
@@ -112,6 +121,16 @@ def provenance(module: str, arguments: Any) -> dict[str, Any]:
             **{library: version(library) for library in ("numpy", "torch")},
         },
     }
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table as CSV, atomically."""
+
+    def write(unfinished: Path) -> None:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+
+    write_atomically(path, write)
 
 
 def write_json(path: Path, results: dict[str, Any]) -> None:

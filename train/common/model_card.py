@@ -6,7 +6,6 @@ Nothing is uploaded. The format is that of https://huggingface.co/docs/hub/model
 
 from collections.abc import Mapping
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 from quincunx_env.utils.errors import requires_extra
@@ -44,77 +43,87 @@ def percent(share: float, digits: int = 1) -> str:
 # --- The card of a network -------------------------------------------------------------------------------------------
 
 
-def model_card(
-    facts: Facts, name: str, *, picture: str | None = None, load: str | None = None, license: str | None = None
-) -> ModelCard:
+def model_card(facts: Facts, name: str, picture: str | None = None) -> ModelCard:
     """Return the card of a trained network; its ``content`` is the file, its ``text`` leaves out the metadata.
 
     Args:
-        facts: what the training script wrote. ``benchmark`` is required: the results of each variant.
-        name: of the network.
-        picture: address of a picture, relative to the card.
-        load: argument of ``quincunx_agents.load``, by default the file ``<name>.safetensors``.
-        license: of the weights, by the Hub's name, such as ``mit``.
+        facts: what the training script wrote.
+        name: of the network, which lies beside the card as ``<name>.safetensors``.
+        picture: of the learning curve, relative to the card.
 
     Raises:
         KeyError: if an entry is missing.
     """
     benchmark: Mapping[str, Mapping[str, Any]] = facts["benchmark"]
-    arguments = facts.get("arguments", {})
-    teacher = arguments.get("teacher")
-    value_network = "td_lambda" in arguments or teacher is not None
-    values_by = ("expert-iteration", "distillation") if teacher else ("td-lambda",)
+    arguments = facts["arguments"]
+    if "teacher" in arguments:
+        kind, methods = "value", ["self-play", "expert-iteration", "distillation"]
+    elif "td_lambda" in arguments:
+        kind, methods = "value", ["self-play", "td-lambda"]
+    else:
+        kind, methods = "policy", ["ppo", "action-masking"]
     metadata = ModelCardData(
-        license=license,
         library_name="quincunx_env",
         pipeline_tag="reinforcement-learning",
-        tags=[
-            *("reinforcement-learning", "quincunx", "card-game", "quincunx_env"),
-            *(("self-play", *values_by) if value_network else ("ppo", "action-masking") if arguments else ()),
-        ],
+        tags=["reinforcement-learning", "quincunx", "card-game", "quincunx_env", *methods],
         model_name=name,
         eval_results=[result for each in benchmark.items() for result in _eval_results(*each)],
     )
-    kind = "value network" if value_network else "policy network"
     variants = "; ".join(VARIANTS.get(variant, variant) for variant in benchmark)
-    learned = " + a preference learned from a search" if arguments.get("search_share") else ""
-    averaged = "" if arguments.get("policy") == "mlp" else ", by logits averaged over the symmetries of the grid"
-    how = (
-        "It estimates the points still to come from an afterstate; the agent takes the action with the highest "
-        f"immediate points + V(afterstate){learned}."
-        if value_network
-        else f"The agent takes the most probable legal action{averaged}, without lookahead."
+    text = CARD.format(
+        metadata=metadata.to_yaml(),
+        name=name,
+        about=f"A {kind} network for the environments of the Python package `quincunx_env`: {variants}.",
+        picture=f"![learning curve]({picture})\n\n" if picture else "",
+        results=_results(facts),
+        command=facts["command"],
+        training=_training(facts),
+        seed=arguments["seed"],
     )
-    parts = [
-        f"# {name}\n",
-        _paragraph(f"A {kind} for the environments of the Python package `quincunx_env`: {variants}. {how}"),
-        *([f"![{_alternative(picture)}]({picture})\n"] if picture else []),
-        f"## Use\n\n{USE.format(load=load or f'{name}.safetensors')}",
-        f"## Results\n\n{_results(facts)}",
-        f"## Training\n\n{_training(facts)}",
-        f"## Data\n\n{_data(facts)}",
-        f"## Limits\n\n{_limits(facts)}",
-    ]
-    return ModelCard(f"---\n{metadata.to_yaml()}\n---\n\n" + "\n".join(parts))
+    return ModelCard(text)
 
 
-USE = """\
+CARD = """\
+---
+{metadata}
+---
+
+# {name}
+
+{about}
+
+{picture}## Use
+
 ```python
 from quincunx_agents import load
 
-agent = load("{load}")  # needs the extra quincunx_env[arena], not PyTorch
+agent = load("{name}.safetensors")  # needs the extra quincunx_env[arena], not PyTorch
 ```
 
 `agent` is an agent for `quincunx_env.arena` and for `opponents=` of the environments.
+
+## Results
+
+Numbered deals of the domain `benchmark`, from 0 on. Lost rounds of the solitaire count as 0. With several players each
+deal is played from every seat against the opponent in all others: a shared win counts as its share, even is the win
+rate among equals, the margin is the difference to the mean of the others. Intervals are Student's, over deals.
+
+{results}
+
+## Training
+
+From a checkout of the package's sources:
+
+    {command}
+
+{training}
+
+## Data
+
+Games that the training dealt from the domain `play` with the seed {seed}; no games of people and no data of others.
+Evaluations during training use `validation` deals. The results above are from `benchmark` deals, which training does
+not use.
 """
-
-
-def _paragraph(text: str, indent: str = "") -> str:
-    return fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
-
-
-def _alternative(picture: str) -> str:
-    return "learning curve" if "curve" in picture else "a rendered game"
 
 
 def _eval_results(variant: str, result: Mapping[str, Any]) -> list[EvalResult]:
@@ -141,24 +150,14 @@ def _eval_results(variant: str, result: Mapping[str, Any]) -> list[EvalResult]:
 
 def _results(facts: Facts) -> str:
     benchmark: Mapping[str, Mapping[str, Any]] = facts["benchmark"]
-    arguments = facts.get("arguments", {})
-    opponent = arguments.get("against")
-    rows, alone = [], all("mean" in result for result in benchmark.values())
-    for variant, result in benchmark.items():
-        name, deals = VARIANTS.get(variant, variant), f"{result['deals']:,}"
-        if alone:
-            rows.append((name, deals, *solitaire_columns(result)))
-        else:
-            rows.append((name, f"`{opponent}`", deals, *multiplayer_columns(result)))
-    rows += [(f"agent `{name}`", f"{r['deals']:,}", *solitaire_columns(r)) for name, r in baselines(facts).items()]
-    header = ("variant", "deals", *SOLITAIRE) if alone else ("variant", "opponent", "deals", *MULTIPLAYER)
-    note = NOTE_ALONE.format(arguments.get("lost_value", 0)) if alone else NOTE_SEVERAL
-    first = " or ".join(f"{number:,}" for number in sorted({result.get("first", 0) for result in benchmark.values()}))
-    text = _paragraph(f"Numbered deals of the domain `benchmark`, from {first} on. {note}")
-    text += "\n"
-    text += markdown_table(header, rows) + "\n"
-    commands = [f"    {result['command']}\n" for result in benchmark.values() if "command" in result]
-    return text + ("\nMeasured by\n\n" + "".join(commands) if commands else "")
+    rows = [(VARIANTS.get(variant, variant), result) for variant, result in benchmark.items()]
+    if any("win_rate" in result for result in benchmark.values()):
+        opponent = f"`{facts['arguments']['against']}`"
+        cells = [(name, opponent, f"{each['deals']:,}", *multiplayer_columns(each)) for name, each in rows]
+        return markdown_table(("variant", "opponent", "deals", *MULTIPLAYER), cells)
+    rows += [(f"agent `{name}`", result) for name, result in facts.get("baselines", {}).items()]
+    alone = [(name, f"{each['deals']:,}", *solitaire_columns(each)) for name, each in rows]
+    return markdown_table(("variant", "deals", *SOLITAIRE), alone)
 
 
 SOLITAIRE = ("mean score", "95 % interval", "lost", "150 and more")
@@ -166,13 +165,6 @@ SOLITAIRE = ("mean score", "95 % interval", "lost", "150 and more")
 
 MULTIPLAYER = ("win rate", "95 % interval", "even", "margin", "95 % interval")
 """Headings of `multiplayer_columns`."""
-
-NOTE_ALONE = "Lost rounds count as {:g}; the interval is Student's t interval, with the deal as the unit."
-NOTE_SEVERAL = (
-    "Each deal is played from every seat against the opponent in all others. A shared win counts as its share, even is "
-    "the win rate among equals, the margin is the difference to the mean of the others; intervals treat the deal as "
-    "the unit."
-)
 
 
 def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
@@ -196,70 +188,15 @@ def multiplayer_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def baselines(facts: Facts) -> Mapping[str, Mapping[str, Any]]:
-    """Results of other agents on the same deals."""
-    found: Mapping[str, Mapping[str, Any]] = facts.get("baselines", {})
-    return found
-
-
 def _training(facts: Facts) -> str:
-    commands = [*facts.get("members", []), facts["command"]]
-    where = f"{facts['note']} At commit {facts['commit']}:" if "commit" in facts else "From a checkout of the sources:"
-    text = f"{where}\n\n" + "".join(f"    {each}\n" for each in commands) + "\n"
-    seconds, teacher = facts.get("seconds"), facts.get("arguments", {}).get("teacher")
-    rows = [
-        *([("initial weights, and values", f"those of `{teacher}`")] if teacher else []),
-        ("environment steps", f"{facts['steps']:,}"),
-        *([("positions searched", f"{facts['positions']:,}")] if "positions" in facts else []),
-        *([("processor time", f"{sum(seconds.values()) / 60:.0f} min")] if seconds else []),
-        ("machine", facts["machine"]),
-        ("versions", ", ".join(f"{library} {version}" for library, version in facts["versions"].items())),
-    ]
-    text += markdown_table(("", ""), rows) + "\n"
-    history = facts.get("validation")
-    if not history:
-        return text
-    names = [*history[-1]["variants"]]
-    table = [(f"{entry['steps']:,}", *(_estimate(entry["variants"][name]) for name in names)) for entry in history]
-    deals = history[-1]["variants"][names[0]]["deals"]
-    measured = "mean score" if "mean" in history[-1]["variants"][names[0]] else "win rate"
-    text += f"\nDuring training, on {deals:,} deals of the domain `validation`, {measured} with 95 % interval:\n\n"
-    return text + markdown_table(("environment steps", *(VARIANTS.get(name, name) for name in names)), table) + "\n"
-
-
-def _estimate(figures: Mapping[str, Any]) -> str:
-    if "mean" in figures:
-        return f"{figures['mean']:.1f} ({figures['mean_low']:.1f} to {figures['mean_high']:.1f})"
-    low, high = (f"{100 * figures[f'win_rate_{end}']:.1f}" for end in ("low", "high"))
-    return f"{percent(figures['win_rate'])} ({low} to {high})"
-
-
-def _data(facts: Facts) -> str:
-    arguments = facts.get("arguments", {})
-    seed = f" with the seed {arguments['seed']}" if "seed" in arguments else ""
-    return _paragraph(
-        f"Games that the training dealt from the domain `play`{seed}; no games of people and no data of others. "
-        "Evaluations during training use `validation` deals. The results above are from `benchmark` deals, which "
-        "training does not use."
-    )
-
-
-def _limits(facts: Facts) -> str:
-    arguments = facts.get("arguments", {})
-    names = ", ".join(VARIANTS.get(variant, variant) for variant in facts["benchmark"])
-    several = any("win_rate" in result for result in facts["benchmark"].values())
-    if share := arguments.get("options_share"):
-        names += f", and in {percent(share, 0)} of the games with options of the rules"
-    members = len(facts.get("members", []))
-    runs = f"The mean of {members} networks, one training run each" if members else "One training run"
-    limits = [
-        f"It is trained on: {names}. Rules with other observations are refused with `ValueError`; the figures above "
-        "do not hold for rules that differ otherwise.",
-        f"{runs}: the intervals are over deals and say nothing about other seeds of the training.",
-    ]
-    if several:
-        limits.append(f"Win rates are against one opponent, `{arguments.get('against')}`, and do not order agents.")
-    return "".join(_paragraph(f"- {limit}", "  ") for limit in limits)
+    rows = [("environment steps", f"{facts['steps']:,}")]
+    if "teacher" in facts["arguments"]:
+        rows.append(("initial weights, and values", f"those of `{facts['arguments']['teacher']}`"))
+        rows.append(("positions searched", f"{facts['positions']:,}"))
+    if "seconds" in facts:
+        rows.append(("processor time", f"{sum(facts['seconds'].values()) / 60:.0f} min"))
+    versions = ", ".join(f"{library} {version}" for library, version in facts["versions"].items())
+    return markdown_table(("", ""), [*rows, ("machine", facts["machine"]), ("versions", versions)])
 
 
 # --- Files of a run --------------------------------------------------------------------------------------------------
@@ -281,5 +218,5 @@ def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: st
 def write_model_card(folder: Path, name: str, facts: Facts) -> None:
     """Write the card of a finished run as ``README.md``, with its ``learning_curve.png`` if there is one."""
     picture = "learning_curve.png"
-    card = model_card(facts, name, picture=picture if (folder / picture).exists() else None)
+    card = model_card(facts, name, picture if (folder / picture).exists() else None)
     write_atomically(folder / "README.md", lambda path: path.write_text(card.content, encoding="utf-8", newline="\n"))

@@ -1,14 +1,14 @@
 """Opponent pool and league: fixed baselines and past checkpoints of the learner.
 
-A pool samples opponents latest, uniformly, or prioritised by win rate: prioritised fictitious self-play (PFSP),
-Vinyals et al. 2019, "Grandmaster level in StarCraft II using multi-agent reinforcement learning". The league on Ray
-RLlib has a fixed number of places; a snapshot of the learner that beats every member replaces the weakest.
+A pool samples opponents by win rate: prioritised fictitious self-play (PFSP), Vinyals et al. 2019, "Grandmaster level
+in StarCraft II using multi-agent reinforcement learning". The league on Ray RLlib has a fixed number of places; a
+snapshot of the learner that beats every member replaces the weakest.
 """
 
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 
 # --- Pool ------------------------------------------------------------------------------------------------------------
-
-Sampling = Literal["latest", "uniform", "prioritised"]
-"""Distribution over the members of a pool; ``prioritised`` is PFSP."""
 
 Opponent = TypeVar("Opponent")
 
@@ -43,12 +40,10 @@ class Pool(Generic[Opponent]):
     """Opponents to sample from, and the learner's win rate against each.
 
     Args:
-        sampling: see `Sampling`.
         members: the initial members.
     """
 
-    def __init__(self, sampling: Sampling, members: Iterable[Member[Opponent]] = ()) -> None:
-        self.sampling = sampling
+    def __init__(self, members: Iterable[Member[Opponent]] = ()) -> None:
         self.members = list(members)
 
     def add(self, name: str, opponent: Opponent) -> None:
@@ -58,14 +53,10 @@ class Pool(Generic[Opponent]):
     def probabilities(self) -> npt.NDArray[np.float64]:
         """Return the probability with which each member is sampled, float64 [members].
 
-        ``prioritised`` is PFSP with the weight f(p) = (1 - p)^2 of Vinyals et al. 2019, p being the learner's win rate.
-        p is (won + 1) / (games + 2), so that a new member counts as even and every member keeps a positive probability.
+        The weight is f(p) = (1 - p)^2 of Vinyals et al. 2019, p being the learner's win rate. p is
+        (won + 1) / (games + 2), so that a new member counts as even and every member keeps a positive probability.
         """
-        weights = {
-            "latest": [*([0.0] * (len(self.members) - 1)), 1.0],
-            "uniform": [1.0] * len(self.members),
-            "prioritised": [(1 - (member.won + 1) / (member.games + 2)) ** 2 for member in self.members],
-        }[self.sampling]
+        weights = [(1 - (member.won + 1) / (member.games + 2)) ** 2 for member in self.members]
         return np.array(weights) / sum(weights)
 
     def count(self, number: int, share: float, players: int) -> None:

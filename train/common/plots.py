@@ -1,7 +1,5 @@
 """Learning curves."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +7,7 @@ from typing import NamedTuple
 import matplotlib
 
 from quincunx_env.utils.files import write_atomically
+from train.common.evaluation import write_csv
 
 matplotlib.use("Agg")  # figures go to files; no display is needed
 import matplotlib.pyplot as plt
@@ -55,10 +54,5 @@ def draw_learning_curves(
     figure.legend(loc="outside lower center", ncols=3)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
     plt.close(figure)
-    table = io.StringIO(newline="")
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(("curve", *Curve._fields))
-    for label, curve in curves.items():
-        writer.writerows((label, *point) for point in zip(*curve, strict=True))
-    text = table.getvalue()
-    write_atomically(path.with_suffix(".csv"), lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+    points = ((label, *point) for label, curve in curves.items() for point in zip(*curve, strict=True))
+    write_csv(path.with_suffix(".csv"), ("curve", *Curve._fields), points)

@@ -14,7 +14,6 @@ Needs OpenSpiel: ``pip install -e ".[train,openspiel]"``. Writes ``cfr.csv``, ``
 ``--learning``, ``learning.csv`` and ``learning.png`` to ``--out``.
 """
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +36,7 @@ from quincunx_env.quincunx.cards import print_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.files import write_atomically
+from train.common.evaluation import write_csv
 from train.common.options import CheckedOptions, Count, Seed, run_script
 from train.common.plots import Curve, draw_learning_curves
 from train.exact.tree import all_deals, write_efg
@@ -132,7 +131,7 @@ def main(arguments: Arguments) -> None:
     rows = solve(game, arguments.iterations, arguments.progress)
     span = game.max_utility() - game.min_utility()
     print(f"value {rows[-1][1]:.3f}, exploitability {rows[-1][2]:.4f}: {rows[-1][2] / span:.4%} of the payoffs' range")
-    _write(arguments.out / "cfr.csv", CFR_COLUMNS, rows)
+    write_csv(arguments.out / "cfr.csv", CFR_COLUMNS, map(_as_text, rows))
 
     def measure(agent: str) -> tuple[float, float, float]:
         policy = tabular(agent, positions, arguments.seed, arguments.progress)
@@ -143,7 +142,7 @@ def main(arguments: Arguments) -> None:
     for name, agent in map(split_name, arguments.policies):
         measured.append((name, *measure(agent)))
         print("{}: value {:.2f}, NashConv {:.2f}".format(*measured[-1]))
-    _write(arguments.out / "two_players.csv", POLICY_COLUMNS, measured)
+    write_csv(arguments.out / "two_players.csv", POLICY_COLUMNS, map(_as_text, measured))
     if arguments.learning:
         kept = sorted((int(path.stem), str(path)) for path in arguments.learning.glob("*.safetensors"))
         learned = [measure(path)[-1] for _, path in kept]
@@ -157,15 +156,8 @@ def main(arguments: Arguments) -> None:
         )
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    def write(unfinished: Path) -> None:
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows([f"{each:.5f}" if isinstance(each, float) else each for each in row] for row in rows)
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, write)
+def _as_text(row: Iterable[Any]) -> list[Any]:
+    return [f"{each:.5f}" if isinstance(each, float) else each for each in row]
 
 
 if __name__ == "__main__":

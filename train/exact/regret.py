@@ -29,7 +29,7 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.policies import resolve, split_name
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.files import write_atomically
+from train.common.evaluation import write_csv
 from train.common.options import CheckedOptions, NumDeals, run_script
 
 MINI = Rules(mini=True)
@@ -88,15 +88,9 @@ def read(path: Path) -> dict[str, dict[str, str]]:
 
 def add(path: Path, row: dict[str, str]) -> None:
     """Add a row to a table, or replace that of its policy; other rows stay as they are in the file now."""
-
-    def write(unfinished: Path) -> None:
-        rows = read(path) | {row["policy"]: row}
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(sorted(rows.values(), key=lambda row: -float(row["regret"])))
-
-    write_atomically(path, write)
+    rows = read(path) | {row["policy"]: row}
+    by_regret = sorted(rows.values(), key=lambda row: -float(row["regret"]))
+    write_csv(path, COLUMNS, ([row[name] for name in COLUMNS] for row in by_regret))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ The environment is Gymnasium's native vector environment in its default autorese
 the end of an episode it ignores the action and resets. Such a step is no transition and must not be learned from.
 """
 
-from dataclasses import dataclass
-
 import gymnasium
 import numpy as np
 
@@ -23,24 +21,9 @@ from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
+from train.common.options import run_script
+from train.recipes.measure import RecipeOptions as Arguments
 from train.recipes.measure import measure
-
-
-@dataclass
-class Arguments(PPOOptions):
-    """Every option of a run."""
-
-    total_steps: Count = 300_000
-    """environment steps of all games together"""
-    seed: Seed = 0
-    """of the deals, the initial weights and the exploration"""
-    num_envs: Count = 512
-    """games side by side"""
-    deals: NumDeals = 1000
-    """validation deals of the evaluation"""
-    progress: bool = True
-    """show a progress bar"""
 
 
 def masked(logits: Tensor, mask: Tensor) -> Categorical:

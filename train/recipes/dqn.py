@@ -30,10 +30,10 @@ from tqdm import tqdm
 from quincunx_agents.networks.policy import save_weights
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
-from quincunx_env.arena import Evaluation, evaluate, table
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.quincunx.rules import Rules
 from train.common import checkpoint
-from train.common.evaluation import with_baselines, write_json
+from train.common.evaluation import final_figures, strength, write_json
 from train.common.options import CheckedOptions, Count, NumDeals, Positive, RunName, Seed, Share, run_script
 
 
@@ -86,8 +86,8 @@ def q_values(network: PolicyNetwork, observation: Tensor, mask: Tensor) -> Tenso
 
 
 @checkpoint.unlocks_runs()
-def main(arguments: Arguments) -> dict[str, Evaluation]:
-    """Train, evaluate, and write everything to ``runs/<name>``; returns the evaluations of the final table."""
+def main(arguments: Arguments) -> dict[str, Any]:
+    """Train, evaluate, and write everything to ``runs/<name>``; returns the final figures."""
     folder = Path("runs") / arguments.name
     checkpoint.begin_run(folder)
     torch.manual_seed(arguments.seed)
@@ -95,7 +95,7 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
     rng = np.random.default_rng(arguments.seed)
     games = arguments.num_envs
     envs = SolitaireVectorEnv(games, observation="flat", preview=True, autoreset_mode=AutoresetMode.SAME_STEP)
-    observer, rules = envs.observer, envs.batch.rules
+    observer = envs.observer
     network, target = PolicyNetwork(observer), PolicyNetwork(observer)
     target.load_state_dict(network.state_dict())
     optimizer = torch.optim.Adam(network.parameters(), lr=arguments.learning_rate)
@@ -161,18 +161,16 @@ def main(arguments: Arguments) -> dict[str, Evaluation]:
     content = {"policy": network.state_dict(), "history": history}
     checkpoint.save(folder / "checkpoint.pt", arguments, content)
     save_weights(folder / f"{arguments.name}.safetensors", network.trained())
-    results = with_baselines(policy, rules, arguments.test_deals)
-    write_json(folder / "evaluation.json", {name: result.to_json() for name, result in results.items()})
-    print(table(results))
+    results, text = final_figures(policy, (), Rules(), arguments.test_deals)
+    write_json(folder / "evaluation.json", results)
+    print(text)
     print(f"\nWritten to {folder}: {arguments.name}.safetensors, checkpoint.pt, evaluation.json")
     return results
 
 
 def validation(arguments: Arguments, policy: GreedyPolicy, steps: int) -> dict[str, float]:
-    """Return steps, and mean with its interval and share of lost rounds on the validation deals."""
-    result = evaluate(policy, arguments.eval_deals, domain="validation")
-    low, high = result.ci95
-    return {"steps": steps, "mean": result.mean, "mean_low": low, "mean_high": high, "lost": float(result.lost.mean())}
+    """Return steps, and the strength on the validation deals."""
+    return {"steps": steps} | strength(policy, "greedy", Rules(), arguments.eval_deals, "validation")
 
 
 if __name__ == "__main__":

@@ -31,26 +31,20 @@ from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
-from train.recipes.measure import measure
+from train.common.options import Count, run_script
+from train.recipes.measure import RecipeOptions, measure
 
 
 @dataclass
-class Arguments(PPOOptions):
+class Arguments(RecipeOptions):
     """Every option of a run."""
 
     total_steps: Count = 200_000
     """environment steps of all games together"""
-    seed: Seed = 0
-    """of the deals, the initial weights and the exploration"""
     num_envs: Count = 128
     """games side by side"""
     rollout: Count = 96
     """steps of each game between two updates"""
-    deals: NumDeals = 1000
-    """validation deals of the evaluation"""
-    progress: bool = True
-    """show a progress bar"""
 
 
 class MaskInObservation(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -7,7 +7,6 @@ reader copies the mask into the tensordict, `ActionMask` updates the action spec
 distribution, in collection as well as in the loss.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -34,24 +33,9 @@ from quincunx_agents.torch import GreedyPolicy, PolicyNetwork
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env import Observer, Rules
 from quincunx_env.arena import Evaluation
-from train.common.options import Count, NumDeals, PPOOptions, Seed, run_script
+from train.common.options import run_script
+from train.recipes.measure import RecipeOptions as Arguments
 from train.recipes.measure import measure
-
-
-@dataclass
-class Arguments(PPOOptions):
-    """Every option of a run."""
-
-    total_steps: Count = 300_000
-    """environment steps of all games together"""
-    seed: Seed = 0
-    """of the deals, the initial weights and the exploration"""
-    num_envs: Count = 512
-    """games side by side"""
-    deals: NumDeals = 1000
-    """validation deals of the evaluation"""
-    progress: bool = True
-    """show a progress bar"""
 
 
 class ReadMask(BaseInfoDictReader):  # type: ignore[misc]  # TorchRL comes without types

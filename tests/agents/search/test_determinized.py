@@ -289,7 +289,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     ask(config.for_rules(rules), rules, batch)
     of_others = [ply for ply in range(1, rules.num_plays) if ply % 3]
     assert played == [8] * len(of_others)
-    # With the heuristic in the other seats the agents play both games.
+    # With the heuristic in the other seats the agent plays both games.
     for game in (Rules(), Rules(2), SpiralRules()):
         assert can_play(resolve("search-fast"), game)
     with pytest.raises(ValueError, match="this agent plays the solitaire"):
