@@ -11,7 +11,7 @@ import csv
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,24 @@ PHASES = ("environment", "acting", "search", "learning")
 """Uses of processor time in the model cards of `train.selfplay`."""
 
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+def _cells(estimate: Estimate, spec: str = ".1f") -> tuple[str, str]:
+    """A value and its interval."""
+    return f"{estimate.value:{spec}}", f"{estimate.low:z{spec}} to {estimate.high:{spec}}"
+
+
+def _estimate(row: Mapping[str, str], *names: str) -> Estimate:
+    return Estimate(*(float(row[name]) for name in names or ("mean", "low", "high")))
+
+
+def _mean(rows: Iterable[Mapping[str, str]], column: str) -> float:
+    return float(np.mean([float(row[column]) for row in rows]))
 
 
 def model_card(network: str) -> dict[str, Any]:
@@ -77,24 +95,18 @@ def make_train(
         shares: columns of ``make_train.csv``, shares of all rounds.
         every_seed: list each seed.
     """
-    with MAKE_TRAIN.open(encoding="utf-8", newline="") as file:
-        runs = [*csv.DictReader(file)]
+    runs = _rows(MAKE_TRAIN)
     trained = [run for run in runs if run["seed"]]
     means = np.array([float(run["mean"]) for run in trained])
     listed = [
-        (
-            f"{run['agent']}, seed {run['seed']}" if run["seed"] else run["agent"],
-            Estimate(*(float(run[figure]) for figure in ("mean", "low", "high"))),
-            [float(run[share]) for share in shares],
-        )
+        (f"{run['agent']}, seed {run['seed']}" if run["seed"] else run["agent"], _estimate(run), [run])
         for run in runs
         if every_seed or not run["seed"]
     ]
     over_seeds = f"trained, mean of {len(trained)} seeds (standard deviation {means.std(ddof=1):.1f})"
-    averages = [float(np.mean([float(run[share]) for run in trained])) for share in shares]
     rows = (
-        (name, f"{mean.value:.1f}", f"{mean.low:.1f} to {mean.high:.1f}", *map(percent, values))
-        for name, mean, values in (*listed, (over_seeds, Estimate.of_mean(means), averages))
+        (name, *_cells(mean), *(percent(_mean(each, share)) for share in shares))
+        for name, mean, each in (*listed, (over_seeds, Estimate.of_mean(means), trained))
     )
     return markdown_table(("agent", "mean score", "95 % interval", *shares), rows)
 
@@ -106,16 +118,11 @@ def quick_start_script() -> str:
 
 def quick_start() -> str:
     """Benchmark results of the script of the quick start with several seeds, and of the agents it prints besides."""
-    with QUICK_START_RUNS.open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file)]
+    rows = _rows(QUICK_START_RUNS)
     trained = [row for row in rows if row["seed"]]
     means = Estimate.of_mean(np.array([float(row["mean"]) for row in trained]))
     each = ", ".join(f"{float(row['mean']):.1f}" for row in trained)
-    listed = [
-        (row["agent"], Estimate(*(float(row[figure]) for figure in ("mean", "low", "high"))), [row])
-        for row in rows
-        if not row["seed"]
-    ]
+    listed = [(row["agent"], _estimate(row), [row]) for row in rows if not row["seed"]]
     listed.append((f"mine, mean of {len(trained)} seeds ({each})", means, trained))
     shares = ("lost", "150 and more")
     return markdown_table(
@@ -123,10 +130,9 @@ def quick_start() -> str:
         (
             (
                 name,
-                f"{mean.value:.1f}",
-                f"{mean.low:.1f} to {mean.high:.1f}",
-                *(percent(float(np.mean([float(run[share]) for run in runs]))) for share in shares),
-                f"{np.mean([float(run['seconds']) for run in runs]) / 60:.1f} min" if runs[0]["seconds"] else "",
+                *_cells(mean),
+                *(percent(_mean(runs, share)) for share in shares),
+                f"{_mean(runs, 'seconds') / 60:.1f} min" if runs[0]["seconds"] else "",
             )
             for name, mean, runs in sorted(listed, key=lambda row: row[1].value)
         ),
@@ -136,29 +142,24 @@ def quick_start() -> str:
 def learning_curve() -> str:
     """Means on validation deals in the course of ``make train``, at some of the evaluations."""
     curves: dict[int, list[dict[str, str]]] = {}
-    with MAKE_TRAIN_CURVES.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            curves.setdefault(int(row["steps"]), []).append(row)
-    seconds = np.mean([float(run["seconds"]) for run in _rows(MAKE_TRAIN) if run["seed"]])
+    for row in _rows(MAKE_TRAIN_CURVES):
+        curves.setdefault(int(row["steps"]), []).append(row)
+    seconds = _mean((run for run in _rows(MAKE_TRAIN) if run["seed"]), "seconds")
     rows = []
     for number in (1, 2, 4, 10, len(curves) - 1):
         steps, runs = sorted(curves.items())[number]
-        means = [float(run["mean"]) for run in runs]
-        lost = float(np.mean([float(run["lost"]) for run in runs]))
         minutes = f"{steps / 1.5e6 * seconds / 60:.1f} min"
-        each = ", ".join(f"{mean:.1f}" for mean in means)
-        rows.append((f"{steps:,}", minutes, f"{np.mean(means):.1f}", each, percent(lost)))
+        each = ", ".join(f"{float(run['mean']):.1f}" for run in runs)
+        rows.append((f"{steps:,}", minutes, f"{_mean(runs, 'mean'):.1f}", each, percent(_mean(runs, "lost"))))
     return markdown_table(("environment steps", "processor time", "mean score", "of each run", "lost"), rows)
 
 
 def oracle() -> str:
     """Oracle scores of the benchmark deals."""
     scores = np.array([entry.score or 0 for entry in read().values()], np.float64)
-    mean = Estimate.of_mean(scores)
     row = (
         f"{len(scores):,}",
-        f"{mean.value:.1f}",
-        f"{mean.low:.1f} to {mean.high:.1f}",
+        *_cells(Estimate.of_mean(scores)),
         f"{np.median(scores):g}",
         percent(float((scores >= 150).mean())),
     )
@@ -171,8 +172,8 @@ def exact_regret() -> str:
         (
             f"`{row['policy']}`",
             row["deals"],
-            *(f"{float(row[figure]):.1f}" for figure in ("optimal", "value", "regret")),
-            f"{float(row['low']):.1f} to {float(row['high']):.1f}",
+            *(f"{float(row[figure]):.1f}" for figure in ("optimal", "value")),
+            *_cells(_estimate(row, "regret", "low", "high")),
         )
         for row in _rows(OPTIMAL_PLAY / "solitaire.csv")
     )
@@ -195,11 +196,6 @@ def exploitability() -> str:
         for row in _rows(OPTIMAL_PLAY / "two_players.csv")
     )
     return markdown_table(("policy", "NashConv", "exploitability"), rows)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return [*csv.DictReader(file)]
 
 
 def speed(
@@ -257,10 +253,10 @@ def benchmark_baselines() -> str:
     """Results of the baseline policies on the final deals of the benchmark."""
 
     def score(result: TaskResult) -> tuple[str, str]:
+        if not result.task.opponent:
+            return _cells(result.score)
         value, low, high = result.score
-        if result.task.opponent:
-            return percent(value), f"{100 * low:z.1f} to {percent(high)}"
-        return f"{value:.1f}", f"{low:.1f} to {high:.1f}"
+        return percent(value), f"{100 * low:z.1f} to {percent(high)}"
 
     order = [*TASKS]
     results = sorted(baselines().values(), key=lambda each: (order.index(each.task.name), each.normalised.value))
@@ -272,8 +268,7 @@ def benchmark_baselines() -> str:
             *score(each),
             "" if each.lost is None else percent(each.lost),
             "" if each.margin is None else f"{each.margin:+.1f}",
-            f"{each.normalised.value:.2f}",
-            f"{each.normalised.low:z.2f} to {each.normalised.high:.2f}",
+            *_cells(each.normalised, ".2f"),
         )
         for each in results
     )
@@ -330,29 +325,22 @@ def learning() -> str:
     for name, method in methods.items():
         if not (BENCHMARK / f"{name}.csv").exists():
             continue
-        with (BENCHMARK / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            final = [row for row in csv.DictReader(file) if row["domain"] == "benchmark"]
+        final = [row for row in _rows(BENCHMARK / f"{name}.csv") if row["domain"] == "benchmark"]
         means = np.array([float(row["mean"]) for row in final])
-        mean = Estimate.of_mean(means)
         scores = [[TASKS["solitaire"].normalised(Estimate(each, each, each)).value] for each in means.tolist()]
-        iqm = interquartile_mean(scores)
         rows.append(
             (
                 method["label"],
                 method["track"],
                 str(len(final)),
-                f"{mean.value:.1f}",
-                f"{mean.low:.1f} to {mean.high:.1f}",
-                percent(float(np.mean([float(row["lost"]) for row in final]))),
-                f"{iqm.value:.3f}",
-                f"{iqm.low:.3f} to {iqm.high:.3f}",
+                *_cells(Estimate.of_mean(means)),
+                percent(_mean(final, "lost")),
+                *_cells(interquartile_mean(scores), ".3f"),
             )
         )
         # A command of an earlier commit is not one that runs in this tree.
         command = f"commit {method['commit']}: {method['command']}" if "commit" in method else method["command"]
         commands.append(f"- {method['label']}, {method['track']}: `{command}`\n")
-    if not rows:
-        return "No method has been collected yet.\n"
     header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
     figure = "![Learning curves](benchmark/learning_curves.png)\n"
     return f"{markdown_table(header, rows)}\n\nCommands of seed 0:\n\n{''.join(commands)}\n{figure}"

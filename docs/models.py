@@ -85,29 +85,22 @@ def models() -> str:
     """Return the page ``docs/models.md``."""
     cards = {name: model_card(name) for name in SHIPPED}
     results = [(name, form, result) for name, card in cards.items() for form, result in card["benchmark"].items()]
-    alone = [
-        (VARIANTS[form], f"`{name}`", *_deals(each), *solitaire_columns(each))
-        for name, form, each in results
-        if "mean" in each
-    ]
-    several = [
-        (VARIANTS[form], f"`{name}`", *_deals(each), *multiplayer_columns(each))
-        for name, form, each in results
-        if "margin" in each
-    ]
-    versions = {text for card in cards.values() for text in [", ".join(map(" ".join, card["versions"].items()))]}
-    [same] = versions
+    alone, several = (
+        [
+            (VARIANTS[form], f"`{name}`", f"{each['deals']:,}", f"{each['first']:,}", *columns(each))
+            for name, form, each in results
+            if figure in each
+        ]
+        for figure, columns in (("mean", solitaire_columns), ("margin", multiplayer_columns))
+    )
+    [versions] = {", ".join(map(" ".join, card["versions"].items())) for card in cards.values()}
     return PAGE.format(
         solitaire=markdown_table(("form", "network", "deals", "from", *SOLITAIRE), alone) + "\n",
         multiplayer=markdown_table(("form", "network", "deals", "from", *MULTIPLAYER), several) + "\n",
         training=_training(cards),
-        versions=same,
+        versions=versions,
         networks="".join(_network(name, card) for name, card in cards.items()),
     )
-
-
-def _deals(result: Mapping[str, Any]) -> tuple[str, str]:
-    return f"{result['deals']:,}", f"{result['first']:,}"
 
 
 def _training(cards: Mapping[str, Mapping[str, Any]]) -> str:

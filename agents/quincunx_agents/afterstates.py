@@ -5,7 +5,7 @@ Reinforcement Learning, 2nd ed., section 6.8). Here it is known exactly but for 
 other hands, about which an action gives the acting seat no information.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -168,6 +168,16 @@ class Afterstates(NamedTuple):
         return table
 
 
+CHUNK_SIZE = 512
+"""Afterstates whose features NumPy computes at once: few enough to stay in the processor's cache."""
+
+
+def in_chunks(actions: Ints, backend: Backend) -> Iterator[Ints]:
+    """Split indices of actions into those whose features are computed at once: `CHUNK_SIZE`, or all on a device."""
+    size = CHUNK_SIZE if backend == NUMPY else max(len(actions), 1)
+    return (actions[start : start + size] for start in range(0, len(actions), size))
+
+
 class FeatureModule(Protocol):
     """Interface of `quincunx_agents.quincunx.features` and `quincunx_agents.spiral.features`."""
 
@@ -179,17 +189,16 @@ class FeatureModule(Protocol):
         rules: Any,
         observation: Pieces,
         mask: Bools,
-        use_known_values: bool = True,
         backend: Backend = NUMPY,
     ) -> Afterstates:
         """The afterstates of all legal actions.
+
+        Where the points still to come follow from the observation, they are known, and there are no features.
 
         Args:
             rules: of the game.
             observation: pieces [n, ...] with the preview.
             mask: bool [n, A].
-            use_known_values: set ``known_values`` where the points still to come follow from the observation, and
-                compute no features there.
             backend: on which the features are computed; everything else is NumPy's.
         """
         ...

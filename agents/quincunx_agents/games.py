@@ -7,17 +7,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import Bools, FeatureModule, Ints
+from quincunx_agents.afterstates import Bools, FeatureModule, Floats, Ints
 from quincunx_agents.quincunx import features as quincunx_features
 from quincunx_agents.quincunx import forms as quincunx_forms
 from quincunx_agents.quincunx import rollout_policy as quincunx_rollout_policy
-from quincunx_agents.quincunx.heuristic import HeuristicPolicy
+from quincunx_agents.quincunx.heuristic import action_values as quincunx_action_values
 from quincunx_agents.spiral import features as spiral_features
 from quincunx_agents.spiral import forms as spiral_forms
 from quincunx_agents.spiral import rollout_policy as spiral_rollout_policy
-from quincunx_agents.spiral.heuristic import SpiralHeuristicPolicy
+from quincunx_agents.spiral.heuristic import action_values as spiral_action_values
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import ValuedPolicy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import spec_of
 
@@ -78,8 +77,8 @@ class AgentSpec(NamedTuple):
     features: FeatureModule
     """Features of afterstates, which value networks read."""
     rollout_policy: RolloutPolicy
-    heuristic: Callable[[Any], ValuedPolicy]
-    """Makes the heuristic policy from rules of the game."""
+    heuristic: Callable[[Any, Pieces, Bools], Floats]
+    """Values of all actions by the heuristic, from rules, observation and mask."""
     search: Mapping[str, Any]
     """Settings of `quincunx_agents.search.network.NetworkSearch` in the agent ``search`` for several players."""
 
@@ -89,14 +88,14 @@ AGENT_SPECS = {
         forms=quincunx_forms,
         features=quincunx_features,
         rollout_policy=quincunx_rollout_policy,
-        heuristic=HeuristicPolicy,
+        heuristic=quincunx_action_values,
         search={"samples": 16, "rounds": 4},
     ),
     "spiral": AgentSpec(
         forms=spiral_forms,
         features=spiral_features,
         rollout_policy=spiral_rollout_policy,
-        heuristic=SpiralHeuristicPolicy,
+        heuristic=spiral_action_values,
         search={  # every card, played out to the end
             "shortlist": 5,
             "samples": 16,

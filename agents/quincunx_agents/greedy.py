@@ -1,13 +1,19 @@
-"""Greedy agent: the legal play with most immediate points."""
+"""Greedy agent: the legal play with most immediate points; policies that are greedy for other values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_agents import ties
+from quincunx_agents.afterstates import Bools, Ints
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN
 
 
-def greedy(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
     """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.core.policy.Policy`.
 
     With Simpleton it announces the true points of the play.
@@ -18,7 +24,7 @@ def greedy(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Gene
     return with_announcements(observation, best)
 
 
-def with_announcements(observation: Pieces, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
     """The chosen plays, int64 [n], and the true points instead where they are to be announced (Simpleton)."""
     if "pending" not in observation:
         return chosen
@@ -26,3 +32,23 @@ def with_announcements(observation: Pieces, chosen: npt.NDArray[np.int64]) -> np
     points = observation["preview"][..., 0].reshape(len(chosen), -1)
     announcing = observation["pending"][:, 0] >= 0
     return np.where(announcing, points.shape[1] + points.sum(axis=1) - ANNOUNCE_MIN, chosen)
+
+
+@dataclass(frozen=True)
+class HighestValue:
+    """Chooses the action of the highest value; a `quincunx_env.core.policy.ValuedPolicy`."""
+
+    values: Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
+    """Maps pieces [n, ...] and masks [n, A] to values of all actions, [n, A]; announcements have none."""
+
+    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
+        announces the true points.
+        """
+        return with_announcements(observation, ties.best(self.values(observation, mask)))
+
+    def action_values(
+        self, observation: Pieces, mask: Bools, rng: np.random.Generator
+    ) -> npt.NDArray[np.floating[Any]]:
+        """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`."""
+        return self.values(observation, mask)

@@ -1,9 +1,10 @@
 """The heuristic of the game that is played: of `quincunx_agents.quincunx` or `quincunx_agents.spiral`."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from quincunx_agents.games import agent_spec_of
-from quincunx_env.core.policy import ValuedPolicy
+from quincunx_agents.greedy import HighestValue
 from quincunx_env.core.rules import BaseRules
 
 
@@ -11,9 +12,9 @@ from quincunx_env.core.rules import BaseRules
 class Heuristic:
     """The heuristic for every variant of both games; a `quincunx_env.core.policy.PolicyFactory`."""
 
-    def for_rules(self, rules: BaseRules) -> ValuedPolicy:
+    def for_rules(self, rules: BaseRules) -> HighestValue:
         """Return the policy for a game."""
-        return agent_spec_of(rules).heuristic(rules)
+        return HighestValue(partial(agent_spec_of(rules).heuristic, rules))
 
 
 heuristic = Heuristic()

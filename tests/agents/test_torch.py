@@ -10,21 +10,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork  # noqa: E402
-from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from tests.agents.positions import dealt, seen  # noqa: E402
 
 OBSERVER = Observer(Rules(), preview=True)
 
 
-def initial_states(count: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    batch = Batch(Rules(), count)
-    batch.reset(seed=0)
-    return OBSERVER.observe_batch(batch), batch.mask()
-
-
 def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
-    observation, mask = initial_states(3)
+    observation, mask = seen(dealt(Rules(), 3))
     logits = torch.zeros(mask.shape)
     logits[torch.from_numpy(~mask)] = 9.0
     best = mask.nonzero()[1].max()
@@ -46,7 +40,7 @@ def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> N
     model = MaskablePPO(QuincunxMaskablePolicy, env, policy_kwargs={"observer": OBSERVER}, device="cpu", seed=0)
     for parameter in model.policy.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
-    observation, mask = initial_states(20)
+    observation, mask = seen(dealt(Rules(), 20))
     expected, _ = model.predict(OBSERVER.flatten(observation), action_masks=mask, deterministic=True)
     agent = SB3PolicyAgent(model.policy, OBSERVER)
     assert agent(observation, mask, np.random.default_rng(0)).tolist() == expected.tolist()

@@ -21,6 +21,7 @@ from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.quincunx.symmetries import mean_over_symmetries
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.grid import grid
@@ -140,7 +141,7 @@ class PolicyNetworkAgent:
     def __init__(self, weights: PolicyWeights) -> None:
         self.weights = weights
 
-    def for_rules(self, rules: BaseRules) -> "GreedyLogitsPolicy":
+    def for_rules(self, rules: BaseRules) -> Policy:
         """The policy for games whose observations have the shapes that the network was trained on.
 
         Raises:
@@ -152,22 +153,16 @@ class PolicyNetworkAgent:
         )
         if own != other:
             raise ValueError(f"the network has learned {self.weights.rules}, got {rules}")
-        return GreedyLogitsPolicy(self.weights)
+        return partial(_choose, self.weights)
 
 
-class GreedyLogitsPolicy:
-    """Chooses the legal action of the highest logit; a `quincunx_env.core.policy.Policy`.
+def _choose(weights: PolicyWeights, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
+    """Choose the legal action of the highest logit, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest.
 
     The logits are means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`).
     """
-
-    def __init__(self, weights: PolicyWeights) -> None:
-        self.weights = weights
-
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
-        found = mean_over_symmetries(partial(logits, self.weights), observation)
-        return ties.best(np.where(mask, found, -np.inf))
+    found = mean_over_symmetries(partial(logits, weights), observation)
+    return ties.best(np.where(mask, found, -np.inf))
 
 
 # --- Weights files ---------------------------------------------------------------------------------------------------

@@ -12,13 +12,12 @@ play without torch.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from quincunx_agents import ties
 from quincunx_agents.afterstates import (
     SEATS,
     AfterstateFeatures,
@@ -26,10 +25,9 @@ from quincunx_agents.afterstates import (
     Bools,
     FeatureLayout,
     Floats,
-    Ints,
 )
 from quincunx_agents.games import VARIANTS, agent_spec_of, form_of
-from quincunx_agents.greedy import with_announcements
+from quincunx_agents.greedy import HighestValue
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
 from quincunx_env.core.observation import Pieces
@@ -139,32 +137,14 @@ class ValueAgent:
     def __init__(self, weights: ValueWeights) -> None:
         self.weights = weights
 
-    def for_rules(self, rules: BaseRules) -> "OnePlyPolicy":
+    def for_rules(self, rules: BaseRules) -> HighestValue:
         """The policy for a game, with any options; the model card of the network says with which it was trained.
 
         Raises:
             ValueError: for a set-up that the network has not learned.
         """
         require_learned(self.weights, rules)
-        return OnePlyPolicy(self.weights, rules)
-
-
-class OnePlyPolicy:
-    """Chooses the action of the highest `action_values`; a `quincunx_env.core.policy.Policy`."""
-
-    def __init__(self, weights: ValueWeights, rules: BaseRules) -> None:
-        self.weights = weights
-        self.rules = rules
-
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
-        announces the true points.
-        """
-        return with_announcements(observation, ties.best(self.action_values(observation, mask, rng)))
-
-    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
-        """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
-        return action_values(self.weights, self.rules, observation, mask)
+        return HighestValue(partial(action_values, self.weights, rules))
 
 
 def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
@@ -275,7 +255,7 @@ def shipped_for(rules: BaseRules) -> ValueWeights:
 class ShippedValueAgent:
     """Plays by the shipped network that has learned the set-up; a `quincunx_env.core.policy.PolicyFactory`."""
 
-    def for_rules(self, rules: BaseRules) -> OnePlyPolicy:
+    def for_rules(self, rules: BaseRules) -> HighestValue:
         """The policy for a game; see `ValueAgent.for_rules`.
 
         Raises:

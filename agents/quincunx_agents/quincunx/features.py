@@ -29,6 +29,7 @@ from quincunx_agents.afterstates import (
     FeatureLayout,
     Floats,
     Ints,
+    in_chunks,
     num_features,
     observer_for,
     one_hot,
@@ -36,18 +37,11 @@ from quincunx_agents.afterstates import (
 )
 from quincunx_agents.quincunx import heuristic
 from quincunx_agents.quincunx.cell_values import ABSENT_VALUE, CellValues, cell_values, open_cells
-from quincunx_agents.quincunx.replies import (
-    CELL_REPLY_FEATURES,
-    CONTEXT_REPLY_FEATURES,
-    CellReplies,
-    PositionReplies,
-    best_card_odds,
-    expected_best,
-)
+from quincunx_agents.quincunx.replies import STEPS, best_card_odds, expected_best
 from quincunx_agents.quincunx.threes import OpenThrees, open_threes
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
-from quincunx_env.quincunx.cards import CARDS, SUITS
+from quincunx_env.quincunx.cards import CARDS, EXCUSE, PAWNS, SUITS
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
 
@@ -66,9 +60,6 @@ no more."""
 
 MOST_CARDS = 39
 """The most elements of the set of cards: of 41 one lies face up, and one has been played."""
-
-CHUNK_SIZE = 512
-"""Afterstates whose features NumPy computes at once: few enough to stay in the processor's cache."""
 
 
 # --- Inputs of the features ------------------------------------------------------------------------------------------
@@ -138,6 +129,10 @@ class _CellInputs(NamedTuple):
     """[w]: adjacent cards."""
     edges: Ints
     """[w]: sides at the edge of the grid."""
+    next_best: Floats
+    """[w, 3]: expected points of the best card of the next seat's hand, where above each of `STEPS`."""
+    others_best: Floats
+    """[w, 3]: the same of all other hands together."""
 
 
 class _OwnScores(NamedTuple):
@@ -164,14 +159,6 @@ class _OwnScores(NamedTuple):
     """[e, j]: value of the best card."""
     second: Floats
     """[e, j]: value of the second best."""
-
-
-class _BestCells(NamedTuple):
-    """What each card scores in the cell that is best for it, [j, K]."""
-
-    values: npt.NDArray[np.int16]
-    draws: npt.NDArray[np.int16]
-    points: npt.NDArray[np.int16]
 
 
 class _ContextInputs(NamedTuple):
@@ -218,6 +205,15 @@ class _ContextInputs(NamedTuple):
     """[j]: plays of all seats still to come."""
     need: Floats
     """[j]: cards lacking for the own plays still to come."""
+    # The replies to come.
+    next_best: Floats
+    """[j, 3]: expected points of the best card of the next seat's hand in its best cell, where above `STEPS`."""
+    others_best: Floats
+    """[j, 3]: the same of all other hands together."""
+    own_cells: Floats
+    """[j, 3]: most points of the hand in the three best cells."""
+    next_cells: Floats
+    """[j, 3]: expected points of the best card of the next seat's hand in the three best cells."""
 
 
 # --- The features ----------------------------------------------------------------------------------------------------
@@ -247,10 +243,13 @@ UNSEEN_FEATURES: tuple[Feature[_CellInputs], ...] = (
     Feature("unseen_draws", 1, lambda s: _mean(s.xp, s.draws, s.share) * 3, "mean draws, times 3"),
     Feature("touching", 1, lambda s: one_hot(s.xp, s.touching, 0, 5), "number of adjacent cards, one-hot", 5),
     Feature("edges", 1, lambda s: s.edges, "sides at the edge of the grid"),
+    # The replies to come.
+    Feature("next_best", 15, lambda s: s.next_best, "points of the next seat's best card above `STEPS`", len(STEPS)),
+    Feature("others_best", 15, lambda s: s.others_best, "points of the others' best card above `STEPS`", len(STEPS)),
 )
 """The other features of a cell, [w] each: the same in all afterstates in which no card was played within reach."""
 
-CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES, *CELL_REPLY_FEATURES)
+CELL_FEATURES: tuple[Feature[Any], ...] = (*HAND_FEATURES, *UNSEEN_FEATURES)
 """All features of a cell."""
 
 CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
@@ -345,6 +344,24 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
     ),
     Feature("other_hands", 10, lambda s: s.others[:, 1:], "cards in the hands after the next seat's", SEATS - 2),
     Feature("margins", 50, lambda s: s.margins, "points of this round more than each other seat has", SEATS - 1),
+    # The replies to come, and the options.
+    Feature("reply_next", 20, lambda s: s.next_best, "points of the next seat's best play above `STEPS`", len(STEPS)),
+    Feature("reply_others", 20, lambda s: s.others_best, "points of the others' best play above `STEPS`", len(STEPS)),
+    Feature("own_cells", 20, lambda s: s.own_cells, "most points of the hand in the three best cells", 3),
+    Feature("next_cells", 20, lambda s: s.next_cells, "points of the next seat's best card in the three best cells", 3),
+    Feature(
+        "options",
+        1,
+        lambda s: s.tables.options,
+        "whether Excuse, Pawns, flush bonus and contact are played with",
+        4,
+    ),
+    Feature("pawns", 1, lambda s: s.hand[:, PAWNS.start : PAWNS.stop].sum(axis=1), "Pawns kept"),
+    Feature("excuse", 1, lambda s: s.hand[:, EXCUSE:].sum(axis=1), "whether the Excuse is kept"),
+    Feature(
+        "unseen_pawns", 1, lambda s: s.share[:, PAWNS.start : PAWNS.stop].sum(axis=1) * 5, "share of the Pawns unseen"
+    ),
+    Feature("unseen_excuse", 1, lambda s: s.share[:, EXCUSE:].sum(axis=1) * 20, "share of the Excuse unseen"),
 )
 """Features of the position as a whole, [j] or [j, size] each."""
 
@@ -396,7 +413,7 @@ CARD_FEATURES: tuple[Feature[_CardInputs], ...] = (
 
 LAYOUT = FeatureLayout(
     sets=((MOST_CELLS, num_features(CELL_FEATURES)), (MOST_CARDS, num_features(CARD_FEATURES))),
-    context=num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES),
+    context=num_features(CONTEXT_FEATURES),
 )
 """Two sets, the empty cells and the cards of the hand, and the context."""
 
@@ -408,7 +425,6 @@ def afterstates_of(
     rules: Rules,
     observation: Pieces,
     mask: Bools,
-    use_known_values: bool = True,
     backend: Backend = NUMPY,
 ) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
@@ -432,7 +448,7 @@ def afterstates_of(
 
     penalties = (hand @ tables.penalty)[rows] - tables.penalty[cards]
     average = (unseen @ tables.penalty / hidden)[rows]
-    last = (left[rows] == 0) & use_known_values
+    last = left[rows] == 0
     # The expected penalty for the cards drawn last, and for the other hands, is that of as many unseen cards.
     known_values = np.full((len(rows), SEATS), np.nan, np.float32)
     known_values[last, 0] = (-average * draws - penalties)[last]
@@ -445,9 +461,7 @@ def afterstates_of(
     unknown = np.isnan(known_values[:, 0])
     for stage in np.unique(left[rows[unknown]]):
         of_stage = np.flatnonzero(unknown & (left[rows] == stage))
-        size = CHUNK_SIZE if backend == NUMPY else max(len(of_stage), 1)
-        for start in range(0, len(of_stage), size):
-            at = of_stage[start : start + size]
+        for at in in_chunks(of_stage, backend):
             row = rows[at]
             positions, position = np.unique(row, return_inverse=True)
             kept, pile = hand[row], counts["pile"][row] - draws[at]
@@ -579,7 +593,7 @@ def _own_scores(of: _Described) -> _OwnScores:
 def _cell_set(of: _Described, own: _OwnScores) -> Floats:
     """Features of the cells, float32 [j, e, F]."""
     xp, found, device = of.backend.xp, of.scores, of.backend.device
-    of_hand, of_cell, of_replies = map(num_features, (HAND_FEATURES, CELL_FEATURES, CELL_REPLY_FEATURES))
+    of_hand, of_cell = map(num_features, (HAND_FEATURES, CELL_FEATURES))
     points, draws = (xp.astype(scores[:-1], xp.float32) for scores in (found.points, found.draws))
     inputs = _CellInputs(
         xp=xp,
@@ -589,11 +603,11 @@ def _cell_set(of: _Described, own: _OwnScores) -> Floats:
         share=of.share[found.position],
         touching=found.touching,
         edges=found.edges,
+        next_best=of.in_cell[0],
+        others_best=of.in_cell[-1],
     )
     of_unseen = xp.zeros((len(found.points), of_cell - of_hand), dtype=xp.float32, device=device)
-    write_features(UNSEEN_FEATURES, inputs, of_unseen[:-1, :-of_replies])  # the last row only pads
-    replies = CellReplies(of.in_cell[0], of.in_cell[-1])
-    write_features(CELL_REPLY_FEATURES, replies, of_unseen[:-1, -of_replies:])
+    write_features(UNSEEN_FEATURES, inputs, of_unseen[:-1])  # the last row only pads
     num_cells, j = found.cells.shape
     cell_set: Floats = xp.empty((j, num_cells, of_cell), dtype=xp.float32, device=device)
     write_features(HAND_FEATURES, own, xp.permute_dims(cell_set, (1, 0, 2))[..., :of_hand])
@@ -630,15 +644,17 @@ def _context(of: _Described, own: _OwnScores) -> Floats:
     xp, rules, plays, tables, position = of.backend.xp, of.rules, of.plays, of.tables, of.plays.position
     cards = xp.astype(of.before[:, :-1], xp.int64)
     size, left, share = plays.hand.sum(axis=1), rules.setup.filled - (of.board != EMPTY).sum(axis=1), of.share[position]
-    best = _best_cells(of)
+    best_values, most_draws, most_points = _best_cells(of)
+    anywhere = expected_best(xp, most_points, (of.unseen > 0)[position], [each[position] for each in of.odds])
+    padded = xp.concat([of.in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=of.backend.device)])
     inputs = _ContextInputs(
         xp=xp,
         rules=rules,
         tables=tables,
         hand=plays.hand,
         share=share,
-        best_values=xp.astype(best.values, xp.float32) / 20,
-        most_draws=xp.astype(best.draws, xp.float32),
+        best_values=xp.astype(best_values, xp.float32) / 20,
+        most_draws=xp.astype(most_draws, xp.float32),
         filled=own.filled,
         own_best_values=xp.max(own.values, axis=1) / 20,
         own_best_points=xp.max(own.points, axis=1) / 20,
@@ -652,35 +668,25 @@ def _context(of: _Described, own: _OwnScores) -> Floats:
         margins=plays.margins,
         left=left,
         need=left // rules.num_players - size - plays.drawn,
-    )
-    anywhere = expected_best(xp, best.points, (of.unseen > 0)[position], [each[position] for each in of.odds])
-    padded = xp.concat([of.in_cell[0][:, 0], xp.zeros(1, dtype=xp.float32, device=of.backend.device)])
-    replies = PositionReplies(
         next_best=anywhere[0],
         others_best=anywhere[-1],
         own_cells=_three_best(xp, xp.max(own.points, axis=0)),
         next_cells=_three_best(xp, padded.take(of.scores.cells)),
-        hand=plays.hand,
-        share=share,
-        options=tables.options,
     )
     context: Floats = xp.empty((len(of.board), LAYOUT.context), dtype=xp.float32, device=of.backend.device)
-    of_position = num_features(CONTEXT_FEATURES)
-    write_features(CONTEXT_FEATURES, inputs, context[:, :of_position])
-    write_features(CONTEXT_REPLY_FEATURES, replies, context[:, of_position:])
+    write_features(CONTEXT_FEATURES, inputs, context)
     return context
 
 
-def _best_cells(of: _Described) -> _BestCells:
-    """What each card scores in the cell that is best for it."""
+def _best_cells(of: _Described) -> list[npt.NDArray[np.int16]]:
+    """Value, draws and points of each card in the cell that is best for it in each, int16 [j, K]."""
     xp, found, num_cards = of.backend.xp, of.scores, of.rules.num_cards
     kinds = [found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points]
     by_cell = xp.concat(kinds, axis=1)  # side by side
     best = xp.take(by_cell, found.cells[0], axis=0)
     for cells in found.cells[1:]:
         best = xp.maximum(best, xp.take(by_cell, cells, axis=0))
-    ends = slice(num_cards), slice(num_cards, 2 * num_cards), slice(2 * num_cards, None)
-    return _BestCells(*(best[:, end] for end in ends))
+    return [best[:, start : start + num_cards] for start in range(0, 3 * num_cards, num_cards)]
 
 
 def _three_best(xp: Any, values: Floats) -> Floats:

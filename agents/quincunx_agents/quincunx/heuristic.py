@@ -5,16 +5,14 @@ unseen cards, the opportunities it gives up. Its value is their weighted sum, in
 number of players and start. All options of the rules are supported.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
-from quincunx_agents.greedy import with_announcements
 from quincunx_env.core.arrays import unpack
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Pieces
@@ -251,8 +249,8 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
     values[~filled] = UNPLAYABLE
     own_slot: Ints = (hand.cumsum(axis=1) - 1)[rows, cards]
     playable = np.where(cells_open[:, None, :], values[:, :, :-1], UNPLAYABLE)
-    best_other_cell = _best_other(playable, axis=2)[rows, own_slot, cells]
-    best_other_card = _best_other(playable, axis=1)[rows, own_slot, cells]
+    best_other_cell = best_other(playable, axis=2)[rows, own_slot, cells]
+    best_other_card = best_other(playable, axis=1)[rows, own_slot, cells]
 
     # [4, m]: the adjacent cells of each play, as indices into all boards; sides come first, where NumPy adds fastest.
     around = geometry.adjacent.T.take(cells, axis=1) + rows * board.shape[1]
@@ -264,8 +262,8 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
         draws,
         draws_needed,
         (rules.num_players == 1) & (left[rows] > 1) & (keeps[rows] + draws == 1),
-        np.maximum(best_other_cell, VALUE_FLOOR),
-        np.maximum(best_other_card, VALUE_FLOOR),
+        best_other_cell,
+        best_other_card,
         _threat(_without_flush(rules), board, cells_open, unseen, hidden)[rows, cells],
         _opened_value(tables, board, values, slots, own_slot, rows, cards, around, free),
         average[rows, cards] * empties,
@@ -294,15 +292,16 @@ def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tupl
     return unseen, np.maximum(unseen.sum(axis=1), 1)
 
 
-def _best_other(values: Floats, axis: int) -> Floats:
-    """For each entry the largest of the others along an axis."""
+def best_other(values: Floats, axis: int) -> Floats:
+    """For each entry the largest of the others along an axis, at least `VALUE_FLOOR`."""
     if values.shape[axis] == 1:
-        return np.full_like(values, UNPLAYABLE)
+        return np.full_like(values, VALUE_FLOOR)
     at = np.expand_dims(values.argmax(axis=axis), axis)
     others = values.copy()
     np.put_along_axis(others, at, -np.inf, axis=axis)
     best = np.broadcast_to(values.max(axis=axis, keepdims=True), values.shape).copy()
     np.put_along_axis(best, at, others.max(axis=axis, keepdims=True), axis=axis)
+    np.maximum(best, VALUE_FLOOR, out=best)
     return best
 
 
@@ -427,20 +426,3 @@ def values_of(rules: Rules, found: ActionFeatures) -> Floats:
     values: Floats = found.features @ weights_for(rules)
     values[found.loses] += LOSS_VALUE
     return values
-
-
-@dataclass(frozen=True)
-class HeuristicPolicy:
-    """Chooses the play of the highest `action_values`; a `quincunx_env.core.policy.Policy`."""
-
-    rules: Rules
-
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
-        announces the true points.
-        """
-        return with_announcements(observation, ties.best(self.action_values(observation, mask, rng)))
-
-    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
-        """Values of all plays; see `quincunx_env.core.policy.ValuedPolicy`. Announcements have none."""
-        return action_values(self.rules, observation, mask)

@@ -1,22 +1,18 @@
-"""Features of what the other hands may score in reply, and of the options of the rules.
+"""What the other hands may score in reply.
 
 Of the other hands only their sizes are known. Each is as good as dealt from the unseen cards, so that the expected
-points of its best card, in a cell or anywhere, follow from the points of all unseen cards there. A network reads these
-features if its layout has them (`quincunx_agents.quincunx.features.layout`); they come last.
-
-Scales are not tuned: they bring usual values to the order of 1.
+points of its best card, in a cell or anywhere, follow from the points of all unseen cards there.
 """
 
 from collections.abc import Sequence
 from functools import cache
 from math import lgamma
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_agents.afterstates import NUMPY, Backend, Bools, Feature, Floats
-from quincunx_env.quincunx.cards import EXCUSE, PAWNS
+from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats
 from quincunx_env.quincunx.rules import Rules
 
 STEPS = (0, 15, 30)
@@ -78,60 +74,3 @@ def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend
         _odds(backend)[number, xp.minimum(size, number), : rules.num_cards]
         for size in sizes[: max(rules.num_players - 1, 1)]
     ]
-
-
-class CellReplies(NamedTuple):
-    """What the replies to come score in w cells."""
-
-    next_best: Floats
-    """[w, 3]: expected points of the best card of the next seat's hand, where above each of `STEPS`."""
-    others_best: Floats
-    """[w, 3]: the same of all other hands together."""
-
-
-CELL_REPLY_FEATURES: tuple[Feature[CellReplies], ...] = (
-    Feature("next_best", 15, lambda s: s.next_best, "points of the next seat's best card above `STEPS`", len(STEPS)),
-    Feature("others_best", 15, lambda s: s.others_best, "points of the others' best card above `STEPS`", len(STEPS)),
-)
-"""The features of a cell that describe the replies to come, [w, size] each."""
-
-
-class PositionReplies(NamedTuple):
-    """What the replies to come score in the position as a whole, and the options of the rules."""
-
-    next_best: Floats
-    """[j, 3]: expected points of the best card of the next seat's hand in its best cell, where above `STEPS`."""
-    others_best: Floats
-    """[j, 3]: the same of all other hands together."""
-    own_cells: Floats
-    """[j, 3]: most points of the hand in the three best cells."""
-    next_cells: Floats
-    """[j, 3]: expected points of the best card of the next seat's hand in the three best cells."""
-    hand: Floats
-    """[j, K]: 1 for each card kept."""
-    share: Floats
-    """[j, K]: share of each unseen card among all of them."""
-    options: Bools
-    """[4]: whether Excuse, Pawns, flush bonus and contact are played with."""
-
-
-CONTEXT_REPLY_FEATURES: tuple[Feature[PositionReplies], ...] = (
-    Feature("reply_next", 20, lambda s: s.next_best, "points of the next seat's best play above `STEPS`", len(STEPS)),
-    Feature("reply_others", 20, lambda s: s.others_best, "points of the others' best play above `STEPS`", len(STEPS)),
-    Feature("own_cells", 20, lambda s: s.own_cells, "most points of the hand in the three best cells", 3),
-    Feature("next_cells", 20, lambda s: s.next_cells, "points of the next seat's best card in the three best cells", 3),
-    Feature(
-        "options",
-        1,
-        lambda s: s.options,
-        "whether Excuse, Pawns, flush bonus and contact are played with",
-        4,
-    ),
-    Feature("pawns", 1, lambda s: s.hand[:, PAWNS.start : PAWNS.stop].sum(axis=1), "Pawns kept"),
-    Feature("excuse", 1, lambda s: s.hand[:, EXCUSE:].sum(axis=1), "whether the Excuse is kept"),
-    Feature(
-        "unseen_pawns", 1, lambda s: s.share[:, PAWNS.start : PAWNS.stop].sum(axis=1) * 5, "share of the Pawns unseen"
-    ),
-    Feature("unseen_excuse", 1, lambda s: s.share[:, EXCUSE:].sum(axis=1) * 20, "share of the Excuse unseen"),
-)
-"""Features of the position that describe the replies to come and the options, [j] or [j, size] each."""

@@ -17,8 +17,8 @@ from quincunx_agents.quincunx.heuristic import (
     DRAW_VALUE,
     FEATURE_NAMES,
     LOSS_VALUE,
-    VALUE_FLOOR,
     action_values,
+    best_other,
     set_ups,
     weights_for,
 )
@@ -31,8 +31,6 @@ from quincunx_env.quincunx.tables import derived_tables
 
 ILLEGAL = np.float32(-1e6)
 """Points and value of slots without a card or a cell: less than any real ones."""
-
-_FLOOR = np.float32(VALUE_FLOOR)
 
 
 class ImmediateScores(NamedTuple):
@@ -81,17 +79,6 @@ def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
     lists = np.zeros((len(members), max(int(count.max()), 1)), np.int64)
     lists[rows, slots] = found
     return count, lists, (rows, slots)
-
-
-def _best_other(values: Floats, axis: int) -> Floats:
-    """For each entry the largest of the others along an axis, at least `VALUE_FLOOR`."""
-    if values.shape[axis] == 1:
-        return np.full_like(values, _FLOOR)
-    second, first = np.moveaxis(np.partition(values, (-2, -1), axis=axis), axis, 0)[-2:]
-    first, second = np.expand_dims(first, axis), np.expand_dims(second, axis)
-    # Of two equal largest entries each is the largest other of the other one.
-    best: Floats = np.maximum(np.where(values == first, second, first), _FLOOR)
-    return best
 
 
 @cache
@@ -165,11 +152,9 @@ def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str
     tables = _tables(games.rules)
     at_once = scores.points + np.float32(DRAW_VALUE[games.rules.num_players == 1]) * scores.draws
     values = scores.points + weights["draws"] * scores.draws
-    values += weights["best_other_cell"] * _best_other(at_once, 2) + weights["best_other_card"] * _best_other(
-        at_once, 1
-    )
+    values += weights["best_other_cell"] * best_other(at_once, 2) + weights["best_other_card"] * best_other(at_once, 1)
     keep = np.array([weights[f"keep {card.rank}"] for card in CARDS], np.float32)
-    values += (weights["penalty"] * tables.penalty[scores.cards] + keep[scores.cards])[:, :, None]
+    values += (weights["penalty"] * penalties(games.rules)[scores.cards] + keep[scores.cards])[:, :, None]
     around = (games.board[:, tables.adjacent] == EMPTY).sum(axis=2) - tables.edges
     empties = np.take_along_axis(around, scores.cells, axis=1).astype(np.float32)[:, None, :]
     if games.rules.num_players == 1 and scores.left:
@@ -192,8 +177,6 @@ def _weights(rules: Rules, left: int) -> dict[str, np.float32]:
 
 
 class _Tables(NamedTuple):
-    penalty: Floats
-    """[K]: penalty for each card left in hand."""
     average: Floats
     """[K]: mean over the deck of the points beside each card, negative points counted 0."""
     adjacent: Ints
@@ -207,7 +190,6 @@ def _tables(rules: Rules) -> _Tables:
     grid = rules.grid
     points = derived_tables(rules).points[: rules.num_cards, list(rules.deck)]
     return _Tables(
-        penalty=penalties(rules),
         average=np.maximum(points, 0).mean(axis=1).astype(np.float32),
         adjacent=np.array(grid.adjacent),
         edges=np.array([adjacent.count(grid.off) for adjacent in grid.adjacent]),

@@ -32,6 +32,7 @@ from quincunx_agents.afterstates import (
     FeatureLayout,
     Floats,
     Ints,
+    in_chunks,
     num_features,
     observer_for,
     one_hot,
@@ -73,9 +74,6 @@ NO_CARD, NO_CARD_AT_END = -1, -40
 
 SHOWN_LEVELS = (1, 4, 7, 9, 12)
 """Indices of `LEVELS` of which the probability is a feature of its own. Not tuned."""
-
-CHUNK_SIZE = 512
-"""Afterstates whose features NumPy computes at once: few enough to stay in the processor's cache."""
 
 
 # --- Inputs of the features ------------------------------------------------------------------------------------------
@@ -254,7 +252,6 @@ def afterstates_of(
     rules: Rules,
     observation: Pieces,
     mask: Bools,
-    use_known_values: bool = True,
     backend: Backend = NUMPY,
 ) -> Afterstates:
     """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
@@ -264,16 +261,13 @@ def afterstates_of(
     ply = counts["ply"].astype(np.int64)
     boards = observation["board"].astype(np.int8, copy=False)
     known_values = np.full((len(rows), SEATS), np.nan, np.float32)
-    if use_known_values:
-        last = ply[rows] == PLAYS - 1
-        known_values[last] = 0
-        if at_end and last.any():
-            known_values[last, :2] = _final_scores(rules, boards[rows[last]], actions[last])
+    last = ply[rows] == PLAYS - 1
+    known_values[last] = 0
+    if at_end and last.any():
+        known_values[last, :2] = _final_scores(rules, boards[rows[last]], actions[last])
     points = np.zeros(len(rows), np.float32) if at_end else observation["preview"][rows, actions, 0].astype(np.float32)
-    unknown, chunks = np.flatnonzero(np.isnan(known_values[:, 0])), []
-    size = CHUNK_SIZE if backend == NUMPY else max(len(unknown), 1)
-    for start in range(0, len(unknown), size):
-        at = unknown[start : start + size]
+    chunks = []
+    for at in in_chunks(np.flatnonzero(~last), backend):
         first = rows[at[0]]
         games = slice(first, rows[at[-1]] + 1)
         hand = observation["hand"][games] > 0

@@ -5,13 +5,11 @@ card for it: of the own hand for own turns; for the opponent's, the expected max
 the unseen cards. `quincunx_agents.spiral.lines` defines the value of a card.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from math import comb
 
 import numpy as np
 
-from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
 from quincunx_agents.spiral.lines import card_values
 from quincunx_env.core.observation import Pieces
@@ -84,18 +82,3 @@ def _chances(cards: int, held: int) -> Floats:
     """Probability that each of ``cards`` cards, in descending order, is the best of ``held`` drawn, float32 [cards]."""
     chances = [comb(cards - 1 - place, held - 1) / comb(cards, held) for place in range(cards)]
     return np.array(chances, np.float32)
-
-
-@dataclass(frozen=True)
-class SpiralHeuristicPolicy:
-    """Chooses the card of the highest `action_values`; a `quincunx_env.core.policy.Policy`."""
-
-    rules: Rules
-
-    def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal cards, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest."""
-        return ties.best(self.action_values(observation, mask, rng))
-
-    def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Floats:
-        """Values of all cards; see `quincunx_env.core.policy.ValuedPolicy`."""
-        return action_values(self.rules, observation, mask)

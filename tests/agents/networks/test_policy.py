@@ -17,11 +17,13 @@ from quincunx_agents.quincunx.symmetries import symmetries  # noqa: E402
 from quincunx_agents.torch import GreedyPolicy  # noqa: E402
 from quincunx_agents.torch.networks import PolicyNetwork  # noqa: E402
 from quincunx_env.arena import compare  # noqa: E402
-from quincunx_env.core.observation import Pieces  # noqa: E402
 from quincunx_env.quincunx.batch import Batch  # noqa: E402
 from quincunx_env.quincunx.rules import Rules, multiplayer_rules  # noqa: E402
 from quincunx_env.registry import make_observer  # noqa: E402
 from quincunx_env.spiral import Rules as SpiralRules  # noqa: E402
+from tests.agents.positions import positions, seen  # noqa: E402
+
+RNG = np.random.default_rng(0)
 
 GAMES = [Rules(), Rules(pawns=True, flush=True), multiplayer_rules(2), multiplayer_rules(4, start="open", match=True)]
 
@@ -35,19 +37,10 @@ def trained(rules: Rules) -> PolicyNetwork:
     return network
 
 
-def positions(rules: Rules) -> tuple[Pieces, np.ndarray]:
-    """What is observed in the middle of some games, with the mask."""
-    batch, rng = Batch(rules, 20), np.random.default_rng(3)
-    batch.reset(seed=5)
-    for _ in range(4):
-        batch.step(np.array([rng.choice(np.flatnonzero(row)) for row in batch.mask()]))
-    return make_observer(rules, preview=True).observe_batch(batch), batch.mask()
-
-
 @pytest.mark.parametrize("rules", GAMES, ids=str)
 def test_it_plays_the_same_without_torch(rules: Rules) -> None:
     network = trained(rules)
-    observation, mask = positions(rules)
+    observation, mask = seen(positions(rules, 4, 20))
     flat = torch.from_numpy(make_observer(rules, preview=True).flatten(observation).astype(np.float32))
     with torch.no_grad():
         wanted = network.forward_actor(flat).numpy()
@@ -77,20 +70,15 @@ def turned(batch: Batch, cells: np.ndarray) -> Batch:
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
 def test_it_plays_the_same_on_a_turned_or_reflected_grid(rules: Rules) -> None:
-    rng, observer = np.random.default_rng(8), make_observer(rules, preview=True)
-    batch, weights = Batch(rules, 6), trained(rules).trained()
-    batch.reset(seed=2)
-    for _ in range(3):
-        batch.step(np.array([rng.choice(np.flatnonzero(row)) for row in batch.mask()]))
+    rng, batch, weights = np.random.default_rng(8), positions(rules, 3), trained(rules).trained()
     policy = PolicyNetworkAgent(weights).for_rules(rules)
     chosen, alone = set[tuple[int, ...]](), set[tuple[int, ...]]()
     for cells in symmetries(rules.num_cells):
-        view = turned(batch, cells)
-        observation, mask = observer.observe_batch(view), view.mask()
+        observation, mask = seen(turned(batch, cells))
         actions = policy(observation, mask, rng), np.where(mask, logits(weights, observation), -np.inf).argmax(axis=1)
-        for found, seen in zip(actions, (chosen, alone), strict=True):
+        for found, views in zip(actions, (chosen, alone), strict=True):
             card, cell = np.divmod(found, rules.num_cells)
-            seen.add(tuple(card * rules.num_cells + cells[cell]))
+            views.add(tuple(card * rules.num_cells + cells[cell]))
     assert len(chosen) == 1
     assert len(alone) > 1, "the logits of one view depend on it"
 
@@ -103,12 +91,8 @@ def test_a_file_of_it_is_loaded_by_its_name(rules: Rules, tmp_path: Path) -> Non
     assert isinstance(agent, PolicyNetworkAgent)
     assert agent.weights.rules == rules
     assert all((agent.weights.tensors[name] == array).all() for name, array in network.tensors.items())
-    observation, mask = positions(rules)
-    rng = np.random.default_rng()
-    assert (
-        agent.for_rules(rules)(observation, mask, rng)
-        == PolicyNetworkAgent(network).for_rules(rules)(observation, mask, rng)
-    ).all()
+    plays = [each.for_rules(rules)(*seen(positions(rules, 4)), RNG) for each in (agent, PolicyNetworkAgent(network))]
+    assert plays[0].tolist() == plays[1].tolist()
 
 
 def test_files_from_before_an_option_was_added_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,10 +41,8 @@ from quincunx_agents.networks.value import (
 from quincunx_agents.quincunx.features import afterstates_of
 from quincunx_agents.quincunx.forms import FORMS
 from quincunx_env.arena import evaluate
-from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import make_observer, spec_of
-from tests.agents.positions import positions
+from tests.agents.positions import dealt, in_progress, positions, seen
 
 RNG = np.random.default_rng(0)
 
@@ -60,13 +58,9 @@ def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
     rules = VARIANTS[variant]
     if isinstance(rules, Rules) and rules.num_players > 1:
         rules = replace(rules, match=True, simpleton=rules.pawns)
-    policy, observer = value.for_rules(rules), make_observer(rules, preview=True)
-    batch = spec_of(rules).Batch(rules, 2)
-    batch.reset(seed=5)
-    while not batch.over.all():
-        rows = np.flatnonzero(~batch.over)
-        live = batch.fork(rows)
-        observation, mask = observer.observe_batch(live), live.mask()
+    policy, batch = value.for_rules(rules), dealt(rules, 2, 5)
+    for rows, live in in_progress(batch):
+        observation, mask = seen(live)
         actions = policy(observation, mask, RNG)
         one = {name: piece[-1:] for name, piece in observation.items()}
         assert policy(observation, mask, RNG).tolist() == actions.tolist()
@@ -76,7 +70,6 @@ def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
 
 def test_rotation_does_not_change_values() -> None:
     batch = positions(Rules(), 4)
-    observer = Observer(Rules(), preview=True)
     turned = batch.fork(np.arange(batch.num_games))
     turn = np.rot90(np.arange(16).reshape(4, 4)).ravel()
     turned.board[:, :16] = batch.board[:, turn]
@@ -84,10 +77,7 @@ def test_rotation_does_not_change_values() -> None:
     for cell in range(16):
         turned.legal[:, 0] |= (turned.board[:, cell] == -1).astype(np.uint64) << np.uint64(cell)
     network = load("solitaire").weights
-    values = [
-        action_values(network, Rules(), observer.observe_batch(each), each.mask()).reshape(-1, 36, 16)
-        for each in (batch, turned)
-    ]
+    values = [action_values(network, Rules(), *seen(each)).reshape(-1, 36, 16) for each in (batch, turned)]
     legal = np.isfinite(values[1])
     assert (np.isfinite(values[0][:, :, turn]) == legal).all()
     assert values[0][:, :, turn][legal] == pytest.approx(values[1][legal], abs=1e-3)
@@ -217,9 +207,7 @@ def test_tensors_without_an_axis_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variant", ["solitaire", "spiral"])
 def test_more_candidates_than_actions_are_all_of_them(variant: str) -> None:
     rules = VARIANTS[variant]
-    batch, observer = spec_of(rules).Batch(rules, 2), make_observer(rules, preview=True)
-    batch.reset(seed=5)
-    observation, mask = observer.observe_batch(batch), batch.mask()
+    observation, mask = seen(dealt(rules, 2, 5))
     every, more = (shipped_for(rules)._replace(candidates=count) for count in (0, 10**20))
     assert (action_values(more, rules, observation, mask) == action_values(every, rules, observation, mask)).all()
 
@@ -243,8 +231,7 @@ def test_plays_without_torch() -> None:
 def test_with_zero_weights_only_points_count() -> None:
     network = load("solitaire").weights
     flat = {name: np.zeros_like(array) for name, array in network.tensors.items()}
-    batch = positions(Rules(), 2)
-    observation, mask = Observer(Rules(), preview=True).observe_batch(batch), batch.mask()
+    observation, mask = seen(positions(Rules(), 2))
     plays = afterstates_of(Rules(), observation, mask)
     chosen = ValueAgent(ValueWeights(flat, network.variants, 0)).for_rules(Rules())(observation, mask, RNG)
     for row, action in enumerate(chosen):

@@ -17,22 +17,19 @@ from quincunx_agents.quincunx.features import (
     MOST_CELLS,
     afterstates_of,
 )
-from quincunx_agents.quincunx.replies import CONTEXT_REPLY_FEATURES, STEPS, _odds, expected_best
+from quincunx_agents.quincunx.replies import STEPS, _odds, expected_best
 from quincunx_agents.uniform import uniform
 from quincunx_env.quincunx import scoring
-from quincunx_env.quincunx.batch import Batch
-from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
-from tests.agents.positions import QUINCUNX_VARIANTS, positions
+from tests.agents.positions import QUINCUNX_VARIANTS, dealt, in_progress, positions, seen
 
 RNG = np.random.default_rng(0)
 
 
 def test_layout_follows_from_the_lists() -> None:
     cells, cards = (features for _, features in LAYOUT.sets)
-    context = num_features(CONTEXT_FEATURES) + num_features(CONTEXT_REPLY_FEATURES)
-    assert (num_features(CELL_FEATURES), num_features(CARD_FEATURES), context) == (cells, cards, LAYOUT.context)
-    lists: list[Sequence[Feature[Any]]] = [CELL_FEATURES, CARD_FEATURES, [*CONTEXT_FEATURES, *CONTEXT_REPLY_FEATURES]]
+    lists: list[Sequence[Feature[Any]]] = [CELL_FEATURES, CARD_FEATURES, CONTEXT_FEATURES]
+    assert [num_features(features) for features in lists] == [cells, cards, LAYOUT.context]
     for features in lists:
         assert len({feature.name for feature in features}) == len(features)
     assert LAYOUT == (((24, 24), (39, 26)), 115), "the shipped weights are for this layout"
@@ -43,7 +40,7 @@ def test_layout_follows_from_the_lists() -> None:
 def test_unseen_cards_in_each_cell_score_as_the_rules_say(rules: Rules, plies: int) -> None:
     """Means over the unseen cards, computed from `scoring.score` for some actions of each position."""
     batch = positions(rules, plies)
-    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    plays = afterstates_of(rules, *seen(batch))
     checked = 0
     for at, described in plays.chunks:
         for number in range(0, len(at), 37):
@@ -77,7 +74,7 @@ def test_unseen_cards_in_each_cell_score_as_the_rules_say(rules: Rules, plies: i
 def test_cards_of_the_hand_score_as_the_rules_say(rules: Rules) -> None:
     """Their values in all cells, computed from `scoring.score` for some actions of each position."""
     batch = positions(rules, 4)
-    observation, mask = Observer(rules, preview=True).observe_batch(batch), batch.mask()
+    observation, mask = seen(batch)
     plays = afterstates_of(rules, observation, mask)
     for at, described in plays.chunks:
         for number in range(0, len(at), 53):
@@ -120,9 +117,8 @@ def test_expected_best_card_of_a_hand(held: int) -> None:
 
 def test_replies_and_options() -> None:
     """What the next seat's hand scores in a cell lies between the means over one and over all unseen cards."""
-    rules = QUINCUNX_VARIANTS["3-open with Excuse and flush"]
-    batch = positions(rules, 4)
-    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    rules = QUINCUNX_VARIANTS["3-open-excuse-flush"]
+    plays = afterstates_of(rules, *seen(positions(rules, 4)))
     for _, described in plays.chunks:
         cells, context = described.sets[0], described.context
         names = [name for feature in CELL_FEATURES for name in [feature.name] * feature.size]
@@ -132,7 +128,7 @@ def test_replies_and_options() -> None:
         assert (others >= following - 1e-3).all()
         assert (following > gains + 0.1).any()
         assert (others > following + 0.1).any()
-        start = num_features(CONTEXT_FEATURES)
+        start = num_features(CONTEXT_FEATURES[: [feature.name for feature in CONTEXT_FEATURES].index("reply_next")])
         assert (context[:, start : start + 3] * 20 >= following.max(axis=1)[:, None] * [1, 0, 0] - 1e-3).all()
         assert context[:, start + 12 : start + 16].tolist() == [[1, 0, 1, 0]] * len(context), "the options"
 
@@ -140,14 +136,11 @@ def test_replies_and_options() -> None:
 def test_known_values() -> None:
     """After the last play only penalties come; a lost round counts 0 in all. There are no features of these."""
     rules = Rules()
-    batch, observer = Batch(rules, 60), Observer(rules, preview=True)
-    batch.reset(seed=0)
+    batch = dealt(rules, 60)
     lost = ended = 0
-    while not batch.over.all():
-        rows = np.flatnonzero(~batch.over)
-        live = batch.fork(rows)
-        mask = live.mask()
-        plays = afterstates_of(rules, observer.observe_batch(live), mask)
+    for rows, live in in_progress(batch):
+        observation, mask = seen(live)
+        plays = afterstates_of(rules, observation, mask)
         known = ~np.isnan(plays.known_values[:, 0])
         assert known.sum() + sum(len(at) for at, _ in plays.chunks) == len(known)
         actions = uniform({}, mask, RNG)
@@ -174,7 +167,7 @@ def test_expected_penalties(players: int) -> None:
     """After the last play: one's own cards are known, what others hold costs what unseen cards cost on average."""
     rules = Rules(num_players=players)
     batch = positions(rules, rules.num_plays - 1, games=40)
-    plays = afterstates_of(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    plays = afterstates_of(rules, *seen(batch))
     expected, happened = np.zeros(players), np.zeros(players)
     for number in range(len(plays.rows)):
         after = batch.fork(plays.rows[number : number + 1])

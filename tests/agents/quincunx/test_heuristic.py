@@ -20,8 +20,8 @@ from quincunx_env.arena import evaluate
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.cards import parse_card, parse_cards
 from quincunx_env.quincunx.deal import Deal
-from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
+from tests.agents.positions import dealt, in_progress, seen
 from tests.variants import VARIANTS, slow_unless_covering
 
 RNG = np.random.default_rng(0)
@@ -38,7 +38,7 @@ def deal(rules: Rules, face_up: str, *hands: str) -> Batch:
 
 def choose(batch: Batch) -> npt.NDArray[np.int64]:
     """What the heuristic does in each game."""
-    return heuristic.for_rules(batch.rules)(Observer(batch.rules, preview=True).observe_batch(batch), batch.mask(), RNG)
+    return heuristic.for_rules(batch.rules)(*seen(batch), RNG)
 
 
 def play(batch: Batch, *plays: tuple[str, Sequence[int]]) -> None:
@@ -53,11 +53,8 @@ def play(batch: Batch, *plays: tuple[str, Sequence[int]]) -> None:
 )
 def test_plays_every_variant_to_its_end(rules: Rules) -> None:
     """The engine refuses illegal plays; announcements are true."""
-    batch = Batch(rules, 3)
-    batch.reset(seed=7)
-    while not batch.over.all():
-        rows = np.flatnonzero(~batch.over)
-        live = batch.fork(rows)
+    batch = dealt(rules, 3, 7)
+    for rows, live in in_progress(batch):
         chosen = choose(live)
         announcing = live.pending[:, 0] >= 0
         if announcing.any():
@@ -72,10 +69,9 @@ def test_positions_are_strangers_to_each_other(name: str) -> None:
     """The choice depends on nothing but the observation: not on the generator, not on the other positions."""
     rules = VARIANTS[name]
     policy = heuristic.for_rules(rules)
-    batch, observer = Batch(rules, 8), Observer(rules, preview=True)
-    batch.reset(seed=3)
+    batch = dealt(rules, 8, 3)
     for _ in range(4):
-        observation, mask = observer.observe_batch(batch), batch.mask()
+        observation, mask = seen(batch)
         together = policy(observation, mask, np.random.default_rng(1))
         assert policy.action_values(observation, mask, RNG).shape == mask.shape
         for row in range(8):
@@ -108,15 +104,10 @@ def test_does_not_run_out_of_cards_while_it_can_draw() -> None:
 def test_gives_the_dearer_card_away_on_the_last_play() -> None:
     """Where two cards score alike, the one that costs more in hand goes."""
     rules = Rules()
-    batch, observer = Batch(rules, 200), Observer(rules, preview=True)
-    batch.reset(seed=0)
-    while (batch.ply < rules.num_plays - 1).any() and not batch.over.all():
-        rows = np.flatnonzero(~batch.over & (batch.ply < rules.num_plays - 1))
-        if not len(rows):
-            break
+    batch = dealt(rules, 200)
+    while len(rows := np.flatnonzero(~batch.over & (batch.ply < rules.num_plays - 1))):
         batch.step(choose(batch.fork(rows)), rows)
-    live = batch.fork(~batch.over)
-    observation, mask = observer.observe_batch(live), live.mask()
+    observation, mask = seen(batch.fork(~batch.over))
     chosen, plays = heuristic.for_rules(rules)(observation, mask, RNG), action_features(rules, observation, mask)
     column = dict(zip(FEATURE_NAMES, plays.features.T, strict=True))
     for row, action in enumerate(chosen):
@@ -136,7 +127,7 @@ def test_features_say_what_they_mean() -> None:
     batch = deal(
         rules, "7SK AS 5SV AV AL", "7VY 7ML 2SY 3SK 4MS 6LK 8VL CY AM 9LK", "2MK 2VL 3MV 4YK 5ML 6MV 8MS CM CS CV"
     )
-    plays = action_features(rules, Observer(rules, preview=True).observe_batch(batch), batch.mask())
+    plays = action_features(rules, *seen(batch))
     beside = np.flatnonzero(plays.actions == parse_card("7VY") * 25 + 1)[0]
     said = dict(zip(FEATURE_NAMES, plays.features[beside].tolist(), strict=True))
     assert said["points"] == 4 + 5
@@ -167,9 +158,7 @@ def test_is_quick() -> None:
     """Well under a millisecond a play on many games; the bound leaves room for a busy machine."""
     rules = Rules(num_players=2)
     policy = heuristic.for_rules(rules)
-    batch, observer = Batch(rules, 200), Observer(rules, preview=True)
-    batch.reset(seed=0)
-    observation, mask = observer.observe_batch(batch), batch.mask()
+    observation, mask = seen(dealt(rules, 200))
     policy(observation, mask, RNG)
     start = time.process_time()
     policy(observation, mask, RNG)
@@ -186,15 +175,13 @@ def frozen_plays(games: int = 5) -> list[list[int]]:
     """What the heuristic chooses in some whole games, by game."""
     lines = []
     for rules in FROZEN:
-        policy, observer = heuristic.for_rules(rules), Observer(rules, preview=True)
         for seed in range(games):
             batch = Batch(rules, 1, "validation")
             batch.reset(seed=seed)
             line: list[int] = []
             while not batch.over[0]:
-                action = policy(observer.observe_batch(batch), batch.mask(), np.random.default_rng(0))
-                line.append(int(action[0]))
-                batch.step(action)
+                line += choose(batch).tolist()
+                batch.step(line[-1:])
             lines.append(line)
     return lines
 

@@ -12,8 +12,9 @@ from quincunx_env.arena.matches import MatchConfig, play_matches
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import definition
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.registry import spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
+from tests.agents.positions import dealt, seen
 
 pytest.importorskip("scipy")  # intervals
 
@@ -30,8 +31,7 @@ def test_rollouts_play_as_the_policy_does(rules: BaseRules) -> None:
 
 def test_rollouts_end_with_the_round() -> None:
     rules = Rules(2, match=True, mini=True)
-    batch = spec_of(rules).Batch(rules, 5)
-    batch.reset(seed=0)
+    batch = dealt(rules, 5)
     play_out(greedy, batch, np.random.default_rng(0))
     assert batch.round.tolist() == [1] * 5
     assert not batch.over.any()
@@ -55,9 +55,7 @@ def test_it_wins_more_than_the_policy_itself(agent: Agent, rules: BaseRules, dea
 def test_the_choice_of_the_policy_is_a_candidate() -> None:
     """However little the rollout policy thinks of it."""
     rules = Rules(2)
-    batch = spec_of(rules).Batch(rules, 10)
-    batch.reset(seed=0)
-    observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask()
+    observation, mask = seen(dealt(rules, 10))
     last = mask.shape[1] - 1 - np.argmax(mask[:, ::-1], axis=1)
     prior = best_response(lambda observation, mask, rng: last, 1).for_rules(rules).prior(observation, mask)
     assert prior.argmax(axis=1).tolist() == last.tolist()

@@ -11,7 +11,6 @@ import pytest
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.greedy import greedy
 from quincunx_agents.heuristic import heuristic
-from quincunx_agents.search import pimc_beam
 from quincunx_agents.search.beam import beam_search
 from quincunx_agents.search.best_response import BestResponse
 from quincunx_agents.search.determinized import DeterminizedSearch, margins
@@ -30,6 +29,7 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from quincunx_env.testing import permute_hidden
+from tests.agents.positions import dealt, in_progress, seen
 from tests.variants import MINI, SPIRAL, VARIANTS, slow_unless_covering
 
 TINY: dict[str, Any] = {
@@ -96,7 +96,7 @@ def ask(policy: Policy, rules: BaseRules, batch: Any, seed: int = 0) -> list[int
 
 def batch_of(game: BaseGame[Any, Any], deals: Sequence[Any], actions: Sequence[int]) -> Any:
     """A batch of one: the same actions from these deals."""
-    batch = spec_of(game.rules).Batch(game.rules, 1)
+    batch = dealt(game.rules)
     batch.reset(deals=[deals])
     for action in actions:
         batch.step([action])
@@ -151,29 +151,23 @@ def test_plays_legally_in_every_variant(rules: BaseRules, agent: Any) -> None:
     """Random games in which the agent plays now and then, and to the end; announcements are true."""
     policy, rng = agent.for_rules(rules), np.random.default_rng(1)
     observer = make_observer(rules, preview=True)
-    batch = spec_of(rules).Batch(rules, 2)
-    batch.reset(seed=5)
-    turns = 0
-    while not batch.over.all():
-        rows = np.flatnonzero(~batch.over)
-        live: Any = batch.fork(rows)
+    batch = dealt(rules, 2, 5)
+    for turn, (rows, live) in enumerate(in_progress(batch)):
         mask = observer.mask_batch(live)
         pending = getattr(live, "pending", np.full((1, 2), -1))
         # The engine refuses illegal actions.
         actions = np.array([rng.choice(np.flatnonzero(legal)) for legal in mask])
-        if turns % 20 == 0 or pending[0, 0] >= 0:
+        if turn % 20 == 0 or pending[0, 0] >= 0:
             actions = policy(observer.observe_batch(live), mask, rng)
         if pending[0, 0] >= 0:
             points, _ = live.value(*pending.T)
             assert (actions == live.rules.num_plays_encoded + points - ANNOUNCE_MIN).all()
         batch.step(actions, rows)
-        turns += 1
 
 
 @both({"solitaire": Rules(), "corners-2": Rules(2), "spiral": SpiralRules()}, **TINY)
 def test_the_generator_settles_everything(rules: BaseRules, agent: Any) -> None:
-    batch = spec_of(rules).Batch(rules, 3)
-    batch.reset(seed=11)
+    batch = dealt(rules, 3, 11)
     policy = agent.for_rules(rules)
     assert ask(policy, rules, batch) == ask(agent.for_rules(rules), rules, batch)
     assert ask(policy, rules, batch)[0] == ask(policy, rules, batch.fork([0]))[0], "rows are searched one by one"
@@ -245,8 +239,8 @@ def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
     rules = Rules()
     batch = Batch(rules, 1)
     up, hand = "AM AS AV AL", "2MK 4YK 9LK 5SV 6LK 6MV 7SK 3MV"
-    seen = set(parse_cards(f"{up} {hand}"))
-    batch.reset(deals=[Deal(parse_cards(up), (parse_cards(hand),), tuple(c for c in rules.deck if c not in seen))])
+    known = set(parse_cards(f"{up} {hand}"))
+    batch.reset(deals=[Deal(parse_cards(up), (parse_cards(hand),), tuple(c for c in rules.deck if c not in known))])
     for card, cell in (("4YK", 1), ("3MV", 4), ("9LK", 10), ("5SV", 2), ("6MV", 13), ("7SK", 7), ("6LK", 8)):
         batch.step([parse_card(card) * rules.num_cells + cell])
     hands = int(np.bitwise_count(batch.hands[0, 0]))
@@ -267,11 +261,10 @@ def test_the_prior_of_a_network_search_includes_the_points_so_far(rules: BaseRul
     from quincunx_agents.networks.value import margin_weights, shipped_for
     from quincunx_agents.networks.value import value as network
 
-    rng, batch = np.random.default_rng(0), spec_of(rules).Batch(rules, 1)
-    batch.reset(seed=3)
+    rng, batch = np.random.default_rng(0), dealt(rules, seed=3)
     while not batch.totals.any() or batch.ply[0] < 5:
         batch.step([int(rng.choice(np.flatnonzero(batch.mask()[0])))])
-    observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask()
+    observation, mask = seen(batch)
     candidates = shipped_for(rules).candidates
     config = NetworkSearch(shortlist=1000, samples=1, rounds=1, prior_weight=1e6, candidates=candidates)
     search = config.for_rules(rules)
@@ -291,8 +284,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
         played.append(len(mask))
         return greedy(observation, mask, rng)
 
-    batch = Batch(rules, 1)
-    batch.reset(seed=0)
+    batch = dealt(rules)
     config = NetworkSearch(shortlist=4, samples=2, rounds=1, depth=None, others=others)
     ask(config.for_rules(rules), rules, batch)
     of_others = [ply for ply in range(1, rules.num_plays) if ply % 3]
@@ -301,7 +293,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
     for game in (Rules(), Rules(2), SpiralRules()):
         assert can_play(resolve("search-fast"), game)
     with pytest.raises(ValueError, match="this agent plays the solitaire"):
-        NetworkSearch(others=pimc_beam.FAST).for_rules(SpiralRules())
+        NetworkSearch(others=PimcBeam()).for_rules(SpiralRules())
     for without_values in (None, greedy):
         with pytest.raises(ValueError, match="belief_samples needs others, a policy with action_values"):
             NetworkSearch(others=without_values, belief_samples=8).for_rules(rules)
@@ -310,8 +302,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
 @both({"solitaire": Rules(), "corners-2": Rules(2), "spiral": SpiralRules()}, **TINY)
 def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
     """Every round has half the actions, rounded up, in twice the games, until one action is left."""
-    batch = spec_of(rules).Batch(rules, 1)
-    batch.reset(seed=0)
+    batch = dealt(rules)
     for rounds, expected in ((2, [8, 8]), (50, [8, 8, 8])):
         policy = replace(agent, shortlist=8, samples=1, rounds=rounds).for_rules(rules)
         assert isinstance(policy, DeterminizedSearch)
@@ -328,10 +319,9 @@ def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
 
 def test_announcements_have_no_values() -> None:
     rules = Rules(2, simpleton=True)
-    observer, batch = make_observer(rules, preview=True), Batch(rules, 2)
-    batch.reset(seed=0)
+    batch = dealt(rules, 2)
     batch.step(batch.mask()[:1].argmax(axis=1), [0])
     policy = MonteCarlo(samples=1, rounds=1).for_rules(rules)
-    values = policy.action_values(observer.observe_batch(batch), batch.mask(), np.random.default_rng(0))
+    values = policy.action_values(*seen(batch), np.random.default_rng(0))
     assert np.isneginf(values[0]).all()
     assert np.isfinite(values[1]).any()
