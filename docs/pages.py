@@ -273,7 +273,7 @@ MODULES = {
         "`quincunx_env` exports most of these names. The modules of the spiral game correspond to those of "
         "[Quincunx](quincunx.md).",
         (
-            *("registry", "policies."),
+            *("registry", "policies", "policies.files"),
             *("render", "render.svg", "render.animation", "render.replay_page", "oracle.", "spiral."),
         ),
     ),
@@ -304,7 +304,6 @@ MODULES = {
             "arena.verification",
             "arena.leaderboard",
             "arena.benchmark",
-            "arena.regret",
             "arena.statistics",
         ),
     ),

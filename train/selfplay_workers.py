@@ -90,7 +90,7 @@ def workers(
 ) -> Iterator[Callable[[Job], Callable[[], list[Found]]]]:
     """Yield what begins a job: processes play its games.
 
-    Without processes this one plays them, when it is asked for the results.
+    Without processes this one plays them when the results are needed.
 
     Args:
         play: plays a job with the backend of its weights; returns what comes of its shares, in their order.

@@ -7,11 +7,11 @@ A file is an ``.npz`` of NumPy with five arrays over the G games of all lineups,
 
 | array | dtype, shape | content |
 |---|---|---|
-| `header` | uint8 [bytes] | JSON, see below |
-| `lengths` | uint16 [G] | number of actions of each game |
-| `totals` | int32 [G, P] | points of each seat |
-| `lost` | bool [G] | whether the hand ran out in the solitaire; False for several players |
-| `actions` | uint16 [sum of `lengths`] | the actions, game after game |
+| ``header`` | uint8 [bytes] | JSON, see below |
+| ``lengths`` | uint16 [G] | number of actions of each game |
+| ``totals`` | int32 [G, P] | points of each seat |
+| ``lost`` | bool [G] | whether the hand ran out in the solitaire; False for several players |
+| ``actions`` | uint16 [sum of ``lengths``] | the actions, game after game |
 
 ``quincunx verify --show FILE`` prints the header::
 

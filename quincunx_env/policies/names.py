@@ -43,14 +43,14 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
             use; an agent is returned as it is. A string that is a registered name is no path. ``"NAME:POLICY"`` is the
-            response to another policy if NAME is in `RESPONSES`.
+            response to another policy if NAME is in ``RESPONSES``.
         trust: load files whose loading executes any code in them; see `quincunx_env.policies.files`.
 
     Raises:
         ValueError: if there is no such policy, with the registered names; if two packages offer different policies of
             this name; if it cannot be imported, with the reason; if it is neither a function nor an instance with
-            ``for_rules`` or ``__call__``; or, a `PolicyFileError`, if there is no such file or it is no policy. Other
-            policies are not affected.
+            ``for_rules`` or ``__call__``. Other policies are not affected.
+        quincunx_env.policies.files.PolicyFileError: if there is no such file, or if it is not a policy; a `ValueError`.
     """
     if isinstance(policy, Path):
         return same(PolicyFile(str(policy), trust))
@@ -137,7 +137,7 @@ NAME = "text of 1 to 1000 printable characters without '|'"
 
 
 def is_name(name: object) -> bool:
-    """Whether this is a `NAME`."""
+    """Whether this is a ``NAME``."""
     return isinstance(name, str) and name.isprintable() and 0 < len(name) <= 1000 and "|" not in name
 
 
@@ -145,7 +145,7 @@ def check_name(name: str) -> str:
     """Return the name of a policy.
 
     Raises:
-        ValueError: if it is no `NAME`.
+        ValueError: if it is no ``NAME``.
     """
     if not is_name(name):
         raise ValueError(f"the name of a policy is {NAME}, got {name!r:.220}: set another one as 'name=...'")

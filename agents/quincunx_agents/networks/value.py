@@ -123,7 +123,7 @@ class ValueWeights(NamedTuple):
     tensors: Mapping[str, Floats]
     """By name."""
     variants: tuple[str, ...]
-    """Names from `VARIANTS`: the games it was trained on."""
+    """Names from ``quincunx_agents.games.VARIANTS``: what it was trained on."""
     candidates: int
     """Number of actions of a position that are evaluated, those that the heuristic prefers; 0 means all."""
 

@@ -68,8 +68,8 @@ class Beliefs:
 
     Args:
         rules: of the game, with several players.
-        model: the policy that the other seats are believed to follow, for games with `single_round`. Actions without a
-            value count as the worst of the others.
+        model: the policy that the other seats are believed to follow, for rules of
+            `quincunx_agents.games.single_round`. Actions without a value count as the worst of the others.
         chains: number of hands that are sampled at once.
     """
 

@@ -64,7 +64,7 @@ class SearchConfig:
 
 
 Prior = Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
-"""Values of all actions of observations before any search; see `RolloutPolicy.prior`."""
+"""Values of all actions of observations before any search; see `quincunx_agents.games.RolloutPolicy.prior`."""
 
 
 class DeterminizedSearch:
