@@ -172,7 +172,9 @@ def play(variant: str, networks: Sequence[Weights], backend: Backend) -> tuple[V
     return targets, join(searcher.targets, backend)
 
 
-@pytest.mark.parametrize("variant", ["solitaire", "3-open", "spiral-end"])
+@pytest.mark.parametrize(
+    "variant", ["3-open", *(pytest.param(name, marks=pytest.mark.slow) for name in ("solitaire", "spiral-end"))]
+)
 def test_games_and_gradient_steps_are_on_the_device(variant: str) -> None:
     """The CPU sees the cards, and points and values of the plays, which the engine needs."""
     networks = [network_for(variant), network_for(variant)]
@@ -221,6 +223,7 @@ def assert_equal_weights(runs: Path) -> None:
         assert np.square(theirs[name][compared] - tensor[compared]).mean() ** 0.5 < 3e-4, name
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:for .*copying from a non-meta parameter")  # it is copied here
 def test_a_run_on_the_device_equals_one_on_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its continuation, too; both write weights."""

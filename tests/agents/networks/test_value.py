@@ -53,7 +53,14 @@ WITH_OPTIONS = (
 )
 
 
-@pytest.mark.parametrize("variant", [*FORMS, *WITH_OPTIONS])
+IN_EVERY_RUN = ("solitaire", "2-corners", "3-open-excuse-flush", "spiral", "spiral-end")
+"""A variant of each network."""
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [name if name in IN_EVERY_RUN else pytest.param(name, marks=pytest.mark.slow) for name in (*FORMS, *WITH_OPTIONS)],
+)
 def test_shipped_weights_play_legally_and_repeat(variant: str) -> None:
     rules = VARIANTS[variant]
     if isinstance(rules, Rules) and rules.num_players > 1:
