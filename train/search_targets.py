@@ -79,7 +79,7 @@ class SearchTargets(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """What came of a share of games."""
+    """The result of a share of games."""
 
     targets: list[SearchTargets]
     seconds: float
@@ -87,7 +87,7 @@ class Searched(NamedTuple):
 
 
 def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) -> list[Searched]:
-    """Play the shares of a job and search a share of the positions; the backend is that of the weights."""
+    """Play the shares of a job and search a share of the positions, on the backend of the weights."""
     pool, found = opponents_of(job), []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
@@ -203,7 +203,7 @@ def redeal(games: Any, rng: np.random.Generator) -> None:
     state["decks"][rows, games.round] = np.take_along_axis(changed, games.decks[rows, games.round], axis=1)
     held = unpack(games.hands[:, :, None], cards).view(np.bool_)
     state["hands"] = np.stack([as_bits(changed, held[:, seat]) for seat in range(held.shape[1])], axis=1)
-    state["seed"][:] = state["game"][:] = -1  # the decks are no longer those of a seed
+    state["seed"][:] = state["game"][:] = -1  # the decks no longer follow from a seed
     games.set_state(state)
 
 

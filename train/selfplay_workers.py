@@ -81,7 +81,7 @@ def opponents_of(job: Job) -> Opponents:
 
 
 Found = TypeVar("Found")
-"""What comes of a share."""
+"""The result of a share."""
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""What the agents need of each game, beside its `quincunx_env.core.spec.GameSpec`. A new game is added here."""
+"""The parts of each game that agents use, beside its `quincunx_env.core.spec.GameSpec`.
+
+A new game is added here.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -46,7 +49,7 @@ class Forms(Protocol):
 class RolloutPolicy(Protocol):
     """Interface of `quincunx_agents.quincunx.rollout_policy` and `quincunx_agents.spiral.rollout_policy`.
 
-    Games are those of a `quincunx_env.core.batch.BaseBatch`, B of them at the same stage; all their cards are known.
+    Games are a `quincunx_env.core.batch.BaseBatch` of B games at the same stage; all their cards are known.
     """
 
     def prior(self, rules: Any, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
@@ -71,7 +74,7 @@ class RolloutPolicy(Protocol):
 
 
 class AgentSpec(NamedTuple):
-    """What the agents need of a game."""
+    """The parts of a game that agents use."""
 
     forms: Forms
     features: FeatureModule

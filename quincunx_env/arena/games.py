@@ -182,7 +182,7 @@ class Games:
 
     @property
     def header(self) -> dict[str, Any]:
-        """What the file claims, as JSON values: everything but the games."""
+        """Return the claims of the file as JSON values: everything but the games."""
         return {
             "version": VERSION,
             "config": self.config.to_json(),

@@ -19,7 +19,7 @@ class Command(NamedTuple):
     module: str
     """Has a function ``main(name, arguments)``, which gets the name of the subcommand."""
     summary: str
-    """What it does, in a line."""
+    """Its purpose, in a line."""
     extra: str = "arena"
     """Extra of the package with the libraries that the module imports."""
 
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(name: str, arguments: Sequence[str]) -> None:
-    """Run a subcommand. It finds modules of the current folder, such as those of policies, as with ``python -m``."""
+    """Run a subcommand. It finds modules in the current folder, such as policies, as ``python -m`` does."""
     if name not in COMMANDS:
         nearest = get_close_matches(name, COMMANDS, n=1)
         meant = f"did you mean {nearest[0]!r}? " if nearest else ""

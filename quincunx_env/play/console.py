@@ -29,7 +29,7 @@ COMMANDS = {
     "help": "this list",
     "quit": "end the program; the game can be continued",
 }
-"""What each command does."""
+"""The commands and their meanings."""
 
 SHORT = {"?": "help"} | {name[0]: name for name in COMMANDS if name != "help"}
 """Commands by the letter that stands for them."""
@@ -164,7 +164,7 @@ class Console:
 
 
 def _read(prompt: str) -> str:
-    """Read a line; one in another encoding than that of the terminal asks for help."""
+    """Read a line. A line in a foreign encoding counts as a call for help."""
     try:
         return input(prompt)
     except UnicodeDecodeError:

@@ -112,7 +112,7 @@ class Session:
         rules: the rules of the game.
         players: by seat: an agent, its name as `quincunx_env.policies.resolve` takes it, or None for a human.
         dealt: the seed of the deals, or the deals; a random seed by default.
-        adviser: the agent that `hints` calls, likewise.
+        adviser: the agent that `hints` calls, or its name.
         seed: of the agents' generators. An agent's action is a function of the seed and the position, also after an
             undo.
 

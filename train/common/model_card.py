@@ -1,7 +1,7 @@
 """Write cards of trained networks for the Hugging Face Hub: Markdown with metadata.
 
 The training scripts write one as ``README.md`` beside their results. Every figure is read from these; a card adds none.
-Nothing is uploaded. The format is that of https://huggingface.co/docs/hub/model-cards.
+Nothing is uploaded. The format: https://huggingface.co/docs/hub/model-cards.
 """
 
 from collections.abc import Mapping

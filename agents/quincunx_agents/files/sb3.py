@@ -50,10 +50,10 @@ TRAINING = {
     **dict.fromkeys(("buffer_size", "n_envs", "n_steps"), 1),
     **dict.fromkeys(("ep_info_buffer", "ep_success_buffer", "exploration_schedule", "lr_schedule")),
 }
-"""What takes the place of settings that only training needs: no large buffer, and no function of another Python."""
+"""Replacements of settings that only training needs: no large buffer, no function of another Python."""
 
 MAX_DESCRIPTION = 1 << 26
-"""Bytes of the JSON in a file: 64 MiB, many times those of a usual model."""
+"""Upper limit of the JSON in a file, in bytes: 64 MiB, many times a usual model."""
 
 
 class Model:

@@ -1,4 +1,4 @@
-"""What agents distinguish in the rules of Quincunx: set-ups, the single round, the plays so far."""
+"""Set-ups of Quincunx that agents distinguish, the rules of a single round, and the plays so far."""
 
 import dataclasses
 from collections.abc import Mapping

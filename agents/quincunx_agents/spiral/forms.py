@@ -1,4 +1,4 @@
-"""What agents distinguish in the rules of the spiral game: set-ups, the single deal, the plays so far."""
+"""Set-ups of the spiral game that agents distinguish, the rules of a single deal, and the plays so far."""
 
 from collections.abc import Mapping
 from typing import Any

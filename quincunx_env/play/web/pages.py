@@ -1,4 +1,4 @@
-"""What the templates show: the choices for a game, and a position."""
+"""Values for the templates: the choices for a game, and a position."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -265,7 +265,7 @@ class View:
 
     @property
     def status(self) -> str:
-        """What happens, or what is to be done now."""
+        """Return a line on the next step of the game."""
         session, scene = self.session, self.scene
         if session.mover is None:
             return "The game is over."
@@ -330,12 +330,12 @@ def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
 
 
 def outcome(turn: RecordedAction) -> str:
-    """What a play scored, for the list of plays."""
+    """Return the score of a play as text, for the list of plays."""
     return describe(turn).partition(turn.text)[2].lstrip(":, ").replace("-", MINUS)
 
 
 FUNCTIONS = {function.__name__: function for function in (words, tone, signed, chips, outcome, draw_card)}
-"""What templates call."""
+"""Functions that templates call."""
 
 
 def replayed_from(record: Record) -> int | None:
