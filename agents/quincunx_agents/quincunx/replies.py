@@ -45,12 +45,16 @@ def _odds(backend: Backend = NUMPY) -> Floats:
 def expected_best(xp: Any, points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[Floats]) -> list[Floats]:
     """Expected points of the best card of each of some hands, where above each of `STEPS`, float32 [n, 3] each.
 
+    Without hands, in the solitaire, one array of zeros.
+
     Args:
         xp: functions of the arrays' library, as in `Backend`.
         points: int16 [n, K], of each card.
         unseen: [n, K], the cards from which the hands were dealt.
         odds: of each hand [n, K], see `_odds`.
     """
+    if not odds:
+        return [xp.zeros((len(points), len(STEPS)), dtype=xp.float32, device=points.device)]
     ranked = -xp.sort(xp.where(unseen, -points, 0), axis=1)  # the best first; negative points count 0
     above = [xp.astype(xp.maximum(ranked - step, 0), xp.float32) for step in STEPS]
     return [xp.stack([xp.einsum("nk,nk->n", gains, each) for gains in above], axis=-1) for each in odds]
@@ -66,11 +70,11 @@ def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend
         backend: of the arrays.
 
     Returns:
-        One or two arrays, float32 [p, K]; see `_odds`.
+        No, one or two arrays, float32 [p, K]; see `_odds`.
     """
     xp, number = backend.xp, unseen.sum(axis=1)
     sizes = [xp.astype(size, xp.int64) for size in (others[:, 0], others.sum(axis=1))]
     return [
         _odds(backend)[number, xp.minimum(size, number), : rules.num_cards]
-        for size in sizes[: max(rules.num_players - 1, 1)]
+        for size in sizes[: rules.num_players - 1]
     ]
