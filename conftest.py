@@ -72,7 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--skipped", action="store_true", help="run what the last run skipped")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Keep the names of skipped modules and tests for ``--skipped``."""
     if cache := getattr(config, "cache", None):  # None with -p no:cacheprovider
         cache.set(SKIPPED, sorted({report.nodeid for report in terminalreporter.getreports("skipped")}))

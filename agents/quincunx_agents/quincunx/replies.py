@@ -75,6 +75,5 @@ def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend
     xp, number = backend.xp, unseen.sum(axis=1)
     sizes = [xp.astype(size, xp.int64) for size in (others[:, 0], others.sum(axis=1))]
     return [
-        _odds(backend)[number, xp.minimum(size, number), : rules.num_cards]
-        for size in sizes[: rules.num_players - 1]
+        _odds(backend)[number, xp.minimum(size, number), : rules.num_cards] for size in sizes[: rules.num_players - 1]
     ]
