@@ -85,15 +85,31 @@ def value_and_preference(
     for number, elements in enumerate(features.sets):
         encoded = elements.reshape(-1, elements.shape[2])
         for layer in (f"set_encoders.{number}.0", f"set_encoders.{number}.2"):
-            encoded = xp.maximum(encoded @ tensors[f"{layer}.weight"].T + tensors[f"{layer}.bias"], 0)
+            encoded = xp.maximum(_product(encoded, tensors[f"{layer}.weight"], xp) + tensors[f"{layer}.bias"], 0)
         present = elements[:, None, :, 0]
         summed = (present @ encoded.reshape(*elements.shape[:2], -1))[:, 0]
-        hidden += summed @ weights[:, start : start + summed.shape[1]].T
+        hidden += _product(summed, weights[:, start : start + summed.shape[1]], xp)
         start += summed.shape[1]
     hidden = xp.maximum(hidden + tensors["trunk.0.bias"], 0)
-    hidden = xp.maximum(hidden @ tensors["trunk.2.weight"].T + tensors["trunk.2.bias"], 0)
+    hidden = xp.maximum(_product(hidden, tensors["trunk.2.weight"], xp) + tensors["trunk.2.bias"], 0)
     outputs = VALUE_SCALE * (hidden @ tensors["trunk.4.weight"].T + tensors["trunk.4.bias"])
     return outputs[:, :SEATS], outputs[:, SEATS]
+
+
+def _product(inputs: Floats, weight: Floats, xp: Any) -> Floats:
+    """Multiply inputs [n, in] by a weight [out, in]: ``inputs @ weight.T``, float32 [n, out].
+
+    The members of an ensemble that do not mix are multiplied apart from each other: n equal ones take one n-th of the
+    multiplications.
+    """
+    for part, of in ((1, 2), (1, 3), (2, 3)):  # where the first members may end
+        rows, columns = (size * part // of for size in weight.shape)
+        if rows and columns and not weight[:rows, columns:].any() and not weight[rows:, :columns].any():
+            parts = (inputs[:, :columns], weight[:rows, :columns]), (inputs[:, columns:], weight[rows:, columns:])
+            joined: Floats = xp.concat([_product(*each, xp) for each in parts], axis=1)
+            return joined
+    product: Floats = inputs @ weight.T
+    return product
 
 
 def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:
