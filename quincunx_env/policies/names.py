@@ -16,14 +16,14 @@ RESPONSES = "quincunx_env.policies.responses"
 """The group of entry points of functions that map an `Agent` to one that plays against it."""
 
 RENAMED = {
-    **dict.fromkeys(("heuristic-v0", "spiral-heuristic-v0"), "'heuristic'"),
-    **dict.fromkeys(("network-search", "solitaire-search", "spiral-search"), "'search'"),
-    "network-search-fast": "'search-fast'",
-    "monte-carlo-fast": "'quincunx_agents.search.monte_carlo:FAST'",
-    "pimc-beam": "'quincunx_agents.search.pimc_beam:STRONG'",
-    "pimc-beam-fast": "'quincunx_agents.search.pimc_beam:FAST'",
+    **dict.fromkeys(("heuristic-v0", "spiral-heuristic-v0"), "heuristic"),
+    **dict.fromkeys(("network-search", "solitaire-search", "spiral-search"), "search"),
+    "network-search-fast": "search-fast",
+    "monte-carlo-fast": "quincunx_agents.search.monte_carlo:FAST",
+    "pimc-beam": "quincunx_agents.search.pimc_beam:STRONG",
+    "pimc-beam-fast": "quincunx_agents.search.pimc_beam:FAST",
 }
-"""Earlier names of policies, and what replaces them, as the refusal says it."""
+"""New names of policies by their earlier ones, for the refusal; nothing is imported by them."""
 
 
 def registered_policies() -> dict[str, EntryPoint]:
@@ -68,7 +68,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
         entries = registered_policies()
         if policy not in entries:
             if policy in RENAMED:
-                raise ValueError(f"the policy {policy!r} is called {RENAMED[policy]} now")
+                raise ValueError(f"the policy {policy!r} is called {RENAMED[policy]!r} now")
             known = ", ".join(entries) or "none"
             raise ValueError(
                 f"unknown policy {policy!r}; registered policies: {known}; others are named as 'module:attribute', "
