@@ -41,7 +41,7 @@ class Module:
                 encoding = Encoding(observer, flat=True, mask=mask, vector="observations")
                 if _agrees(space, encoding.space()):
                     return encoding.policy(self._scores)
-        raise ValueError(f"its observations ({_describe(space)}) are those of no environment of {rules}")
+        raise ValueError(f"its observations ({_describe(space)}) fit no environment of {rules}")
 
     def _scores(self, encoded: Encoded, mask: Bools) -> npt.NDArray[Any]:
         """Logits, or Q-values, of all actions."""

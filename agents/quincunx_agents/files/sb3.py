@@ -82,7 +82,7 @@ class Model:
         found = next((encoding for encoding in encodings(rules) if encoding.space() == space), None)
         if found is None:
             shape = ", ".join(getattr(space, "spaces", {})) or f"{space.dtype} {list(space.shape)}"
-            raise ValueError(f"its observations ({shape}) are those of no environment of {rules}")
+            raise ValueError(f"its observations ({shape}) fit no environment of {rules}")
         last = self.model._last_obs
         if any(np.asarray(piece).dtype.kind == "f" for piece in (last.values() if isinstance(last, dict) else [last])):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""What the other hands may score in reply.
+"""Expected scores of replies by the other hands.
 
 Of the other hands only their sizes are known. Each is as good as dealt from the unseen cards, so that the expected
 points of its best card, in a cell or anywhere, follow from the points of all unseen cards there.
