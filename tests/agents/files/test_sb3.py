@@ -128,9 +128,7 @@ def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
     mine = PolicyFile(str(tmp_path / "model.zip"), trust=True)
     found = compare([mine, "greedy"], 3, rules=rules)
     assert (found.totals == compare([in_memory(model, env), "greedy"], 3, rules=rules).totals).all()
-    with pytest.raises(
-        PolicyFileError, match=r"its observations \(int16 \[93\]\) fit no environment of .*=1,"
-    ):
+    with pytest.raises(PolicyFileError, match=r"its observations \(int16 \[93\]\) fit no environment of .*=1,"):
         evaluate(mine, 2)
 
 
