@@ -216,7 +216,7 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         seal({"version": 1}, arrays): "the header has no 'config' of type dict",
         seal(json.dumps("x" * 2**20), arrays): "the header has more than 1048576 bytes",
         changed("config", game="chess"): "the game is one of quincunx, spiral, got 'chess'",
-        changed("config", domain="mine"): "the domain is one of play, benchmark, validation, got 'mine'",
+        changed("config", domain="mine"): "the domain is one of play, benchmark, validation, sealed, got 'mine'",
         changed("config", deals=True): "the header has no 'deals' of type int",
         changed("config", deals=10**7): "at most 1000000 games, got 10000000 deals",
         changed("config", deals=1): "deals must be an integer of at least 2",
