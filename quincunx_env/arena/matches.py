@@ -89,7 +89,7 @@ class MatchConfig:
     def generator(self, chunk: int, policy: int) -> np.random.Generator:
         """The generator of a policy in a chunk, seeded ``[seed, chunk, policy]``.
 
-        With sealed deals the number of the first deal takes the place of the seed: nobody chooses it.
+        With sealed deals the number of the first deal takes the place of the seed, which is therefore random, too.
         """
         return np.random.default_rng([self.first if self.domain == "sealed" else self.seed, chunk, policy])
 

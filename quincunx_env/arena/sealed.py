@@ -1,4 +1,4 @@
-"""Sealed deals: seasons whose deals nobody knows before the policies are handed in.
+"""Sealed deals: seasons whose deals are unknown when the policies are handed in.
 
 A policy may have learned numbered deals by heart, since they are public. A season is a folder that rules this out:
 
@@ -10,8 +10,8 @@ A policy may have learned numbered deals by heart, since they are public. A seas
 | ``*.npz`` | games, see `quincunx_env.arena.games`; their headers show the secret | with the secret |
 
 `new` draws the secret, 62 random bits, and `add` hands in a policy. The secret is the number of the first deal of the
-domain ``sealed``, and the seed of the policies' generators follows from it. `check` verifies a finished season. Whoever
-draws the secret knows the deals.
+domain ``sealed``, and the seed of the policies' generators follows from it. `check` verifies a finished season. The
+organiser, who has the secret, knows the deals.
 """
 
 import hashlib

@@ -4,7 +4,7 @@
 deals, each once and played to its end, and that points and figures are theirs. It does not show who chose the actions:
 numbered deals are public, and a player who knows the pile can choose better than any policy that does not. `rerun` asks
 the named policy for its actions in positions of these games, and so shows that. `quincunx_env.arena.sealed` verifies
-games on deals that nobody could know.
+games on sealed deals, which no policy could know.
 """
 
 import itertools

@@ -344,7 +344,7 @@ def _require_equal(files: Sequence[VerifiedFile]) -> None:
 LEGEND = """\
 The last column says what was checked ([what the labels mean](submitting.md#what-the-labels-mean)). `replayed`: every
 game is legal, and the figures are those of the games. `rerun`: besides, the policy chose the recorded actions when it
-was asked again, in positions drawn at random or in that many chunks. `sealed`: besides, nobody knew the deals before.
+was asked again, in positions drawn at random or in that many chunks. `sealed`: besides, no policy could know the deals.
 Intervals are Student's t at 95 %, over deals; lost rounds count 0 unless the row says otherwise; such rows have a table
 of their own, and so have rows on other deals than the benchmark's. Ratings are Bradley-Terry in Elo points with mean 0,
 their intervals from resampled deals; the columns after them are the share of wins of the policy in the row against that

@@ -24,8 +24,8 @@ Domain = Literal["play", "validation", "benchmark", "sealed"]
 DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2, "sealed": 3}
 """Sets of deals by purpose: ``play`` for all environments, ``benchmark`` for final results in the arena (never used for
 training or tuning), ``validation`` for evaluation during training and for model selection, ``sealed`` for final results
-on deals that nobody knows before: the seed of the first deal is a secret of 62 random bits, and deal number k has the
-seed ``secret + k``."""
+on deals that no policy can know: the seed of the first deal is a secret of 62 random bits, that of the next deal is one
+more, and so on (`quincunx_env.arena.sealed`)."""
 
 MAX_SEED = 2**63
 """Exclusive upper limit of seeds; row i of a batch is seeded ``seed + i``."""
