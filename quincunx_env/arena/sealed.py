@@ -160,9 +160,7 @@ def check(
         raise ValueError(f"{folder} has no {SECRET}: a season can be verified when its secret is published")
     secret, verified = Secret.read(folder / SECRET), []
     if secret.digest != commitment["secret"]:
-        raise VerificationError(
-            f"{folder / SECRET}: the secret does not fit the commitment, its SHA-256 is another one"
-        )
+        raise VerificationError(f"{folder / SECRET}: the secret does not fit the commitment, whose SHA-256 differs")
     for path in sorted(folder.glob("*.npz")):
         records, policies = Games.read(path), {}
         config = records.config
@@ -174,9 +172,7 @@ def check(
                 raise VerificationError(f"{path}: the policy {name!r} was not handed in before the games")
             policies[name] = PolicyFile(str(folder / POLICIES / name))
             if policies[name].digest != published:
-                raise VerificationError(
-                    f"{policies[name].path}: the policy has changed since its SHA-256 was published"
-                )
+                raise VerificationError(f"{policies[name].path}: the policy was changed after its hash was published")
         verified.append(VerifiedFile.check(path, policies, positions, seed, progress, sealed=True))
     if not verified:
         raise ValueError(f"{folder} has no files of games (*.npz)")
