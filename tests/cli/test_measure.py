@@ -18,8 +18,10 @@ from quincunx_env.arena import Estimate, compare, evaluate
 from quincunx_env.arena.benchmark import BASELINES, TASKS, DealRange, best_known, read_results
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.leaderboard import VerifiedFile
+from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules
 from tests.cli.conftest import Command
+from tests.fuzz.test_files import policy_file
 
 for library in ("choix", "scipy", "tyro"):
     pytest.importorskip(library)
@@ -110,6 +112,32 @@ def test_rows_on_other_deals_than_the_tasks_are_not_ranked(quincunx: Command, mo
     assert names[1] == ["| agent", "| heuristic", "| value", "| heuristic"], "by their deals"
     assert quincunx("verify validation.npz").splitlines()[2].startswith("Not ranked")
     assert "Not ranked" not in quincunx("verify task.npz search.npz")
+
+
+def test_a_season_on_sealed_deals(quincunx: Command) -> None:
+    path = policy_file(Path())
+    assert quincunx("seal new season --deals 6").count("wrote ") == 2
+    assert quincunx(f"seal add season {path}") == f"{PolicyFile(str(path)).digest}  {path}\n"
+    played = f"evaluate --sealed season.secret.json season/policies/{path} --workers 1 --records season/games.npz"
+    for option in ("--first 3", "--deals 7", "--domain play", "--seed 1"):
+        refused = f"{option.split()[0]} follows from the secret of --sealed: leave it out"
+        assert quincunx.error(f"{played} {option}") == refused
+    assert quincunx.error("evaluate --sealed season.secret.json greedy").startswith(
+        "policies on sealed deals are files"
+    )
+    assert "| policy.safetensors | 6 |" in quincunx(played)
+    assert quincunx.error("verify season").startswith("season has no secret.json")
+    Path("season.secret.json").rename("season/secret.json")
+    assert "| sealed |" in quincunx("verify season")
+    quincunx("leaderboard season --page season/page.md")
+    page = Path("season/page.md").read_text()
+    assert "## Solitaire, sealed deals" in page
+    assert "| sealed |" in page
+    secret = Path("season/secret.json").read_text()
+    Path("season/secret.json").write_text(secret.replace('"deals": 6', '"deals": 7'))
+    assert "the secret does not fit the commitment" in quincunx.error("verify season", status=1)
+    for wrong in ("seal add other", f"seal new other {path}"):
+        assert quincunx.error(wrong).startswith("name policies with add, and none with new")
 
 
 def test_rows_with_other_values_of_lost_rounds_have_a_table_of_their_own(quincunx: Command) -> None:
