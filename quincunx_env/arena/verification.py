@@ -311,9 +311,9 @@ class Rerun:
 
     @property
     def counted(self) -> str:
-        """The number of equal chunks, or of equal positions drawn at random."""
+        """The number of equal chunks, or of equal actions in positions drawn at random."""
         if not self.chunks:
-            return f"{self.equal} actions drawn at random equal"
+            return f"{self.equal} of {self.positions} actions equal"
         text = f"{self.chunks - self.different} of {self.of_chunks} chunks equal"
         return f"{text}, {self.different} different" if self.different else text
 
