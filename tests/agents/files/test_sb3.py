@@ -270,7 +270,7 @@ def test_a_truncated_model_is_refused(share: float, tmp_path: Path) -> None:
 # --- Human play ------------------------------------------------------------------------------------------------------
 
 
-def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_records_never(
+def test_files_are_loaded_with_trust_whether_the_command_line_or_a_record_names_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -283,8 +283,11 @@ def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_re
     session.play(session.candidates()[0].action)
     session.record.write(Path("game.txt"))
     for adviser in (None, "model.zip"):
-        with pytest.raises(ValueError, match=r"^game\.txt names a policy file that needs to be trusted, .* --replay$"):
-            Arguments(resume=Path("game.txt"), adviser=adviser, trust=True).begin()
+        for options in {}, {"opponents": ("model.zip",)}:
+            with pytest.raises(ValueError, match=r"--resume game\.txt --opponents model\.zip$|needs to be trusted"):
+                Arguments(resume=Path("game.txt"), adviser=adviser, **options).begin()
+            resumed: Any = Arguments(resume=Path("game.txt"), adviser=adviser, trust=True, **options).begin()
+            assert resumed.names == session.names
     with pytest.raises(UntrustedFileError):
         Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
     for given, message in (([], "add --trust to the same command"), (["--trust"], "has no values of actions")):
