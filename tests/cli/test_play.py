@@ -84,8 +84,10 @@ def test_a_policy_that_a_file_names_is_shown_and_not_imported(arguments: str, fo
 
 @pytest.mark.parametrize("options", ["", "--terminal ", "--adviser uniform "])
 def test_a_resumed_game_imports_no_policy_that_only_the_file_names(
-    options: str, foreign: Path, quincunx: Command
+    options: str, foreign: Path, quincunx: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("quincunx_env.play.web.server.offer", lambda *_: None)
+    monkeypatch.setattr("builtins.input", lambda prompt: "quit")
     error = quincunx.error(f"play {options}--resume game.txt")
     command = f"quincunx play --resume game.txt --opponents {FOREIGN}"
     assert (

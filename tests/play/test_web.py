@@ -382,7 +382,7 @@ def test_half_a_request_is_not_waited_for(beginning: str, port: int, monkeypatch
     assert statuses == {BEGINNINGS[2]: [b"408"], BEGINNINGS[3]: [b"400"]}.get(beginning, [])
 
 
-def test_a_client_that_hangs_up_prints_nothing(port: int, lobby: Lobby, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str], port: int) -> None:
     for beginning in (head(port, 14), head(port, 14) + b"\r\nkind=so"):
         with socket.create_connection(("127.0.0.1", port)) as connection:
             connection.sendall(beginning)
@@ -396,12 +396,12 @@ def test_a_client_that_hangs_up_prints_nothing(port: int, lobby: Lobby, capfd: p
 def test_an_interrupt_before_the_start_ends_the_program_in_silence(
     lobby: Lobby, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*arguments: object) -> NoReturn:
+    def interrupted(**arguments: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(server, "make_server", interrupted)
+    monkeypatch.setattr(server, "Thread", interrupted)
     with listen("127.0.0.1", 0) as listening:
-        offer(lobby, listening, "", (), browser=False)
+        offer(lobby, listening, "", (), browser=True)
     out, err = capsys.readouterr()
     assert out.startswith("Play in the browser:")
     assert err == ""
