@@ -28,6 +28,7 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
+from quincunx_env.utils.errors import printable
 
 GROUP = "quincunx_env.policies.files"
 """The group of entry points."""
@@ -203,7 +204,7 @@ def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
     except PolicyFileError:
         raise
     except Exception as error:  # libraries raise anything for a damaged file
-        reason = " ".join(str(error).split())[:MAX_REASON]
+        reason = printable(" ".join(str(error).split()))[:MAX_REASON]
         reason = (
             reason
             if isinstance(error, ModuleNotFoundError | RuntimeError | ValueError)

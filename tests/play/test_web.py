@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import pytest
@@ -104,7 +105,11 @@ def test_a_request_has_one_host(lobby: Lobby, hosts: list[str]) -> None:
 
     headers = [(b"host", host.encode()) for host in hosts]
     scope = {"type": "http", "method": "GET", "path": "/token/", "query_string": b"", "headers": headers}
-    asyncio.run(make_app(lobby, "token")(scope, receive, send))
+
+    async def ask() -> None:
+        await make_app(lobby, "token")(scope, receive, send)
+
+    asyncio.run(ask())
     assert sent[0]["status"] == 403
 
 
@@ -231,17 +236,16 @@ def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, lobby:
 def test_a_saved_game_is_continued_with_registered_or_named_players_alone(
     name: str, client: TestClient, lobby: Lobby, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resolved = list[object]()
-    monkeypatch.setattr(
-        "quincunx_env.play.session.resolve", lambda policy: resolved.append(policy) or resolve("greedy")
-    )
+    resolved = Mock(return_value=resolve("greedy"))
+    monkeypatch.setattr("quincunx_env.play.session.resolve", resolved)
     path = lobby.folder / "game.txt"
     record = Record(Rules(num_players=2), Seeded(0), (), ("human", name))
     record.write(path)
     answer = client.get("/token/game/game")
     assert answer.status_code == 400
     assert f"quincunx play --resume {path} --opponents {shlex.quote(name)}" in html.unescape(answer.text)
-    assert (resolved, lobby._tables) == ([], {})
+    resolved.assert_not_called()
+    assert not lobby._tables
     named = Lobby(lobby.folder, trusted=[name])
     assert named.table("game").session.names == ("human", name)
 
