@@ -10,11 +10,24 @@ equal values may lie on both sides of a boundary between rounded ones.
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.core.policy import NotFiniteError
+
 Ints = npt.NDArray[np.int64]
 
 TOLERANCE = 1e-3
 """In points, or in units of a logit: thirty times the largest difference, 3e-5, between the values of the same position
 evaluated alone and with others. It is also far below the gaps between actions that are not equal."""
+
+
+def require_finite(values: npt.NDArray[np.floating]) -> None:
+    """Check the values of legal actions that a network has computed.
+
+    Raises:
+        NotFiniteError: if one is NaN or infinite.
+    """
+    if not np.isfinite(values).all():
+        problem = "it computes numbers that are none (NaN) or infinite for legal actions"
+        raise NotFiniteError(f"{problem}: its weights are damaged or too large")
 
 
 def best(values: npt.NDArray[np.floating]) -> Ints:
