@@ -31,8 +31,14 @@ def require_finite(values: npt.NDArray[np.floating]) -> None:
 
 
 def best(values: npt.NDArray[np.floating]) -> Ints:
-    """The lowest index of the highest value of each row, float [n, A] -> int64 [n]; values may be -inf, not all."""
-    found: Ints = (values >= values.max(axis=1, keepdims=True) - TOLERANCE).argmax(axis=1)
+    """The lowest index of the highest value of each row, float [n, A] -> int64 [n]; values may be -inf.
+
+    Raises:
+        NotFiniteError: if one is NaN, or the highest is infinite.
+    """
+    highest = values.max(axis=1, keepdims=True)
+    require_finite(highest[~np.isneginf(highest)])  # with announcements, no action has a value
+    found: Ints = (values >= highest - TOLERANCE).argmax(axis=1)
     return found
 
 
