@@ -9,6 +9,10 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 
 
+class NotFiniteError(ValueError):
+    """A policy whose numbers for legal actions are NaN or infinite; it has no choice then."""
+
+
 class Policy(Protocol):
     """A function that chooses a joint action in each of n positions."""
 

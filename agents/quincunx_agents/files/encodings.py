@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
@@ -74,6 +75,7 @@ class GreedyScores:
 
         Raises:
             ValueError: if the network computes something else than scores.
+            NotFiniteError: if they are NaN or too large, or no legal action has a finite one.
         """
         scores = self.scores(self.encoding.encode(observation, mask), mask)
         factors = self.encoding.observer.factors
@@ -83,8 +85,7 @@ class GreedyScores:
             scores = np.pad(pairs, [(0, 0), (0, mask.shape[1] - pairs.shape[1])])
         if scores.shape != mask.shape:
             raise ValueError(f"the network computes {list(scores.shape)} numbers, expected {list(mask.shape)}")
-        if np.isnan(scores[mask]).any():
-            raise ValueError("the network computes numbers that are none (NaN) for legal actions")
+        ties.require_finite(np.where(mask, scores, -np.inf).max(axis=1))
         # A network may itself give an illegal action -inf, or a legal one: the lowest number that is not masked.
         least = np.finfo(np.float64).min
         chosen: Ints = np.where(mask, np.maximum(scores.astype(np.float64), least), -np.inf).argmax(axis=1)

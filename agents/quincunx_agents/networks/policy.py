@@ -160,8 +160,12 @@ def _choose(weights: PolicyWeights, observation: Pieces, mask: Bools, rng: np.ra
     """Choose the legal action of the highest logit, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest.
 
     The logits are means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`).
+
+    Raises:
+        NotFiniteError: if the network overflows.
     """
     found = mean_over_symmetries(partial(logits, weights), observation)
+    ties.require_finite(found[mask])
     return ties.best(np.where(mask, found, -np.inf))
 
 

@@ -32,8 +32,13 @@ class GreedyPolicy:
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """Return the greedy actions, int64 [n], for pieces [n, ...] and mask [n, actions]."""
+        """Return the greedy actions, int64 [n], for pieces [n, ...] and mask [n, actions].
+
+        Raises:
+            NotFiniteError: if the module computes NaN or infinite logits.
+        """
         logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
+        ties.require_finite(logits[mask])
         return ties.best(np.where(mask, logits, -np.inf))
 
     def _logits_of(self, observation: Pieces) -> Floats:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from quincunx_env.envs.vs_opponents import VsOpponentsEnv  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from quincunx_env.registry import make_observer  # noqa: E402
+from tests.policies.test_files import one_line  # noqa: E402
 
 ACTIONS = Rules().num_actions
 
@@ -159,6 +161,30 @@ def test_other_models_are_refused(
     with pytest.raises(PolicyFileError, match=rf"model\.onnx cannot be used: .*{message}"):
         PolicyFile(path).for_rules(Rules())
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("output", ["scores", "action"])
+def test_a_model_that_overflows_plays_no_illegal_action(output: str, tmp_path: Path) -> None:
+    path = save(
+        tmp_path / "model.onnx", table=3e37 * weights(71), mask="mask" if output == "action" else "", output=output
+    )
+    reason = {"scores": "computes numbers that are none", "action": "chooses the actions .* not legal"}[output]
+    with pytest.raises(PolicyFileError, match=rf"^\S+model\.onnx cannot be used: it {reason}[^\n]+$"):
+        PolicyFile(path).for_rules(Rules())
+
+
+def test_a_model_that_overflows_later_is_named_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = weights(71)
+    table[70] = 3e38  # of the points so far
+    save(tmp_path / "model.onnx", table=table)
+    assert callable(PolicyFile("model.onnx").for_rules(Rules())), "there are none at the beginning"
+    problem = "model.onnx cannot be used: it computes numbers that are none (NaN) or infinite for legal actions"
+    assert one_line(capfd, "mine=model.onnx").startswith(f"error: {problem}: its weights are damaged or too large")
+    with pytest.raises(PolicyFileError, match=re.escape(problem)):
+        evaluate("model.onnx", 2)
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """Models that stable-baselines3 and sb3-contrib saved: they play as in memory, and are loaded with trust only."""
 
 import base64
+import io
 import json
 import pickle
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -26,8 +28,9 @@ from quincunx_env.cli import main  # noqa: E402
 from quincunx_env.cli.play import Arguments  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
 from quincunx_env.play.web.tables import Lobby  # noqa: E402
-from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError  # noqa: E402
+from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError, files  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from tests.policies.test_files import one_line  # noqa: E402
 
 SMALL: dict[str, Any] = {"device": "cpu", "seed": 3}
 LAYERS = {"net_arch": [8, 8]}
@@ -139,6 +142,33 @@ def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
         assert callable(PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(rules))
 
 
+NAN = "it computes numbers that are none (NaN)"
+
+
+@pytest.mark.parametrize("kind", ["MaskablePPO", "own", "PPO", "A2C", "DQN"])
+def test_a_model_that_computes_nan_is_named_in_one_line(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """At the beginning of games or later, whatever the kind."""
+    monkeypatch.chdir(tmp_path)
+    model = make(kind, observation="flat", preview=True)[0]
+    model.save("model.zip")
+    later = PolicyFile("model.zip", trust=True)
+    evaluate(later, 2)
+    _spoil(files._load(later).policy)
+    with pytest.raises(PolicyFileError, match=rf"^model\.zip cannot be used: {re.escape(NAN)}[^\n]"):
+        evaluate(later, 2)
+    _spoil(model.policy)
+    model.save("model.zip")
+    assert one_line(capfd, "mine=model.zip", "--trust").startswith(f"error: model.zip cannot be used: {NAN}")
+
+
+def _spoil(policy: Any) -> None:
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.fill_(torch.nan)
+
+
 # --- Trust -----------------------------------------------------------------------------------------------------------
 
 
@@ -243,6 +273,33 @@ def test_a_large_description_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
 
 
+@pytest.mark.parametrize("within", ["policy.pth", "data", "weights"])
+def test_a_model_that_unpacks_to_many_times_its_size_is_refused_before_it_is_loaded(
+    within: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.zip"
+    make("MaskablePPO", observation="flat")[0].save(path)
+    blanks = b" " * (16 << 20)
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    if within == "weights":
+        inner = io.BytesIO()
+        with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("archive/data/0", blanks)
+        content["policy.pth"] = inner.getvalue()
+    else:
+        content[within] += blanks
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if within == "weights" else zipfile.ZIP_DEFLATED) as archive:
+        for name, part in content.items():
+            archive.writestr(name, part)
+    monkeypatch.setattr(MaskablePPO, "load", None)
+    for trust in (False, True):
+        with pytest.raises(
+            PolicyFileError, match=r"cannot be used: .* its parts have \d+ bytes, more than 10 times as many"
+        ):
+            PolicyFile(str(path), trust).for_rules(Rules())
+
+
 @pytest.mark.parametrize("missing", ["action_net.bias", "mlp_extractor.policy_net.0.weight", "all"])
 def test_missing_weights_are_refused(missing: str, tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
@@ -270,7 +327,7 @@ def test_a_truncated_model_is_refused(share: float, tmp_path: Path) -> None:
 # --- Human play ------------------------------------------------------------------------------------------------------
 
 
-def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_records_never(
+def test_files_are_loaded_with_trust_whether_the_command_line_or_a_record_names_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -283,8 +340,12 @@ def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_re
     session.play(session.candidates()[0].action)
     session.record.write(Path("game.txt"))
     for adviser in (None, "model.zip"):
-        with pytest.raises(ValueError, match=r"^game\.txt names a policy file that needs to be trusted, .* --replay$"):
-            Arguments(resume=Path("game.txt"), adviser=adviser, trust=True).begin()
+        cases: list[dict[str, Any]] = [{}, {"opponents": ("model.zip",)}]
+        for options in cases:
+            with pytest.raises(ValueError, match=r"--resume game\.txt --opponents model\.zip$|needs to be trusted"):
+                Arguments(resume=Path("game.txt"), adviser=adviser, **options).begin()
+            resumed: Any = Arguments(resume=Path("game.txt"), adviser=adviser, trust=True, **options).begin()
+            assert resumed.names == session.names
     with pytest.raises(UntrustedFileError):
         Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
     for given, message in (([], "add --trust to the same command"), (["--trust"], "has no values of actions")):
