@@ -22,9 +22,10 @@ from quincunx_env.envs.common import (
     check_finite,
     check_option,
     check_snapshot,
+    given_game,
     reset_options,
 )
-from quincunx_env.envs.options import options_of
+from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
 from quincunx_env.render import Renderer
@@ -94,6 +95,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         "is_parallelizable": False,
     }
 
+    @takes_options()
     def __init__(
         self,
         name: str,
@@ -175,7 +177,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
         # PettingZoo's `api_test` and `parallel_api_test` hand in an option of this name.
-        given = reset_options(options, "deal", "options").get("deal")
+        given = given_game(self.rules, reset_options(options, "deal", "options").get("deal"))
         self._game = self._deals.deal(self.rules, seed, given)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)

@@ -10,18 +10,22 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.rules import RulesLike, choose_rules
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import (
     METADATA,
     DealSequence,
+    GymnasiumEnv,
     Info,
     OneGame,
     check_finite,
     check_option,
     check_snapshot,
+    given_game,
     reset_options,
     set_generator,
 )
@@ -40,7 +44,7 @@ _FINAL = ("score", "value", "lost", "rating", "penalty", "seed", "game")
 """Keys of the last info of a round, besides the mask."""
 
 
-class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
+class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     """Quincunx solitaire: one game.
 
     ## Description
@@ -152,8 +156,10 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, the deal or an option is invalid; nothing has changed then.
         """
-        self._game = self._deals.deal(self.rules, seed, reset_options(options, "deal").get("deal"))
-        super().reset(seed=None if seed is None else int(seed))
+        given = given_game(self.rules, reset_options(options, "deal").get("deal"))
+        seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
+        self._game = self._deals.deal(self.rules, seed, given)
+        super().reset(seed=seed)
         self._value = 0.0
         self._renderer.moved(self.game)
         return self._show({})
@@ -212,6 +218,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
             "deals": replace(self._deals),
             "value": self._value,
             "np_random": self.np_random.bit_generator.state,
+            "np_random_seed": self.np_random_seed,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -220,9 +227,11 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.
         """
-        check_snapshot(state, self.rules, "value", "np_random")
+        check_snapshot(state, self.rules, "value", "np_random", "np_random_seed")
         check_finite("value", state["value"])
+        seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
         set_generator(self.np_random, state["np_random"])
+        self._np_random_seed = seed
         self._game = state["game"].copy()
         self._deals, self._value = replace(state["deals"]), state["value"]
 
