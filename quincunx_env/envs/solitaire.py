@@ -88,7 +88,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     with the penalty deducted), ``value`` (the return: the sum of the rewards), ``lost``, ``rating`` (index into
     `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it
     was given). Other infos do not have these entries, as in `SolitaireVectorEnv`, where computing them at every step
-    would cost time; a recorder that needs the same entries at every step takes ``mask_in="obs"``.
+    would cost time. A recorder that needs the same entries at every step keeps ``action_mask`` alone.
 
     ## Version History
     v0: first release.
