@@ -179,9 +179,9 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             raise ResetNeeded("the round is over: call reset() before the next step()")
         try:
             reward = float(game.step(self.codec.decode_action(action))[0])
-        except IllegalAction:
+        except IllegalAction as error:
             if not self.codec.lose_on_illegal:
-                raise
+                raise self.codec.with_remedy(error) from None
             game.forfeit()
             reward = 0.0
         info: Info = {}

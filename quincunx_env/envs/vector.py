@@ -15,7 +15,7 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
@@ -212,10 +212,15 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
                 "reset(options={'reset_mask': ...}) before the next step()"
             )
-        actions = self.codec.decode_actions(actions, ~ended_before)
-        if self.codec.lose_on_illegal:
-            batch.forfeit(~ended_before & ~batch.is_legal(actions))
-        rewards = self._apply_actions(actions, ended_before)
+        try:
+            actions = self.codec.decode_actions(actions, ~ended_before)
+            if self.codec.lose_on_illegal:
+                batch.forfeit(~ended_before & ~batch.is_legal(actions))
+            rewards = self._apply_actions(actions, ended_before)
+        except IllegalAction as error:
+            if self.codec.lose_on_illegal:
+                raise
+            raise self.codec.with_remedy(error) from None
         terminated = batch.over & ~ended_before
         info = self._final_info(terminated) if terminated.any() else {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:

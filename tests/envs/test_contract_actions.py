@@ -223,6 +223,18 @@ def test_illegal_actions_raise_and_change_nothing(case: Case) -> None:
                     driver.step(action)
 
 
+@every_environment(lambda case: not issubclass(case[0], Batched))
+def test_the_error_of_an_illegal_action_names_the_ways_out(case: Case) -> None:
+    """In one line: where the mask is, who heeds it, and the option; ``action_space.sample()`` is what people try."""
+    driver = drive(case).started()
+    in_info = case[2].get("mask_in", "obs" if isinstance(driver, Agents) else "info") != "obs"
+    with driver.refused(IllegalAction) as error:
+        driver.step(driver.encode(int(driver.mask().argmin())))
+    for word in ("info['action_mask']" if in_info else "observation['action_mask']", "MaskablePPO", "illegal='lose'"):
+        assert word in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 @every_environment(lambda case: issubclass(case[0], Single | Agents))
 def test_what_is_no_action_is_refused(case: Case) -> None:
     """Of another type or shape: an `IllegalAction` that says what is needed; nothing changes."""
