@@ -78,6 +78,8 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     ## Starting State
     A shuffled deck: four cards on the grid, eight in hand, the others in the draw pile. ``reset(seed=s)`` starts the
     sequence of deals ``Deal.from_seed(rules, s, game)`` with game 0; each reset without a seed deals the next game.
+    Without any seed the first reset draws one, which ``np_random_seed`` reports. A generator that is assigned to
+    ``np_random`` draws the seed of the next reset without one.
     ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one.
 
     ## Episode End

@@ -51,9 +51,10 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     autoreset mode (see Starting State).
 
     ## Starting State
-    ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. ``options={"deal": [...]}`` gives a
-    deal for each row that is reset, ``options={"reset_mask": bool [num_envs]}`` selects the rows. ``autoreset_mode``
-    decides when the next game of a row is dealt:
+    ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. Without any seed the first reset
+    draws s, which ``np_random_seed`` reports. ``options={"deal": [...]}`` gives a deal for each row that is reset,
+    ``options={"reset_mask": bool [num_envs]}`` selects the rows. ``autoreset_mode`` decides when the next game of a row
+    is dealt:
 
     - ``NEXT_STEP`` (default): the next `step` ignores the row's action, which may be anything (its mask is all 1), and
       deals; the reward is 0.

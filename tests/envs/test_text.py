@@ -233,6 +233,12 @@ def test_other_actions_than_text_are_refused() -> None:
             env.step(action)
 
 
+def test_the_seed_that_was_drawn_repeats_the_prompts() -> None:
+    env = text_env(opponents="uniform")
+    prompt, _ = env.reset()
+    assert text_env(opponents="uniform").reset(seed=env.np_random_seed)[0] == prompt
+
+
 def test_given_deals_specs_and_copies() -> None:
     deal = Deal.from_seed(Rules(), 9)
     env = gymnasium.make("Quincunx/Text-v0", max_mistakes=3, names=["Ada"], rules=Rules())
