@@ -54,7 +54,7 @@ def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFu
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            known = keywords
+            known, kwargs = keywords, as_plain(kwargs)
             if of_game and kwargs.keys() - set(known):
                 given = signature.bind_partial(*args, **kwargs)
                 given.apply_defaults()
@@ -66,7 +66,7 @@ def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFu
                 raise TypeError(
                     f"{name}() got an unexpected keyword argument {unknown[0]!r}; its options are {', '.join(known)}"
                 )
-            return function(*args, **as_plain(kwargs))
+            return function(*args, **kwargs)
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
         del checked.__wrapped__  # Sphinx would look for the defaults of `options` in the source of ``function``
