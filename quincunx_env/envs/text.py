@@ -30,7 +30,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, Info, OneGame, attribute_of, check_option
+from quincunx_env.envs.common import METADATA, GymnasiumEnv, Info, OneGame, attribute_of, check_option
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
@@ -68,7 +68,7 @@ _OPTIONS = options_of(VsOpponentsEnv, without=_FIXED) + tuple(
 _OPTIONAL = ("opponents", "pool", "rules", "given_deals")  # None by default
 
 
-class TextEnv(OneGame[Game], gymnasium.Env[str, str]):
+class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     """One seat of a game as text: the solitaire, or a game against policies.
 
     ## Description

@@ -19,6 +19,7 @@ from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import (
     METADATA,
     Batch,
+    GymnasiumEnv,
     Info,
     OneGame,
     attribute_of,
@@ -310,7 +311,7 @@ def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
 _SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=("num_envs", "autoreset_mode", "copy", "render_mode"))
 
 
-class VsOpponentsEnv(OneGame[Game], gymnasium.Env[Any, Any]):
+class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
     Args:

@@ -52,6 +52,29 @@ def test_random_games_come_back(rules: BaseRules) -> None:
         check(rules, number)
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(), Rules(num_players=2), Rules(num_players=3, match=True), Rules(num_players=4, start="open")],
+    ids=str,
+)
+def test_penalties_stand_where_a_round_ends(rules: Rules) -> None:
+    """In the middle of a match and at the end of a game; points are those of the play without them."""
+    seen = set()
+    for number in range(1, 60, 2):
+        record, game = random_record(rules, number)
+        if getattr(game, "lost", False) or not game.over:
+            continue
+        for turn in record.turns:
+            points = [gain + penalty for gain, penalty in zip(turn.gains, turn.penalties, strict=True)]
+            assert turn.score
+            assert points == [turn.score.points * (seat == turn.seat) for seat in range(rules.num_players)]
+            if any(turn.penalties):
+                seen.add(turn.round)
+                assert turn.number == len(record.actions) * (turn.round + 1) // rules.num_rounds
+                assert min(turn.penalties) >= 0
+    assert seen == {*range(rules.num_rounds)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", EVERY_GAME.values(), ids=EVERY_GAME)
 def test_ten_thousand_random_games_come_back(rules: BaseRules) -> None:
