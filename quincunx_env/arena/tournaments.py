@@ -22,6 +22,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.extras import needs_extra
+from quincunx_env.utils.figures import plain_text
 from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Tournament:
         against = (f"against {self.names[m]}" for m in order)
         return markdown_table(("policy", "rating", "95 % interval", *against), rows)
 
+    @plain_text()
     def plot(self, path: Path | str | None = None) -> "Figure":
         """Plot ratings with their intervals, and the matrix of win rates.
 

@@ -17,6 +17,7 @@ from quincunx_env.arena.games import Games
 from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
+from tests.arena.test_evaluation import NAMES
 from tests.arena.test_games import interrupted
 
 stats = pytest.importorskip("scipy.stats")
@@ -197,6 +198,13 @@ def test_the_plot(tmp_path: Path) -> None:
     figure = tournament(THREE, **SMALL).plot(tmp_path / "plot.png")
     assert figure.axes[0].get_yticklabels()[0].get_text() == "greedy"
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_plot_shows_names_as_they_are(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    tournament(dict.fromkeys(NAMES, "greedy"), deals=2).plot(tmp_path / "plot.svg")
+    picture = (tmp_path / "plot.svg").read_text()
+    assert all(picture.count(f"<!-- {name} -->") == 3 for name in NAMES)
 
 
 # --- Ratings ---------------------------------------------------------------------------------------------------------
