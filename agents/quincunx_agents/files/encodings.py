@@ -1,7 +1,7 @@
 """Observations as environments encode them, for networks that were trained on them by other libraries."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from quincunx_agents.afterstates import Bools, Ints
+from quincunx_agents.games import AGENT_SPECS
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
@@ -104,3 +105,41 @@ def encodings(rules: BaseRules) -> Iterator[Encoding]:
         for flat in (True, False):
             for mask in ("", "action_mask"):
                 yield Encoding(observer, flat, mask)
+
+
+def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations: str) -> ValueError:
+    """Return the error for a model of other observations: it names the game that the model was trained for.
+
+    Args:
+        rules: of the game that the model cannot play.
+        fits: whether the model takes observations of an encoding.
+        observations: of the model, for the error if no game has them.
+    """
+    found = next((game for game in _games() if any(map(fits, encodings(game)))), None)
+    if found is None:
+        return ValueError(
+            f"its observations ({observations}) fit no environment of this package, so that a function has to make "
+            "them: name it as 'module:attribute'"
+        )
+    return ValueError(f"it was trained for {_written(found)}, got {_written(rules)}: play the game that it has learned")
+
+
+def _games() -> Iterator[Any]:
+    """Rules with different observations, those with few options first."""
+    forms = [spec.forms for spec in AGENT_SPECS.values()]
+    yield from (rules for each in forms for rules in each.VARIANTS.values())
+    for each in forms:
+        for name, value in each.SINGLE_ROUND.items():
+            for rules in each.VARIANTS.values():
+                other = True if value is False else getattr(type(rules)(), name)
+                try:
+                    yield replace(rules, **{name: other})  # type: ignore[type-var]
+                except ValueError:  # the option is not for every game
+                    continue
+
+
+def _written(rules: Any) -> str:
+    """Return rules with the options that are not the default."""
+    changed = {each.name: getattr(rules, each.name) for each in fields(rules)}
+    options = [f"{name}={value!r}" for name, value in changed.items() if value != getattr(type(rules)(), name)]
+    return f"{spec_of(rules).name}.Rules({', '.join(options)})"

@@ -145,7 +145,8 @@ def test_a_model_is_saved_as_one_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 72}, r"it takes observations \['n', 72\]; in games of .* with a size of 1223, 71"),
+        ({"size": 72}, r"its observations \(of the shape \['n', 72\]\) fit no environment of this package"),
+        ({"size": 93}, r"it was trained for quincunx\.Rules\(num_players=2\), got quincunx\.Rules\(\): play the game"),
         ({"actions": 7}, r"its outputs are neither scores \[n, 576\] nor actions \[n\]: scores tensor\(float\)"),
         ({"mask": "second"}, "its inputs are second, x: a flat observation is needed"),
         ({"table": np.full((71, ACTIONS), np.nan, np.float32)}, r"numbers that are none \(NaN\)"),

@@ -3,11 +3,13 @@
 import base64
 import json
 import pickle
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ from stable_baselines3.common.torch_layers import FlattenExtractor  # noqa: E402
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 
 from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
+from quincunx_env import spiral  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.arena import compare, evaluate  # noqa: E402
 from quincunx_env.cli import main  # noqa: E402
@@ -43,8 +46,8 @@ class Scaled(FlattenExtractor):
 
 def make(kind: str, **options: Any) -> tuple[Any, GamesVecEnv]:
     """A model with random weights, and its environment."""
-    players = options.get("num_players", 1)
-    env = SolitaireVecEnv(1, **options) if players == 1 else VsOpponentsVecEnv(1, opponents="uniform", **options)
+    alone = not {"num_players", "game"} & options.keys()
+    env = SolitaireVecEnv(1, **options) if alone else VsOpponentsVecEnv(1, opponents="uniform", **options)
     policy: Any = "MlpPolicy" if env.envs.codec.flat and not env.envs.codec.mask_in_obs else "MultiInputPolicy"
     model: Any
     if kind == "DQN":
@@ -128,8 +131,45 @@ def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
     mine = PolicyFile(str(tmp_path / "model.zip"), trust=True)
     found = compare([mine, "greedy"], 3, rules=rules)
     assert (found.totals == compare([in_memory(model, env), "greedy"], 3, rules=rules).totals).all()
-    with pytest.raises(PolicyFileError, match=r"its observations \(int16 \[93\]\) fit no environment of .*=1,"):
+    trained = r"it was trained for quincunx\.Rules\(num_players=2\), got "
+    with pytest.raises(PolicyFileError, match=trained + r"quincunx\.Rules\(\): play the game that it has learned$"):
         evaluate(mine, 2)
+    with pytest.raises(PolicyFileError, match=trained + r"spiral\.Rules\(deals=1\): play"):
+        mine.for_rules(spiral.Rules(deals=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "trained"),
+    [
+        ({"num_players": 3, "start": "open", "preview": True}, "quincunx.Rules(num_players=3, start='open')"),
+        ({"num_players": 2, "match": True}, "quincunx.Rules(num_players=2, match=True)"),
+        ({"game": "spiral", "observation": "pieces", "mask_in": "obs"}, "spiral.Rules()"),
+    ],
+    ids=str,
+)
+def test_a_model_of_another_game_says_what_it_was_trained_for(
+    options: dict[str, Any], trained: str, tmp_path: Path
+) -> None:
+    model, _ = make("PPO", **{"observation": "flat"} | options)
+    model.save(tmp_path / "model.zip")
+    with pytest.raises(PolicyFileError, match=re.escape(f"it was trained for {trained}, got quincunx.Rules(): play")):
+        evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 2)
+
+
+def test_a_model_in_memory_is_saved_first() -> None:
+    model, _ = make("MaskablePPO", observation="flat")
+    way_out = r"save the model by save\('model\.zip'\), pass PolicyFile\('model\.zip', trust=True\)$"
+    with pytest.raises(ValueError, match=way_out):
+        evaluate(model, 2)
+    with pytest.raises(ValueError, match=r"not a class or a value$"):
+        evaluate(MaskablePPO, 2)  # type: ignore[arg-type]
+
+
+def test_a_model_of_observations_of_a_users_own_is_refused(tmp_path: Path) -> None:
+    model = A2C("MlpPolicy", gymnasium.make("CartPole-v1"), n_steps=2, policy_kwargs=LAYERS, **SMALL)
+    model.save(tmp_path / "model.zip")
+    with pytest.raises(PolicyFileError, match=r"its observations \(float32 \[4\]\) fit no environment.*'module:attri"):
+        evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 2)
 
 
 def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
