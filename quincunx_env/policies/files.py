@@ -123,9 +123,7 @@ class PolicyFile:
         Raises:
             PolicyFileError: if the file is damaged or has changed, needs a library or trust, or is of other rules.
         """
-        policy = _policy(self, rules)
-        # A policy with values is one of this package, and can be copied and pickled as it is.
-        return policy if hasattr(policy, "action_values") else _FilePolicy(self, rules)
+        return _FilePolicy(self, rules)
 
     def _find_kind(self) -> str:
         path = self.location
@@ -159,6 +157,15 @@ class _FilePolicy:
     ) -> npt.NDArray[np.int64]:
         """Choose legal actions, int64 [n]."""
         return self._policy(observation, mask, rng)
+
+    @property
+    def action_values(self) -> Any:
+        """Values of actions, see `quincunx_env.core.policy.ValuedPolicy`.
+
+        Raises:
+            AttributeError: if the policy has none.
+        """
+        return self._policy.action_values  # type: ignore[attr-defined]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _FilePolicy, self._source

@@ -60,7 +60,7 @@ class Encoding:
 
 
 class GreedyScores:
-    """Chooses the legal action of the highest score, the first of several; a `quincunx_env.core.policy.Policy`.
+    """Chooses the legal action of the highest score, the first of several; a `quincunx_env.core.policy.ValuedPolicy`.
 
     Unlike `quincunx_agents.ties.best` it distinguishes scores that differ by rounding, because their unit is unknown:
     it plays as the library does that trained the network.
@@ -76,6 +76,23 @@ class GreedyScores:
         Raises:
             ValueError: if the network computes something else than scores.
         """
+        # A network may itself give an illegal action -inf, or a legal one: the lowest number that is not masked.
+        scores = np.maximum(self._checked(observation, mask), np.finfo(np.float64).min)
+        chosen: Ints = np.where(mask, scores, -np.inf).argmax(axis=1)
+        return chosen
+
+    def action_values(
+        self, observation: Pieces, mask: Bools, rng: np.random.Generator
+    ) -> npt.NDArray[np.floating[Any]]:
+        """Scores of legal actions, float64 [n, A], logits or Q-values; -inf for all others.
+
+        Raises:
+            ValueError: if the network computes something else than scores.
+        """
+        return np.where(mask, self._checked(observation, mask), -np.inf)
+
+    def _checked(self, observation: Pieces, mask: Bools) -> npt.NDArray[np.float64]:
+        """Scores of all actions, [n, A]."""
         scores = self.scores(self.encoding.encode(observation, mask), mask)
         factors = self.encoding.observer.factors
         if factors and scores.shape == (len(mask), sum(factors)):  # the best pair is the best card and the best cell
@@ -86,10 +103,7 @@ class GreedyScores:
             raise ValueError(f"the network computes {list(scores.shape)} numbers, expected {list(mask.shape)}")
         if np.isnan(scores[mask]).any():
             raise ValueError("the network computes numbers that are none (NaN) for legal actions")
-        # A network may itself give an illegal action -inf, or a legal one: the lowest number that is not masked.
-        least = np.finfo(np.float64).min
-        chosen: Ints = np.where(mask, np.maximum(scores.astype(np.float64), least), -np.inf).argmax(axis=1)
-        return chosen
+        return scores.astype(np.float64)
 
 
 def observers(rules: BaseRules) -> Iterator[Observer]:

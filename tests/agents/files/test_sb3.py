@@ -24,13 +24,15 @@ from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
 from quincunx_env import spiral  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
-from quincunx_env.arena import compare, evaluate  # noqa: E402
+from quincunx_env.arena import compare, evaluate, explain  # noqa: E402
 from quincunx_env.cli import main  # noqa: E402
 from quincunx_env.cli.play import Arguments  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
 from quincunx_env.play.web.tables import Lobby  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from quincunx_env.registry import make_observer  # noqa: E402
+from tests.variants import new_game  # noqa: E402
 
 SMALL: dict[str, Any] = {"device": "cpu", "seed": 3}
 LAYERS = {"net_arch": [8, 8]}
@@ -122,6 +124,22 @@ def test_a_saved_model_plays_as_in_memory(kind: str, options: dict[str, Any], tm
     expected = evaluate(in_memory(model, env), 4, rules=rules)
     assert found.scores.tolist() == expected.scores.tolist()
     assert len(set(found.scores.tolist())) > 1
+
+
+@pytest.mark.parametrize("kind", ["MaskablePPO", "own", "DQN"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_saved_model_has_values_of_its_actions(kind: str, padded: bool, tmp_path: Path) -> None:
+    """Logits or Q-values: of all legal plays, the highest of the play that it chooses."""
+    model, _ = make(kind, observation="flat", preview=True, padded=padded)
+    model.save(tmp_path / "model.zip")
+    rules, game = Rules(), new_game(Rules(), 1)
+    policy = PolicyFile(str(tmp_path / "model.zip"), trust=True)
+    values, observer = explain(policy, game), make_observer(rules, preview=True)
+    mask = observer.mask(game)[None].astype(bool)
+    assert (np.isfinite(values).ravel() == mask[0]).all()
+    pieces = {name: piece[None] for name, piece in observer.observe(game).items()}
+    [chosen] = pickle.loads(pickle.dumps(policy.for_rules(rules)))(pieces, mask, np.random.default_rng(0))
+    assert chosen == np.nanargmax(values)
 
 
 def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
@@ -327,7 +345,9 @@ def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_re
             Arguments(resume=Path("game.txt"), adviser=adviser, trust=True).begin()
     with pytest.raises(UntrustedFileError):
         Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
-    for given, message in (([], "add --trust to the same command"), (["--trust"], "has no values of actions")):
-        with pytest.raises(SystemExit):
-            main(["replay", "game.txt", "--html", "game.html", "--values", "model.zip", *given])
-        assert message in capsys.readouterr().err
+    command = ["replay", "game.txt", "--html", "game.html", "--values", "model.zip"]
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "add --trust to the same command" in capsys.readouterr().err
+    main([*command, "--trust"])
+    assert "Values of model.zip" in Path("game.html").read_text()
