@@ -12,7 +12,7 @@ import numpy.typing as npt
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, MatchResults
 from quincunx_env.arena.runner import run_lineups
-from quincunx_env.arena.statistics import Estimate
+from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import by_display_name, display_name
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Results of a policy on numbered deals of the solitaire.
 
@@ -71,6 +71,9 @@ class Evaluation:
         classes = ratings(self.scores, self.lost)
         shares = np.bincount(classes, minlength=len(RATINGS)) / len(classes)
         return dict(zip(RATINGS, shares.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"Evaluation: {in_words(self.values)}, {100 * self.lost.mean():.1f} % lost, {len(self.scores):,} deals"
 
     def _repr_markdown_(self) -> str:
         return table({"": self})

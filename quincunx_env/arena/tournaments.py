@@ -32,7 +32,7 @@ ELO = 400 / math.log(10)
 """Elo points per unit of log odds (natural logarithm): a difference of 400 points means odds of ten to one."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tournament:
     """Results of N policies, each against each other on the same D deals.
 
@@ -97,6 +97,14 @@ class Tournament:
             "rating": "Bradley-Terry in Elo points, mean 0; 95 %, percentiles over resampled deals",
             "comparisons": [comparison.to_json() for comparison in self.comparisons.values()],
         }
+
+    def __repr__(self) -> str:
+        try:
+            rated = sorted(zip(self.ratings, self.names, strict=True), reverse=True)
+            policies = [f"{name} {rating.value:+.0f}" for rating, name in rated]
+        except ImportError:  # without choix
+            policies = [*self.names]
+        return f"Tournament: {', '.join(policies)}; {self.deals:,} deals"
 
     def _repr_markdown_(self) -> str:
         return self.table()
