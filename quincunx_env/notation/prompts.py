@@ -168,7 +168,7 @@ def read_action(game: Game, text: str) -> int:
 
 
 def _parts(answer: str) -> dict[str, str]:
-    """Return the parts of an action by name, each in one spelling; none if the answer is not an action."""
+    """Return the parts of an action by name, each in one form; none if the answer is not an action."""
     found = _ANNOUNCEMENT.fullmatch(answer) or _PLAY.fullmatch(answer)
     parts = {name: part for name, part in found.groupdict().items() if part} if found else {}
     return {name: _sorted(part) if name == "card" else str(int(part)) for name, part in parts.items()}
