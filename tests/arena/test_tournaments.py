@@ -229,6 +229,16 @@ def test_bradley_terry_by_hand() -> None:
     assert never[0] - never[1] == pytest.approx(np.log(100.5 / 0.5)), "finite"
 
 
+def test_intervals_of_ratings_are_those_of_95_percent() -> None:
+    """Of two policies, the standard error of the log odds is 1/sqrt(D p (1 - p)); a rating is half of them."""
+    deals, wins = 2000, 1200
+    beats = np.full((2, 2, deals), np.nan)
+    beats[0, 1], beats[1, 0] = np.arange(deals) < wins, np.arange(deals) >= wins
+    half = stats.norm.ppf(0.975) * ELO / 2 / np.sqrt(deals * 0.6 * 0.4)
+    for rating in rate(beats, resamples=10_000):
+        assert (rating.high - rating.value, rating.value - rating.low) == pytest.approx((half, half), rel=0.06)
+
+
 def test_ratings_have_the_order_of_strength_and_repeat() -> None:
     result = tournament(THREE, deals=100)
     ratings = dict(zip(result.names, result.ratings, strict=True))
