@@ -6,6 +6,7 @@ import pytest
 
 from quincunx_env.arena import compare, evaluate_all, tournament
 from quincunx_env.arena.leaderboard import VerifiedFile, plot_solitaires, sections
+from quincunx_env.quincunx.rules import Rules
 
 for library in ("choix", "scipy.stats"):
     pytest.importorskip(library)
@@ -51,7 +52,8 @@ def test_the_picture_shows_the_default_solitaire_best_first(tmp_path: Path) -> N
     compare(["greedy", "uniform"], 2, records=tmp_path / "two")
     assert plot_solitaires([VerifiedFile.check(tmp_path / "two")]) is None
     evaluate_all(["uniform", "heuristic"], 20, records=tmp_path / "alone")
-    figure = plot_solitaires([VerifiedFile.check(tmp_path / name) for name in ("two", "alone")])
+    evaluate_all(["greedy"], 20, rules=Rules(flush=True), records=tmp_path / "flush")
+    figure = plot_solitaires([VerifiedFile.check(tmp_path / name) for name in ("two", "alone", "flush")])
     assert figure is not None
     legend = figure.axes[0].get_legend()
     assert legend is not None
