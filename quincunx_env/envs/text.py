@@ -78,10 +78,11 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     same rewards.
 
     ## Action Space
-    ``Text``. The answer is the content of the last ``<action>`` tag, otherwise the last line of the text. It holds one
-    action and nothing else, in any case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at (1, 3).``;
-    in the spiral game a card, ``9H``; with Simpleton ``announce 12`` after the play. Text that may denote two actions
-    is refused. The answers ``legal`` and ``rules`` ask for the legal actions and for the rules card. `step` reads any
+    ``Text``. The answer is the content of the last ``<action>`` tag, otherwise the last line of the text, or a JSON
+    object at its end. Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer holds one action
+    and nothing else, in any case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at (1, 3).``; in the
+    spiral game a card, ``9H``; with Simpleton ``announce 12`` after the play. Text that may denote two actions is
+    refused. The answers ``legal`` and ``rules`` ask for the legal actions and for the rules card. `step` reads any
     string, also longer ones and with other characters than the space has.
 
     ## Observation Space

@@ -21,7 +21,7 @@ with needs_extra("sb3", "a model of stable-baselines3"):
     from stable_baselines3 import A2C, DQN, PPO
 
 from quincunx_agents.afterstates import Bools
-from quincunx_agents.files.encodings import Encoded, Encoding, encodings
+from quincunx_agents.files.encodings import Encoded, Encoding, encodings, other_game
 from quincunx_agents.torch.greedy_policy import GreedyPolicy
 from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
 from quincunx_env.core.policy import NotFiniteError, Policy
@@ -85,7 +85,7 @@ class Model:
         found = next((encoding for encoding in encodings(rules) if encoding.space() == space), None)
         if found is None:
             shape = ", ".join(getattr(space, "spaces", {})) or f"{space.dtype} {list(space.shape)}"
-            raise ValueError(f"its observations ({shape}) fit no environment of {rules}")
+            raise other_game(rules, lambda encoding: encoding.space() == space, shape)
         last = self.model._last_obs
         if any(np.asarray(piece).dtype.kind == "f" for piece in (last.values() if isinstance(last, dict) else [last])):
             raise ValueError(
