@@ -37,7 +37,10 @@ def test_names_are_text_in_markdown(tmp_path: Path) -> None:
 
 
 def test_the_best_row_comes_first(tmp_path: Path) -> None:
-    ranked: dict[str, Any] = {"first": FIRST_FINAL_DEAL, "deals": 300}  # of the benchmark; rows of others are not ranked
+    ranked: dict[str, Any] = {
+        "first": FIRST_FINAL_DEAL,
+        "deals": 300,
+    }  # of the benchmark; rows of others are not ranked
     evaluate_all(["uniform", "heuristic", "greedy"], records=tmp_path / "alone", **ranked)
     assert first_cells(board(tmp_path / "alone"))[0] == "heuristic"
     results = evaluate_all(["greedy", "uniform"], **ranked)
