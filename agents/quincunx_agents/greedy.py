@@ -1,4 +1,7 @@
-"""Greedy agent: the legal play with most immediate points; policies that are greedy for other values."""
+"""Greedy agent: the legal play with most immediate points.
+
+`HighestValue` is greedy for other values.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +17,9 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN
 
 
 def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.core.policy.Policy`.
+    """Choose the legal play with most points; ties by the lowest action.
+
+    See `quincunx_env.core.policy.Policy`. With Simpleton it announces the true points of the play.
 
     With Simpleton it announces the true points of the play.
     """
@@ -25,7 +30,10 @@ def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
 
 
 def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
-    """The chosen plays, int64 [n], and the true points instead where they are to be announced (Simpleton)."""
+    """Return the chosen plays, or true points where announcements are due (Simpleton).
+
+    The chosen plays and the result are int64 [n].
+    """
     if "pending" not in observation:
         return chosen
     # While a seat announces, the preview holds the pending play alone.
@@ -42,13 +50,14 @@ class HighestValue:
     """Maps pieces [n, ...] and masks [n, A] to values of all actions, [n, A]; announcements have none."""
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
-        announces the true points.
+        """Choose legal actions, int64 [n].
+
+        Of equal actions (`quincunx_agents.ties`) it chooses the lowest. With Simpleton it announces the true points.
         """
         return with_announcements(observation, ties.best(self.values(observation, mask)))
 
     def action_values(
         self, observation: Pieces, mask: Bools, rng: np.random.Generator
     ) -> npt.NDArray[np.floating[Any]]:
-        """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`."""
+        """Return values of all actions; see `quincunx_env.core.policy.ValuedPolicy`."""
         return self.values(observation, mask)

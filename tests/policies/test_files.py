@@ -156,7 +156,7 @@ def test_foreign_files_are_refused(suffix: str, content: str, folder: Path, capf
 def test_truncated_weights_are_refused(share: float, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     content = NETWORK.read_bytes()
     (folder / "model.safetensors").write_bytes(content[: int(len(content) * share)])
-    assert "model.safetensors is missing, damaged or no weights file" in one_line(capfd, "model.safetensors")
+    assert "model.safetensors is missing, damaged or not a weights file" in one_line(capfd, "model.safetensors")
 
 
 def test_a_checkpoint_is_refused_without_trust_before_it_is_read(

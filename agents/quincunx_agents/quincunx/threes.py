@@ -1,7 +1,7 @@
-"""Threes in line that a value network sees coming: one card lies, and the other two cells are empty.
+"""Threes in line with one card and two empty cells.
 
-Each is counted by the ways in which cards of the hand and unseen cards can make a three of a kind or a straight of it
-(RULES.md 1.4.2, 1.4.3).
+They are features of value networks. Each counts the ways in which hand and unseen cards can make it a three of a kind
+or a straight (RULES.md 1.4.2, 1.4.3).
 """
 
 from functools import cache
@@ -20,9 +20,10 @@ NO_ORDER = 15
 
 
 class OpenThrees(NamedTuple):
-    """Threes in line of which one card lies and the others are empty: numbers of ways to complete them, float32 [j].
+    """Ways to complete threes in line with one card, float32 [j].
 
-    By the origin of the two missing cards: both from the hand, one from the hand and one unseen, both unseen.
+    The other two cells are empty. The fields differ by the origin of the two missing cards: both from the hand, one
+    from the hand and one unseen, both unseen.
     """
 
     kind_hand: Floats
@@ -32,7 +33,7 @@ class OpenThrees(NamedTuple):
     straight_mixed: Floats
     straight_unseen: Floats
     empty: Ints
-    """Threes in line of which no card lies."""
+    """Threes in line without a card."""
 
 
 class _Tables(NamedTuple):

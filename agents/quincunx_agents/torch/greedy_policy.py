@@ -1,4 +1,4 @@
-"""Greedy policy of a torch module: argmax over the logits of the legal actions."""
+"""Greedy policy of a torch module: argmax over legal logits."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,9 @@ from quincunx_env.core.observation import Observer, Pieces
 
 
 class GreedyPolicy:
-    """Takes the legal action with the highest logit, the first of several; a `quincunx_env.core.policy.Policy`.
+    """Agent that takes the legal action with the highest logit.
+
+    Of several it takes the first. It is a `quincunx_env.core.policy.Policy`.
 
     Args:
         logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a
