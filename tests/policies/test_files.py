@@ -63,7 +63,7 @@ def test_a_file_is_loaded_by_other_processes(tmp_path: Path) -> None:
 def test_a_weights_file_plays_as_the_network_in_it() -> None:
     expected = evaluate("value", 3)
     assert evaluate(str(NETWORK), 3).scores.tolist() == expected.scores.tolist()
-    with pytest.raises(PolicyFileError, match=rf"{NETWORK.name} cannot be used: the network has learned"):
+    with pytest.raises(PolicyFileError, match=rf"{NETWORK.name} cannot be used: the network has not learned"):
         compare([str(NETWORK), "greedy"], 2)
 
 

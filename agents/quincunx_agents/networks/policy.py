@@ -170,7 +170,7 @@ class PolicyNetworkAgent:
             for observer in (self.weights.observer, observer_for(rules))
         )
         if own != other:
-            raise ValueError(f"the network has learned {self.weights.rules}, got {rules}")
+            raise ValueError(f"the network has not learned {rules}: it plays {self.weights.rules}")
         return partial(_choose, self.weights)
 
 

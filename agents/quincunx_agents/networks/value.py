@@ -200,7 +200,7 @@ def require_learned(weights: ValueWeights, rules: BaseRules) -> None:
         ValueError: naming the variants that it has learned.
     """
     if not has_learned(weights, rules):
-        raise ValueError(f"the network has learned {', '.join(weights.variants)}, got rules of {form_of(rules)}")
+        raise ValueError(f"the network has not learned {form_of(rules)}: it plays {', '.join(weights.variants)}")
 
 
 def has_learned(weights: ValueWeights, rules: BaseRules) -> bool:
@@ -282,7 +282,7 @@ def shipped_for(rules: BaseRules) -> ValueWeights:
         if has_learned(weights, rules):
             return weights
     learned = dict.fromkeys(variant for name in SHIPPED for variant in load(name).weights.variants)
-    raise ValueError(f"the shipped networks have learned {', '.join(learned)}, got rules of {form_of(rules)}")
+    raise ValueError(f"no shipped network has learned {form_of(rules)}: they play {', '.join(learned)}")
 
 
 @dataclasses.dataclass(frozen=True)

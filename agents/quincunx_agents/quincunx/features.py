@@ -461,7 +461,7 @@ def afterstates_of(
     penalties = (hand @ tables.penalty)[rows] - tables.penalty[cards]
     average = (unseen @ tables.penalty / hidden)[rows]
     last = left[rows] == 0
-    # The expected penalty for the cards drawn last, and for the other hands, is that of as many unseen cards.
+    # The cards drawn last, and the other hands, have the expected penalty of as many unseen cards.
     known_values = np.full((len(rows), SEATS), np.nan, np.float32)
     known_values[last, 0] = (-average * draws - penalties)[last]
     known_values[last, 1:] = (-average[:, None] * others[rows])[last]

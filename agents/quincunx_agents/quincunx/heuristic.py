@@ -386,7 +386,7 @@ def _set_up(
     num_cards, num_cells = hand.shape[1], len(geometry.second)
     is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
     in_hand, not_seen = hand @ is_rank, unseen @ is_rank / np.maximum(unseen.sum(axis=1), 1)[:, None]
-    # The cells that are played into, and the few patterns there that have a second card and an empty cell.
+    # The cells played into, and their few patterns with a second card and an empty cell.
     at = rows * num_cells + cells
     played = np.zeros(len(board) * num_cells, np.bool_)
     played[at] = True
@@ -395,7 +395,7 @@ def _set_up(
     found, number = np.nonzero((seconds != EMPTY) & empty[row[:, None], geometry.gap[cell]])
     counts = np.bincount(found, minlength=len(row))
     slot = np.arange(len(found)) - (counts.cumsum() - counts)[found]
-    # A second card and a pattern; of `EMPTY`, the last card of the tables, nothing is completed.
+    # A second card and a pattern; `EMPTY`, the last card of the tables, completes nothing.
     size = tables.complete[0].size
     patterns = np.full((int(counts.max(initial=0)), len(row)), size - len(PATTERNS))
     patterns[slot, found] = seconds[found, number] * len(PATTERNS) + number % len(PATTERNS)

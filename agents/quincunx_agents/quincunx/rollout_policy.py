@@ -63,7 +63,7 @@ def immediate_scores(batch: Batch) -> ImmediateScores:
     _, cells, cell_slots = _slots(batch.cell_mask())
     (n, hand), places = cards.shape, cells.shape[1]
     rows, slots = card_slots
-    # Unchecked: slots without a cell hold cell 0, which may be taken; what it gives is replaced below.
+    # Unchecked: slots without a cell hold cell 0, which may be taken; its scores are replaced below.
     points, draws = batch.value(
         np.repeat(cards[card_slots], places), cells[rows].ravel(), np.repeat(rows, places), check=False
     )

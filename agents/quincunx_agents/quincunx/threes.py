@@ -92,7 +92,7 @@ def open_threes(
     num_gaps, num_occupied = (each[0] + each[1] + each[2] for each in (gaps, occupied))
     (found,) = xp.nonzero(((num_gaps == 2) & (num_occupied == 1)).reshape(-1))
     at = found % j
-    # One of the three is a card, and two are `EMPTY`.
+    # One of the three is a card, the other two are `EMPTY`.
     card, place = (
         each.reshape(-1).take(found)
         for each in (lying[0] + lying[1] + lying[2] - 2 * EMPTY, occupied[1] + 2 * occupied[2])

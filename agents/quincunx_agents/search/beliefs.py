@@ -135,15 +135,15 @@ class Beliefs:
         )
 
     def _replay(self, so_far: _Round, count: int) -> Any:
-        """Make a batch of ``count`` games before the first play of a round."""
+        """Make a batch of ``count`` games before the first play."""
         games = self._observer.make_batch(count)
         games.reset(deals=np.broadcast_to(so_far.deck, (count, 1, len(so_far.deck))).copy())
         return games
 
     def _slots(self, so_far: _Round) -> list[Ints]:
-        """Return the ply after which each seat's cards came, ascending.
+        """Return the ply after which each of a seat's cards came.
 
-        Cards that a seat was dealt have 0.
+        For each seat the plies are ascending; cards that it was dealt have 0.
         """
         games = self._replay(so_far, 1)
         slots = [[0] * self.rules.hand_size for _ in range(self.rules.num_players)]

@@ -154,9 +154,7 @@ class DeterminizedSearch:
             drawn = rng.permutation(max(samples, len(hands[0])))[:samples] % len(hands[0])
             hands = [hand[drawn] for hand in hands]
         dealt = resample(self.observer, position, rng, samples, hands)
-        rollout_policy = agent_spec_of(
-            dealt.rules
-        ).rollout_policy  # a module, and so no attribute, which could not be pickled
+        rollout_policy = agent_spec_of(dealt.rules).rollout_policy  # not an attribute: modules cannot be pickled
         seat, left = int(dealt.mover[0]), rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))
         rollout_policy.step(games, np.repeat(actions, samples))

@@ -95,7 +95,7 @@ class PolicyNetwork(nn.Module):
     def __init__(self, observer: Observer, width: int = 128, depth: int = 16, code: int = 64) -> None:
         super().__init__()
         if observer.factors is None or not observer.preview:
-            raise ValueError(f"this network needs the preview, and plays without announcements; got {observer.rules}")
+            raise ValueError(f"the network needs the preview, and Quincunx without Simpleton; got {observer.rules}")
         self.slices = {name: slice(piece.start, piece.stop) for name, piece in observer.slices.items()}
         (self.cards, self.cells), self.depth = observer.factors, depth
         self.rules = observer.rules
@@ -214,7 +214,7 @@ class PolicyNetwork(nn.Module):
             ValueError: for a network of padded observations, which inference with NumPy does not support.
         """
         if self.slices["form"] != slice(0, 0):
-            raise ValueError("a network of padded observations cannot be written: weights files are of one variant")
+            raise ValueError("a network of padded observations cannot be written: a weights file holds one variant")
         return PolicyWeights(
             {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
         )
