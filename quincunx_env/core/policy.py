@@ -34,7 +34,9 @@ class ValuedPolicy(Policy, Protocol):
     def action_values(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
-        """Values of the joint actions in each of n positions, in points; the arguments are those of a call.
+        """Return values of the joint actions in n positions, in points.
+
+        Arguments are as in a call.
 
         Returns:
             Floating [n, actions], -inf for actions that are illegal or that it does not consider.
@@ -43,10 +45,10 @@ class ValuedPolicy(Policy, Protocol):
 
 
 class PolicyFactory(Protocol):
-    """An agent that needs the rules, for example to simulate games in a search."""
+    """An agent that needs the rules, for example to simulate games."""
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """A policy for games with these rules.
+        """Return a policy for games with these rules.
 
         Raises:
             ValueError: if the agent does not support these rules.
@@ -59,7 +61,7 @@ Agent = Policy | PolicyFactory
 
 
 def policy_for(agent: Agent, rules: BaseRules) -> Policy:
-    """The policy of an agent for games with these rules.
+    """Return the policy of an agent for games with these rules.
 
     Raises:
         ValueError: if the agent does not support these rules.

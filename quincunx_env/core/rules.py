@@ -1,4 +1,4 @@
-"""The interface that engines and environments need of the rules of a game."""
+"""The interface of a game's rules for engines and environments."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -6,7 +6,10 @@ from typing import Any, Protocol
 
 
 class BaseRules(Hashable, Protocol):
-    """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options."""
+    """Options of a game, and quantities that follow from them.
+
+    Each game has a frozen dataclass of its options.
+    """
 
     @property
     def num_players(self) -> int:
@@ -64,7 +67,9 @@ RulesLike = BaseRules | Mapping[str, Any]
 
 
 def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | None, options: Mapping[str, Any]) -> Any:
-    """Return rules that are given as a whole or as single options, which every environment accepts.
+    """Return rules from a whole or from single options.
+
+    Every environment accepts both.
 
     Args:
         cls: the dataclass of the game's rules.
@@ -73,7 +78,7 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
         options: single options by name.
 
     Raises:
-        ValueError: if both are given, if ``rules`` are those of another game or have other fields, or from ``make``.
+        ValueError: if both are given, if ``rules`` are for another game or have other fields, or from ``make``.
     """
     if rules is None:
         return make(**options)

@@ -204,7 +204,7 @@ def test_what_is_no_deal_is_refused(case: Case) -> None:
     }
     *good, last = seeded(driver, 7)
     names = str(last[-1]).split()
-    wrong_deals[str(last[-1]).replace(names[0], "AZ")] = "no card is written 'AZ'"
+    wrong_deals[str(last[-1]).replace(names[0], "AZ")] = "unknown card 'AZ'"
     with driver.unchanged():
         for wrong, match in wrong_deals.items():
             with pytest.raises(ValueError, match=match):
