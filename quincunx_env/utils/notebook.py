@@ -1,4 +1,7 @@
-"""How notebooks show an object. `quincunx_env` sets the painters, because pictures are built on the games."""
+"""Pictures of objects in notebooks.
+
+`quincunx_env` sets the painters, because pictures are built on the games.
+"""
 
 from collections.abc import Callable
 
@@ -9,5 +12,8 @@ PAINTERS: dict[str, Painter] = {}
 
 
 def shown_as(form: str, shown: object) -> str | None:
-    """Draw an object in a format of `PAINTERS`; None if it has no picture."""
+    """Draw an object in a format of `PAINTERS`.
+
+    Return None if it has no picture.
+    """
     return PAINTERS[form](shown)

@@ -232,7 +232,7 @@ def test_pictures_are_written_as_svg_and_png(tmp_path: Path) -> None:
 
 
 def test_what_is_no_svg_is_not_rasterised() -> None:
-    with pytest.raises(ValueError, match="no SVG document"):
+    with pytest.raises(ValueError, match="cannot be rasterised"):
         rasterise("nothing")
 
 
