@@ -4,16 +4,16 @@
     python -m train.export three-four-players --players 3
     python -m train.export runs/mine/mine.safetensors
 
-A policy network (`quincunx_agents.networks.policy`) maps the flat observations of n states with the preview,
-``observation`` float32 [n, size], and ``mask`` bool [n, actions], True for a legal action, to ``logits`` float32
-[n, actions], means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`) and minus infinity where the
-mask is False, and ``action`` int64 [n], their argmax. The arena plays such a file.
+A policy network (`quincunx_agents.networks.policy`) has two inputs for n states: ``observation`` float32 [n, size],
+flat observations with the preview, and ``mask`` bool [n, actions], True for a legal action. Outputs are ``logits``
+float32 [n, actions], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The logits are
+means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`). The arena plays such a file.
 
 A value network (`quincunx_agents.networks.value`) has other inputs, for n states with m legal actions each:
 ``features`` float32 [n, m, size], the afterstate of each action (`quincunx_agents.afterstates`); ``points`` float32
 [n, m], the immediate score of each action; ``mask`` bool [n, m], True for a legal action. Outputs: ``action_values``
 float32 [n, m], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The network is exported
-for one number of players, that of its variants; where these differ, ``--players`` selects it.
+for one number of players; where its variants differ in it, ``--players`` selects it.
 """
 
 import warnings
@@ -52,12 +52,15 @@ class Arguments:
 
 
 class GreedyLogits(nn.Module):
-    """The logits of a policy network, means over the symmetries of the grid, and the greedy action."""
+    """Mean logits of a policy network, and the greedy action.
+
+    The means are over the symmetries of the grid.
+    """
 
     entries: Tensor
-    """[8, size]: the entry of an observation that each entry of a view receives."""
+    """[8, size]: for each view, index of the observation's entry that each entry receives."""
     actions: Tensor
-    """[8, actions]: the action of a view that is each action."""
+    """[8, actions]: for each view, its action that stands for each action."""
 
     def __init__(self, network: PolicyNetwork, observer: Observer) -> None:
         super().__init__()
@@ -73,7 +76,10 @@ class GreedyLogits(nn.Module):
         self.register_buffer("actions", torch.from_numpy(np.stack(actions)))
 
     def forward(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits [n, actions] and greedy actions [n]; inputs as the module's documentation lists them."""
+        """Return logits [n, actions] and greedy actions [n].
+
+        Inputs are as the module's documentation lists them.
+        """
         views = self.network.forward_actor(observation[:, self.entries].flatten(0, 1)).unflatten(0, (-1, 8))
         mean = views.gather(2, self.actions.expand(observation.shape[0], -1, -1)).mean(dim=1)
         logits = mean.masked_fill(~mask, -torch.inf)
@@ -89,7 +95,10 @@ class GreedyActionValues(nn.Module):
         self.register_buffer("margin_weights", torch.from_numpy(value.margin_weights(players).copy()))
 
     def forward(self, features: Tensor, points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return action values [n, m] and greedy actions [n]; inputs as the module's documentation lists them."""
+        """Return action values [n, m] and greedy actions [n].
+
+        Inputs are as the module's documentation lists them.
+        """
         outputs = self.network(features)
         action_values = points + outputs[..., :SEATS] @ self.margin_weights + outputs[..., SEATS]
         action_values = action_values.masked_fill(~mask, -torch.inf)
@@ -113,7 +122,7 @@ def torch_policy(found: policy.PolicyWeights) -> PolicyNetwork:
 
 
 def main(arguments: Arguments) -> Path:
-    """Write the file; returns its path.
+    """Write the file, and return its path.
 
     Raises:
         OptionError: if there is no such network, or if the number of players is ambiguous or wrong.
@@ -153,7 +162,7 @@ def write(
     axes: tuple[str, ...],
     path: Path,
 ) -> Path:
-    """Write a network as ONNX; returns the path.
+    """Write a network as ONNX, and return the path.
 
     Args:
         network: the module.
