@@ -113,8 +113,8 @@ def assert_resample_consistent(
 def assert_same_information_set(game: Game, seat: int, batch: Any) -> None:
     """Assert that games are complete and look the same to a seat.
 
-    In each of them the seat observes the same, byte by byte; everything that all seats know is the same; the hands have
-    the same sizes, and no card is in two places or foreign to the deck.
+    In each of them the seat observes the same, byte by byte, and everything that all seats know is the same. The hands
+    have the same sizes. No card is in two places or foreign to the deck.
 
     Args:
         game: a game in progress.

@@ -173,9 +173,9 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
 
 
 def rows_of(method: str, run: Run, final: tuple[DealRange, Estimate, float]) -> list[tuple[Any, ...]]:
-    """List the rows of a run for the file.
+    """Return a run's learning curve on validation deals, and its final figure.
 
-    They are its learning curve on validation deals, and last its final figure.
+    They are rows of the file.
     """
     validation = DealRange("validation", 0, run.arguments["eval_deals"])
     deals, score, lost = final

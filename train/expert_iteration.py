@@ -277,9 +277,9 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
 
 
 def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
-    """Write positions to a file.
+    """Write positions, with the most elements of each set.
 
-    Also write the most elements that each set has there, and the processor time that they took.
+    The processor time that they took is written, too.
     """
     sets = split_sets(positions.features, layout)
     most = [int((elements[..., 0] > 0).sum(axis=-1).max()) for elements in sets]

@@ -9,11 +9,11 @@ flat observations with the preview, and ``mask`` bool [n, actions], True for a l
 float32 [n, actions], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The logits are
 means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`). The arena plays such a file.
 
-A value network (`quincunx_agents.networks.value`) has other inputs, for n states with m legal actions each:
-``features`` float32 [n, m, size], the afterstate of each action (`quincunx_agents.afterstates`); ``points`` float32
-[n, m], the immediate score of each action; ``mask`` bool [n, m], True for a legal action. Outputs: ``action_values``
-float32 [n, m], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The network is exported
-for one number of players; where its variants differ in it, ``--players`` selects it.
+A value network (`quincunx_agents.networks.value`) has other inputs, for n states with m legal actions each. They are
+``features`` float32 [n, m, size], the afterstate of each action (`quincunx_agents.afterstates`), ``points`` float32 [n,
+m], its immediate score, and ``mask`` bool [n, m], True for a legal action. Outputs: ``action_values`` float32 [n, m],
+minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The network is exported for one number
+of players; where its variants differ in it, ``--players`` selects it.
 """
 
 import warnings

@@ -15,8 +15,8 @@ With several players the league has a fixed number of places, all taken by the i
 replaces the member that it beats most often.
 
 A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``), ``tensorboard/``, and at the end
-``evaluation.json``, final figures on ``benchmark`` deals, and ``<name>.safetensors`` for ``quincunx_agents.load``,
-which needs neither Ray nor torch.
+``evaluation.json`` and ``<name>.safetensors``. The first has final figures on ``benchmark`` deals. The second is for
+``quincunx_agents.load``, which needs neither Ray nor torch.
 """
 
 from collections.abc import Iterable

@@ -252,11 +252,10 @@ def search_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) 
 def policy_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
     """Compute the negative expected value of a softmax policy.
 
-    The policy is over the plays of a position, its value relative to the mean of the plays.
-
-    Its gradient is the policy gradient, summed over all plays instead of sampled (Allen, Asadi, Roderick, Mohamed,
-    Konidaris & Littman, Mean Actor-Critic, 2017). Plays of nearly equal values, between which `search_loss` hardly
-    distinguishes, count most. Arguments as there.
+    It is over the plays of a position, relative to their mean. Its gradient is the policy gradient, summed over all
+    plays instead of sampled (Allen, Asadi, Roderick, Mohamed, Konidaris & Littman, Mean Actor-Critic, 2017). Plays of
+    nearly equal values, between which `search_loss` hardly distinguishes, count most. Arguments are as in
+    `search_loss`.
     """
     policy = (predicted_values(outputs, points, seats) / POLICY_TEMPERATURE).softmax(dim=1)
     relative = (values - values.mean(dim=1, keepdim=True)) / SEARCH_SCALE

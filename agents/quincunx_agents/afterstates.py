@@ -97,10 +97,7 @@ def write_features(features: Sequence[Feature[Inputs]], inputs: Inputs, out: Flo
 
 
 def one_hot(xp: Any, numbers: Ints, first: int, stop: int) -> Bools:
-    """Return numbers [j] in one-hot form, bool [j, stop - first].
-
-    The columns stand for ``first`` to ``stop`` - 1. ``xp`` is as in `Backend`.
-    """
+    """Return one-hot numbers [j], bool [j, stop - first]; ``xp`` as in `Backend`."""
     found: Bools = numbers[:, None] == xp.arange(first, stop, device=numbers.device)
     return found
 
@@ -183,9 +180,9 @@ CHUNK_SIZE = 512
 
 
 def in_chunks(actions: Ints, backend: Backend) -> Iterator[Ints]:
-    """Split indices of actions into chunks whose features are computed at once.
+    """Split indices of actions into parts whose features are computed together.
 
-    A chunk has `CHUNK_SIZE` actions, or all of them on a device.
+    A part has `CHUNK_SIZE` actions; on a device it has all.
     """
     size = CHUNK_SIZE if backend == NUMPY else max(len(actions), 1)
     return (actions[start : start + size] for start in range(0, len(actions), size))
@@ -206,9 +203,7 @@ class FeatureModule(Protocol):
     ) -> Afterstates:
         """Return the afterstates of all legal actions.
 
-        Where the points still to come follow from the observation, they are known. Such actions have no features.
-
-        Where the points still to come follow from the observation, they are known, and there are no features.
+        Actions whose points still to come follow from the observation have no features.
 
         Args:
             rules: of the game.

@@ -163,7 +163,7 @@ def single_round(rules: BaseRules) -> BaseRules:
 
 
 def with_options(variant: str) -> list[str]:
-    """Return all other variants that share a variant's set-up.
+    """Return all variants that share a variant's set-up.
 
     The plain variant is left out.
     """

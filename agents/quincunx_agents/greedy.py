@@ -19,9 +19,7 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN
 def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
     """Choose the legal play with most points; ties by the lowest action.
 
-    See `quincunx_env.core.policy.Policy`. With Simpleton it announces the true points of the play.
-
-    With Simpleton it announces the true points of the play.
+    With Simpleton it announces the true points of the play. See `quincunx_env.core.policy.Policy`.
     """
     points = observation["preview"][..., 0].reshape(len(mask), -1)
     plays = points.shape[1]

@@ -20,7 +20,7 @@ position evaluated alone and with others. It is far below the gaps between actio
 def best(values: npt.NDArray[np.floating]) -> Ints:
     """Return the lowest index of the highest value of each row.
 
-    Float [n, A] -> int64 [n]. Some values of a row may be -inf, but not all.
+    Float [n, A] -> int64 [n]; values may be -inf, not all.
     """
     found: Ints = (values >= values.max(axis=1, keepdims=True) - TOLERANCE).argmax(axis=1)
     return found
@@ -54,7 +54,7 @@ def best_of_rows(values: npt.NDArray[np.floating], rows: Ints) -> Ints:
 def highest(values: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.bool_]:
     """Mark the ``count`` highest values of each row, and equal ones.
 
-    Float [n, A] -> bool [n, A]. Values equal to the last of them are marked, too.
+    Float [n, A] -> bool [n, A].
     """
     count = min(count, values.shape[1])
     least = np.partition(values, -count, axis=1)[:, -count, None]
@@ -64,8 +64,6 @@ def highest(values: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.bool
 
 def highest_of_rows(values: npt.NDArray[np.floating], rows: Ints, count: int) -> npt.NDArray[np.bool_]:
     """Mark the ``count`` highest values of each row, and equal ones.
-
-    Values equal to the last of them are marked, too.
 
     Args:
         values: float [m].

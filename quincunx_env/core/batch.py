@@ -147,7 +147,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     def _next_decks(self, rows: Ints, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
         """Return the decks of these rows' next games, int8 [n, R, cards dealt].
 
-        Where one is missing, shuffle the next decks of all rows that have played their last ones.
+        Where one is missing, shuffle one for every row that has none ahead.
         """
         wanted = np.array([seeds, games])
         if (self._ahead[:, rows] != wanted).any():

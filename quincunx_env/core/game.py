@@ -41,9 +41,9 @@ def as_action(action: Any) -> int:
 
 
 def explain_ids(rules: BaseRules, card: Any, cell: Any) -> str:
-    """Return the error message for ids that are not integers.
+    """Return the error message for a card and a cell.
 
-    The ids are of a card and a cell.
+    At least one of them is not an integer.
     """
     return (
         f"card and cell must be integers, got {card!r} and {cell!r}: parse_card returns the id of a card, "
@@ -190,8 +190,6 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     def check_seat(self, seat: int | None) -> int | None:
         """Return an observing seat, an integer of any type, as int.
-
-        None, which shows all hands, stays None.
 
         None, which shows all hands, stays None.
 

@@ -161,9 +161,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """Return the game-specific public state in an observation.
+        """Return an observation's public state, as arguments of `BatchState.set_position`.
 
-        It has the form of arguments of `BatchState.set_position`.
+        It is specific to the game.
         """
 
     # --- Counts ------------------------------------------------------------------------------------------------------

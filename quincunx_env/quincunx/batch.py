@@ -73,7 +73,7 @@ class Batch(BaseBatch[Rules, Game]):
     _rows_used: Ints = state_array(derived=True)
     """int64 [B]: bits of the rows that hold a card, in the open start."""
     _columns_used: Ints = state_array(derived=True)
-    """int64 [B]: bits of the columns that hold a card, in the open start."""
+    """int64 [B]: bits of the columns that hold a card."""
 
     def _load_tables(self) -> None:
         self._tables = _tables(self.rules)
@@ -485,10 +485,7 @@ class Batch(BaseBatch[Rules, Game]):
 
 
 def _span(used: Bools) -> Ints:
-    """Return the span of rows or columns in use, [n].
-
-    It is the number from the first to the last one of ``used``, bool [n, side].
-    """
+    """Return the rows or columns spanned, bool [n, side] -> int64 [n]."""
     span: Ints = used.shape[1] - used.argmax(axis=1) - used[:, ::-1].argmax(axis=1)
     return span
 

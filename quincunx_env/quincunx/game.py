@@ -259,9 +259,9 @@ class Game(BaseGame[Rules, Deal]):
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
     def value(self, card: int, cell: int) -> tuple[int, int]:
-        """Return (points, draws) of playing a card into a cell.
+        """Return (points, draws) of any card in any empty cell.
 
-        Any card and any empty cell will do. The grid is taken as it is now, and nothing is played.
+        The grid is as it is now; nothing is played.
 
         Raises:
             ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
@@ -437,9 +437,9 @@ class Game(BaseGame[Rules, Deal]):
 
 @cache
 def _within(grid: Grid, top: int, bottom: int, left: int, right: int) -> bytes:
-    """Mark the cells within the span of an open start, by cell.
+    """Mark cells by whether a card there keeps the open start's span.
 
-    1: a card there keeps all cards within `OPEN_SPAN` rows and columns, if they span the given ones now.
+    The cards in play span these rows and columns; `OPEN_SPAN` is the most of each.
     """
     return bytes(
         max(bottom, row) - min(top, row) < OPEN_SPAN and max(right, column) - min(left, column) < OPEN_SPAN

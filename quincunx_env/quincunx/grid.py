@@ -1,8 +1,8 @@
 """Geometry of a square grid: adjacent cells, lines and boxes.
 
 A cell is its index ``row * side + column``; text shows ``(row, column)``, from the top left. The index past the last
-cell, ``side * side``, stands for every place off the grid: boards have one extra entry there, which is always empty, so
-that the edge needs no special case.
+cell, ``side * side``, stands for every place off the grid. Boards have one extra entry there, which is always empty:
+the edge needs no special case.
 """
 
 from functools import cache
@@ -55,7 +55,7 @@ class Grid:
     def line(self, cell: int, line: int, distances: tuple[int, ...]) -> tuple[int, ...]:
         """Return the cells at signed distances from ``cell`` on a line.
 
-        ``line`` is the number of the line in `LINES`.
+        ``line`` is an index into `LINES`.
         """
         row, column = STEPS[line]
         return tuple(self._at(cell, row * distance, column * distance) for distance in distances)

@@ -6,9 +6,9 @@ within reach there, and are looked up in a few tables, for each card that might 
 - where at most three cells of a line are within reach, as in a 4x4 grid, one table holds all that the line adds;
 - elsewhere one table holds what the two adjacent cards add, and one, by rank, the bonus of the line.
 
-An entry of a table has two int16 for each card that might be played, which are added up side by side: the points and
-the draws. A power play adds ``_POWER`` to the draws. The index of an entry is a weighted sum over the cells within
-reach. Each cell contributes its weight times the number of its card or rank, 0 where there is none.
+An entry of a table has two int16 for each card that might be played: points and draws. They are added up side by side.
+A power play adds ``_POWER`` to the draws. The index of an entry is a weighted sum over the cells within reach. Each
+cell contributes its weight times the number of its card or rank, 0 where there is none.
 
 Axes: B games, C cells, K cards.
 """

@@ -174,10 +174,7 @@ def _trefoil(start: float, stop: float) -> tuple[Point, ...]:
 
 
 def _knot() -> tuple[Stroke, ...]:
-    """Draw the knot, and its crossings again with gaps.
-
-    A crossing is where the knot passes over itself. It has a gap on either side.
-    """
+    """Draw the knot, then its crossings again, with gaps."""
     over = [pi / 2 + third * 2 * pi / 3 for third in range(3)]
     gaps = [Stroke(_trefoil(angle - 0.22, angle + 0.22), 0.5, cut=True) for angle in over]
     bridges = [Stroke(_trefoil(angle - 0.4, angle + 0.4), 0.24) for angle in over]

@@ -141,10 +141,10 @@ def power_points(suit: int, grid_cards: Sequence[int]) -> int:
 
 
 def flush_line(suits: Sequence[int], at: int) -> bool:
-    """Return whether the card at ``at`` scores a flush on a line.
+    """Return whether the card at ``at`` scores a flush (R14).
 
-    It must belong to an unbroken run of four cards that share a suit (R14). R6: once a line, even when two suits
-    qualify. ``suits``: `Card.suits`, 0 for an empty cell.
+    It must belong to an unbroken run of four cards that share a suit. R6: once a line, even when two suits qualify.
+    ``suits``: `Card.suits`, 0 for an empty cell.
     """
     return any(
         suits[start] & suits[start + 1] & suits[start + 2] & suits[start + 3]
@@ -327,9 +327,9 @@ def rating(points: int, lost: bool) -> int:
 
 
 def simpleton(announced: int, true: int) -> tuple[int, int]:
-    """Return the points of an announcement (1.6, R11).
+    """Return the points of the announcing and of the next player.
 
-    The result is (points of the announcing player, points taken by the next player).
+    See 1.6 and R11.
     """
     # Too low: the announcement. Too high: the true points less the difference. In both cases the lower of the two.
     return min(announced, 2 * true - announced), max(true - announced, 0)

@@ -193,10 +193,7 @@ class Renderer:
         self._window: Any = None
 
     def render(self, game: Game) -> str | Frame | None:
-        """Return text or a picture, or show the game.
-
-        With ``"human"`` it shows the game in the window and returns None.
-        """
+        """Return text or a picture; with ``"human"`` show the game."""
         if self.mode == "ansi":
             return text(game, colour=False)
         if self.mode == "rgb_array":

@@ -77,10 +77,7 @@ def parts_of(picture: str) -> tuple[list[str], list[str]]:
 
 
 def elements_of(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Divide lines into elements.
-
-    An element is a single line, or a group from its first to its last line.
-    """
+    """Divide lines into elements: single lines and whole groups."""
     start = depth = 0
     for end, line in enumerate(lines, 1):
         depth += line.count("<g") - line.count("</g>")

@@ -1,6 +1,6 @@
 """Pictures of games, records and deals in notebooks.
 
-A game and the end of a record are shown with all hands, a deal before the first play.
+Games and ends of records show all hands; deals are before the first play.
 """
 
 from contextlib import suppress

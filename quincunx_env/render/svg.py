@@ -199,9 +199,9 @@ def _n(number: float) -> str:
 
 
 def _attributes(values: Mapping[str, object]) -> str:
-    """Write the attributes of an element.
+    """Write an element's attributes.
 
-    In a name an underscore stands for a hyphen, and is left out at the end.
+    An underscore stands for a hyphen, and is left out at the end.
     """
     known = {name.rstrip("_").replace("_", "-"): value for name, value in values.items() if value is not None}
     words = {name: _n(value) if isinstance(value, int | float) else str(value) for name, value in known.items()}
@@ -330,9 +330,9 @@ class _Drawing:
     # --- Cards -------------------------------------------------------------------------------------------------------
 
     def card(self, face: Face, rect: Rect) -> None:
-        """Draw a card: its rank above, its suits below.
+        """Draw a card: a large rank above, its suits below.
 
-        The rank is large. The suits stand side by side, each on a ground of its colour.
+        The suits stand side by side, each on a ground of its colour.
         """
         scale = rect.height / 100
         self._open(transform=f"translate({_n(rect.x)} {_n(rect.y)}) scale({scale:.4g})")
@@ -540,10 +540,10 @@ class _Drawing:
         return abs(row - other_row) + abs(column - other_column) == 1
 
     def _edge(self, cell: int, part: Part, distant: set[str]) -> tuple[tuple[float, float], bool]:
-        """Return the place of a chip.
+        """Return the place of a chip, and whether chips there stand abreast.
 
-        It is the edge between two adjacent cards, or the middle of a box. Otherwise it is the lower edge of the card,
-        or of the farthest card of a line. Also return whether chips there stand side by side.
+        It is the edge between two adjacent cards, the middle of a box, or else the lower edge of the part's farthest
+        card.
         """
         cells = self.where.cells
         here = cells[cell]

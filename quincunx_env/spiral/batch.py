@@ -101,9 +101,9 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
     def value(self, cards: npt.ArrayLike, rows: npt.ArrayLike | None = None, *, check: bool = True) -> Ints:
-        """Return points of cards in the next cell, int64 [n, 2].
+        """Return points of any cards in the next cell, int64 [n, 2].
 
-        The columns are the points in its row and in its column. Any card will do.
+        The columns are its row and its column.
 
         Args:
             cards: integers [n].
@@ -134,7 +134,7 @@ class Batch(BaseBatch[Rules, Game]):
     def _lines(self, rows: Ints, cells: Ints, cards: Ints) -> tuple[Ints, Ints, Ints]:
         """Return codes and flush points of both lines of each card.
 
-        They are the code of the other ranks, the points of the flush, and the code of the other values.
+        They are the code of the other ranks, the points, and the code of the other values.
 
         Args:
             rows: int64 [n], the game of each card.
@@ -238,7 +238,7 @@ class Batch(BaseBatch[Rules, Game]):
 
 
 class _Tables(NamedTuple):
-    """Tables by line, other cell and neighbour.
+    """Tables of the rules.
 
     Axes: lines (the row, then the column of a cell), the four other cells of a line, neighbours (`EMPTY` first).
     """

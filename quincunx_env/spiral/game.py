@@ -106,9 +106,9 @@ class Game(BaseGame[Rules, Deal]):
         return order
 
     def legal_cards(self) -> tuple[int, ...]:
-        """Return the cards that may be played now, ascending.
+        """Return the hand of the seat to move, ascending.
 
-        They are the hand of the seat to move; there are none when the game is over.
+        There are none when the game is over.
         """
         return () if self.over else self._held(self.mover)
 

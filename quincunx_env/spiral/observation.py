@@ -131,7 +131,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     ) -> npt.NDArray[np.int8]:
         """Return possible decks; see `BaseObserver.possible_decks`.
 
-        The starter comes first, then for each seat the cards it holds and the cards it played.
+        The starter comes first, then for each seat the cards it holds and played.
         """
         counts = self.named_counts(pieces)
         along = pieces["board"][list(SPIRAL)].astype(np.int8)

@@ -32,9 +32,9 @@ Line = Sequence[int]
 
 
 def kinds(line: Line, at: int) -> int:
-    """Return points for cards of one rank in a line.
+    """Return points for the rank of the card at ``at``.
 
-    It is the rank of the card at index ``at``; they may lie anywhere in the line.
+    Its cards may lie anywhere in the line.
     """
     return KINDS[_ranks(line)[CARDS[line[at]].rank]]
 

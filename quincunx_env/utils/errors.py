@@ -37,8 +37,8 @@ def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) ->
     The line goes to stderr in place of a traceback, also after an interrupt.
 
     The exit status is `ERROR` after errors of files (`OSError`: full disk, read-only folder, ...) and of the given
-    kinds, 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions are
-    faults of the program and keep their traceback.
+    kinds. It is 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions
+    are faults of the program and keep their traceback.
 
     Args:
         kinds: other exceptions whose message explains the error.

@@ -63,9 +63,9 @@ def single_threaded() -> Iterator[None]:
 
 
 def _end_with_parent(reader: Connection) -> None:
-    """Prepare a worker process to end with its parent.
+    """Start a worker process that ends with its parent.
 
-    It ends as soon as the parent closes the other end of the pipe, or ends in any way.
+    It also ends when the parent closes the other end of the pipe.
     """
 
     def wait() -> None:

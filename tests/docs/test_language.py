@@ -32,7 +32,7 @@ MOST_WORDS = 12
 """Most words in the first paragraph of a docstring."""
 
 LONGEST_SENTENCE = 25
-"""Most words in a sentence or clause of a docstring."""
+"""Most words in a sentence of a docstring."""
 
 VERBS = re.compile(
     r"Add|Announce|Answer|Append|Apply|Ask|Assert|Assign|Average|Begin|Build|Call|Cancel|Change|Check|"
@@ -63,14 +63,14 @@ def words(text: str) -> int:
 
 
 def sentences(docstring: str) -> Iterator[str]:
-    """Yield sentences and clauses of a docstring.
+    """Yield the sentences of a docstring without what stands in parentheses.
 
     Sections, doctests, lists and tables are left out.
     """
     text = re.split(r"\n(?:Args|Returns|Yields|Raises|Attributes|Examples?):\n", docstring)[0]
     for paragraph in re.split(r"\n\s*\n", text):
         if not re.match(r"\s*(?:>>>|\||- |\* |\d\. |#|`{3}|::)", paragraph) and not paragraph.startswith(" "):
-            yield from re.split(r"(?<=[.?!:;])\s+", paragraph.replace("\n", " "))
+            yield from re.split(r"(?<=[.?!])\s+", re.sub(r"\s*\([^()]*\)", "", paragraph.replace("\n", " ")))
 
 
 def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

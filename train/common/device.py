@@ -17,7 +17,7 @@ class DeviceOptions(CheckedOptions):
     """Device of features and networks, and processes that play games."""
 
     device: str = "cpu"
-    """PyTorch's device for features and networks; another one than the CPU leaves the CPU the engine alone"""
+    """PyTorch's device for features and networks; the engine runs on the CPU"""
     workers: CountOrNone = None
     """processes that play; 0: this one does. The result is the same. If None 2 with --device cpu, 0 with others"""
 

@@ -84,9 +84,9 @@ def require_opponent(name: str, variants: Iterable[str], flag: str = "--against"
 def strengths(
     agent: Agent, opponent: Agent | str, variants: Iterable[str], deals: int, domain: Domain, progress: bool = False
 ) -> dict[str, dict[str, float]]:
-    """Measure the `strength` of an agent in variants of `quincunx_agents.networks.value`.
+    """Measure the rounded `strength` of an agent in several variants.
 
-    Figures are rounded, and the number of deals is added.
+    They are variants of `quincunx_agents.networks.value`; the number of deals is added.
     """
     found = {}
     for variant in tqdm(variants, desc="evaluation", disable=not progress):

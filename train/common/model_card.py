@@ -170,9 +170,9 @@ MULTIPLAYER = ("win rate", "95 % interval", "even", "margin", "95 % interval")
 
 
 def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of a solitaire result as text.
+    """Return a solitaire result as text.
 
-    They are mean score with its interval, and shares of lost rounds and of the highest class.
+    The columns are mean score, its interval, shares of lost rounds and of the highest class.
     """
     return (
         f"{result['mean']:.1f}",
@@ -183,9 +183,9 @@ def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def multiplayer_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of a multiplayer result as text.
+    """Return a multiplayer result as text.
 
-    They are win rate and margin with their intervals, and the win rate among equals.
+    The columns are win rate, its interval, the win rate among equals, margin, its interval.
     """
     return (
         percent(result["win_rate"]),
@@ -211,9 +211,9 @@ def _training(facts: Facts) -> str:
 
 
 def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: str = "solitaire") -> dict[str, Any]:
-    """Return the results of a solitaire run from its ``evaluation.json``.
+    """Return results of a solitaire run from its ``evaluation.json``.
 
-    The file has `quincunx_env.arena.Evaluation.to_json` by agent.
+    It has `quincunx_env.arena.Evaluation.to_json` by agent.
     """
 
     def figures(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def league_module(place: int) -> str:
 class Matchmaking:
     """RLlib's ``policy_mapping_fn``: assigns modules to the seats of a game.
 
-    In a share of the games the learner has all seats; in the others it has one, and a member of the league has the
+    In a share of the games the learner has all seats. In the others it has one, and a member of the league has the
     rest. The assignment is a function of the episode's id, and so consistent over its seats.
     """
 
@@ -133,8 +133,8 @@ def normalized_win_rates(learner: Agent, members: Sequence[Agent], rules: BaseRu
 
 
 def replaced_place(rates: Sequence[float], threshold: float) -> int | None:
-    """Return the place of the weakest member, if it is replaced.
+    """Return the place of the weakest member.
 
-    If a win rate does not reach the threshold, return None.
+    It is None unless every win rate reaches the threshold.
     """
     return int(np.argmax(rates)) if min(rates) >= threshold else None

@@ -114,9 +114,9 @@ class RunOptions(CheckedOptions):
 
 @dataclass
 class PPOOptions(CheckedOptions):
-    """Hyperparameters of PPO (Schulman et al. 2017) with GAE (2016).
+    """Hyperparameters of PPO with GAE.
 
-    GAE is by Schulman et al., too.
+    See Schulman et al. 2017 and 2016.
     """
 
     rollout: Count = 24

@@ -99,14 +99,14 @@ class _Tree:
         self.information_sets: tuple[dict[Any, int], ...] = ({}, {})
 
     def deal(self, deals: Deals) -> Iterator[str]:
-        """Write the root: chance deals the hands."""
+        """Yield the root: chance deals the hands."""
         groups = _groups(deals, lambda deal: tuple(map(_set, deal.hands)))
         yield from self.chance({" / ".join(map(print_cards, hands)): len(same) for hands, same in groups.items()})
         for hands, same in groups.items():
             yield from self.state(Game(self.rules, same[0]), same, hands)
 
     def chance(self, outcomes: dict[str, int]) -> Iterator[str]:
-        """Write a node of chance, unless it has one outcome.
+        """Yield a node of chance, unless it has one outcome.
 
         ``outcomes`` has the number of deals by name.
         """
@@ -117,7 +117,7 @@ class _Tree:
             yield f'c "" {self.chances} "" {{ {drawn} }} 0'
 
     def state(self, game: Game, deals: Deals, seen: tuple[Any, ...]) -> Iterator[str]:
-        """Write a decision or the end.
+        """Yield a decision or the end.
 
         The game may have any of the deals; ``seen`` has each seat's observations.
         """
@@ -138,7 +138,7 @@ class _Tree:
             yield from self.play(game, deals, seen, card, cell)
 
     def play(self, game: Game, deals: Deals, seen: tuple[Any, ...], card: int, cell: int) -> Iterator[str]:
-        """Write a play: chance draws its cards."""
+        """Yield a play: chance draws its cards."""
         (_, draws), top = game.value(card, cell), game.drawn
         groups = _groups(deals, lambda deal: _set(deal.pile[top : top + draws]))
         yield from self.chance({print_cards(drawn): len(same) for drawn, same in groups.items()})

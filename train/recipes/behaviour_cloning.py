@@ -6,7 +6,7 @@ The data may be from any agent.
     MINARI_DATASETS_PATH=data python -m train.recipes.behaviour_cloning --teacher value --dataset quincunx/value-v0
 
 `quincunx_env.adapters.minari` writes the dataset, unless there is one of that name. A value network is then trained to
-predict the teacher's actions: the logit of a legal action is its value, points included, divided by a temperature. At
+predict the teacher's actions. The logit of a legal action is its value, points included, divided by a temperature. At
 the end teacher and clone play the same ``benchmark`` deals.
 """
 
@@ -67,9 +67,9 @@ class Arguments(CheckedOptions):
 
 
 class Choices(NamedTuple):
-    """The positions of a dataset with the teacher's choices.
+    """Positions of a dataset with the teacher's choices.
 
-    There are n positions, and m afterstates among which the teacher chose, in order of the positions.
+    There are n positions and m afterstates, in order of the positions.
     """
 
     counts: Tensor

@@ -2,7 +2,7 @@
 
     python -m train.recipes.cleanrl_style
 
-The environment is Gymnasium's native vector environment in its default autoreset mode, ``NEXT_STEP``: in the step after
+The environment is Gymnasium's native vector environment in its default autoreset mode, ``NEXT_STEP``. In the step after
 the end of an episode it ignores the action and resets. Such a step is not a transition and must not be learned from.
 """
 

@@ -54,10 +54,10 @@ class PolicyWeights:
 
 
 def card_features(num_cards: int) -> Floats:
-    """Return features of each card, float32 [num_cards + 2, F].
+    """Return value, rank (one-hot) and suits of cards, float32 [num_cards + 2, F].
 
-    They are value, rank (one-hot), suits, and whether the place is off the grid. The last row is an empty cell and the
-    last but one a place off the grid, so that `EMPTY` and `NO_CELL` index them.
+    The last feature is 1 for a place off the grid. The last row is an empty cell and the last but one a place off the
+    grid, so that `EMPTY` and `NO_CELL` index them.
     """
     ranks = "A23456789PCX"
     suits = range(len(SUITS))
@@ -85,17 +85,17 @@ def sizes_of(tensors: Mapping[str, Sized]) -> Iterator[int]:
 
 
 def count_scale(observer: Observer) -> Floats:
-    """Return divisors of the counts of an observation, float32 [counts].
+    """Return divisors of an observation's counts, float32 [counts].
 
-    They are the upper bounds of the counts, up to `COUNT_SCALE_LIMIT`.
+    They are the counts' upper bounds up to `COUNT_SCALE_LIMIT`.
     """
     return np.array([min(high, COUNT_SCALE_LIMIT) for _, _, high in observer.counts.values()], np.float32)
 
 
 def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
-    """Return logits of all actions, float32 [n, cards * cells].
+    """Return the logits of ``PolicyNetwork``, float32 [n, cards * cells].
 
-    ``PolicyNetwork`` computes the same. Actions that are not a card of the hand in an empty cell have 0.
+    They are 0 except for hand cards in empty cells.
     """
     tensors, features = weights.tensors, card_features(weights.rules.num_cards)
     board, hand = observation["board"], observation["hand"]
@@ -144,11 +144,9 @@ def _best(plays: Floats) -> Floats:
 
 
 def _of_others(points: Floats, best: Floats) -> Floats:
-    """Return the most points of other plays in a cell or row.
+    """Return the most points of another play.
 
-    Plays of a card are a row. Where a play has the most itself, these are the second most.
-
-    These are the second most where a play has the most itself.
+    ``best`` has the two most of all plays in the cell, or of the card.
     """
     return np.where(points == best[..., 0], best[..., 1], best[..., 0])
 

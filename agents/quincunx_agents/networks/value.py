@@ -1,9 +1,9 @@
 """One-ply lookahead with a value network: argmax of points + value.
 
 The network reads the features of an afterstate (`quincunx_agents.quincunx.features`,
-`quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017): an encoder
-shared by all elements of a set, the sum over the elements, and a trunk that reads the sums and the context features. It
-gives the points still to come for each seat and a preference, by which an action is preferred beyond its value.
+`quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017). An encoder is
+shared by all elements of a set, and its outputs are summed. A trunk reads the sums and the context features. It gives
+the points still to come for each seat and a preference, by which an action is preferred beyond its value.
 
 The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which ``train/selfplay.py`` trains. The
 weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they
@@ -131,9 +131,9 @@ def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates
 
 @cache
 def margin_weights(players: int) -> Floats:
-    """Return seat weights that turn points into a margin, float32 [SEATS].
+    """Return weights of the seats' points that give a margin, float32 [SEATS].
 
-    The weighted sum of the seats' points, from the mover on, is the margin over the mean of the others.
+    Seats count from the mover on. The margin is over the mean of the others.
     """
     weights = np.zeros(SEATS, np.float32)
     weights[1:players] = -1 / max(players - 1, 1)

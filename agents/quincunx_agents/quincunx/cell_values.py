@@ -58,7 +58,7 @@ class _Geometry(NamedTuple):
     suits: npt.NDArray[np.uint8]
     """[K + 1]: suit bits; of an empty cell (`EMPTY`, the last) none."""
     ends: npt.NDArray[np.uint8]
-    """[K + 1]: suit bits of Aces and Crowns, beside which a power play may be made; of other cards none."""
+    """[K + 1]: suit bits of Aces and Crowns, beside which a power play may be made, otherwise 0."""
 
 
 @cache
@@ -136,9 +136,7 @@ def cell_values(
 def open_cells(rules: Rules, board: Boards) -> tuple[Bools, Bools]:
     """Mark cells where a card may still come, and may come next.
 
-    Both are bool [j, C + 1]. A card may still come there in this round, or with the next play.
-
-    In the solitaire with contact the two are taken to be the same.
+    Both are bool [j, C + 1]. In the solitaire with contact the two are taken to be the same.
     """
     empty = board == EMPTY
     empty[:, -1] = False

@@ -66,9 +66,9 @@ MOST_CARDS = 39
 
 
 class _Tables(NamedTuple):
-    """Tables over K cards, C cells and a neighbour.
+    """Tables of the rules.
 
-    The neighbour is a card or `EMPTY` (-1, the last).
+    Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last).
     """
 
     suits: Floats

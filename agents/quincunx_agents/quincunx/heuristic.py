@@ -1,8 +1,8 @@
 """Heuristic of Quincunx: argmax of a linear function of action features.
 
-`FEATURES` describe an action: the cards it draws, the values it opens in adjacent cells for the own hand and for unseen
-cards, the opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each number
-of players and start. All options of the rules are supported.
+`FEATURES` describe an action: the cards it draws, the values it opens for hand and unseen cards in adjacent cells, the
+opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each number of players
+and start. All options of the rules are supported.
 """
 
 from dataclasses import replace
@@ -89,11 +89,10 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
 }
 """Points for one unit of each feature, by `WEIGHT_COLUMNS`.
 
-Found in self-play by REINFORCE (Williams 1992) for a softmax over the values: 150 steps of 500 games each in the
-solitaire, 80 steps of 200 games with several players. The script was not kept. The rows of Pawn and Excuse are from 70
-steps with these options, for the solitaire and for two players from corners. They are set to the mean of the other
-ranks. In the solitaire ``draws_needed`` was then raised by 3: on validation deals it lost fewer rounds at the same
-mean."""
+Found in self-play by REINFORCE (Williams 1992) for a softmax over the values. The solitaire took 150 steps of 500 games
+each, several players 80 steps of 200. The script was not kept. The rows of Pawn and Excuse are from 70 steps with these
+options, for the solitaire and for two players from corners. They are set to the mean of the other ranks. In the
+solitaire ``draws_needed`` was then raised by 3: on validation deals it lost fewer rounds at the same mean."""
 
 DRAW_VALUE = {True: 8.0, False: 2.0}
 """Points for a draw in the value that `best_other_cell`, `best_other_card` and `opened_value` compare: in the solitaire
@@ -288,9 +287,9 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
 
 
 def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
-    """Return 1 for each unseen card, float32 [n, K], and their number.
+    """Return 1 for each unseen card, float32 [n, K], and their number, [n].
 
-    Unseen cards are in the pile or another hand. The number, [n], is at least 1.
+    The number is at least 1.
     """
     unseen = np.zeros((len(board), rules.num_cards + 1), np.float32)
     unseen[:, rules.deck] = 1
@@ -339,9 +338,9 @@ def _opened_value(
     around: Ints,
     free: Bools,
 ) -> Floats:
-    """Return the value that each play opens in adjacent cells, [m].
+    """Sum the gains of the hand in adjacent free cells, [m].
 
-    It is the gain in value of the best other card of the hand, summed over the free cells.
+    A gain is in value of the best other card.
 
     Args:
         tables: of the rules.

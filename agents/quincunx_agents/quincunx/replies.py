@@ -26,7 +26,7 @@ MOST_UNSEEN = 40
 def _odds(backend: Backend = NUMPY) -> Floats:
     """Return the odds of a hand's best card, [u, h, K].
 
-    They are the probabilities that the best of h cards dealt from u ranked cards is the first, the second, and so on.
+    They are the odds that, of h cards dealt from u ranked ones, it is the first, the second, and so on.
     """
     if backend != NUMPY:
         converted: Floats = backend.array(_odds())
@@ -47,9 +47,7 @@ def _odds(backend: Backend = NUMPY) -> Floats:
 def expected_best(xp: Any, points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[Floats]) -> list[Floats]:
     """Return expected points of each hand's best card, float32 [n, 3] each.
 
-    Points count above each of `STEPS`. Without hands, in the solitaire, return one array of zeros.
-
-    Without hands, in the solitaire, one array of zeros.
+    Points count above each of `STEPS`. Without hands, in the solitaire, it is one array of zeros.
 
     Args:
         xp: functions of the arrays' library, as in `Backend`.
@@ -65,9 +63,9 @@ def expected_best(xp: Any, points: npt.NDArray[np.int16], unseen: Bools, odds: S
 
 
 def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend) -> list[Floats]:
-    """Return the odds of the best card of other hands.
+    """Return the odds of the next seat's best card.
 
-    They are for the next seat's hand and, with more than two players, for all other hands together.
+    With more than two players, also the odds for all other hands together.
 
     Args:
         unseen: bool [p, K], the cards in the pile and the other hands.

@@ -44,7 +44,7 @@ class ImmediateScores(NamedTuple):
     cards: Ints
     """int64 [n, H]: the cards of the hand in the first slots, 0 in the others."""
     cells: Ints
-    """int64 [n, E]: the legal cells in the first slots, 0 in the others."""
+    """int64 [n, E]: the legal cells in the first slots."""
     points: Floats
     """float32 [n, H, E]: points, `ILLEGAL` in slots without a card or a cell."""
     draws: Floats
@@ -80,7 +80,7 @@ def immediate_scores(batch: Batch) -> ImmediateScores:
 def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
     """Convert sets [n, m] to lists in slots.
 
-    Return the sizes, [n]; the members in slots, [n, most]; and row and slot of each member.
+    Return sizes, [n]; members in slots, [n, most]; row and slot of each member.
     """
     count = members.sum(axis=1)
     rows, found = members.nonzero()
@@ -157,7 +157,7 @@ def rollout_actions(games: Batch) -> Ints:
 def candidate_actions(games: Batch, count: int) -> Bools:
     """Return the ``count`` best legal actions of each game, bool [n, A].
 
-    Their approximate values count no set-ups. A game may have fewer.
+    Set-ups are not counted. A game may have fewer actions.
     """
     rules, scores = games.rules, immediate_scores(games)
     values = _approximate_values(games, scores, _weights(rules, scores.left))

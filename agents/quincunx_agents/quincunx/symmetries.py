@@ -18,9 +18,9 @@ AXIS_OF_CELLS = {"board": 1, "order": 1, "preview": 2}
 
 @cache
 def symmetries(num_cells: int) -> Ints:
-    """Return the source of each cell by symmetry, int64 [8, num_cells].
+    """Return each cell's source by symmetry, int64 [8, num_cells].
 
-    Each cell receives the content of its source.
+    A cell receives its source's content.
     """
     grid = np.arange(num_cells).reshape(math.isqrt(num_cells), -1)
     return np.stack([np.rot90(each, turns).ravel() for each in (grid, grid.T) for turns in range(4)])
@@ -40,7 +40,7 @@ def turned(observation: Pieces, cells: Ints) -> Pieces:
 def mean_over_symmetries(logits: Callable[[Pieces], Floats], observation: Pieces) -> Floats:
     """Average a network's logits over eight views, float32 [n, cards * cells].
 
-    A network that is not invariant errs differently in each view, so that the mean errs less: AlphaGo's symmetry
+    A network that is not invariant errs differently in each view, so that the mean errs less. AlphaGo has such an
     ensemble (Silver et al., Mastering the Game of Go with Deep Neural Networks and Tree Search, Nature 529, 2016).
 
     Args:

@@ -1,13 +1,12 @@
 """Beam search of determinized solitaires, in many games side by side.
 
-In every game the search keeps the ``width`` most promising positions and expands them by all actions. It keeps the best
-again until the grid is full. Positions are ranked by their points, a value of the hand, and a share of the bonuses of
-lines that lack one card. The search uses the pile: call it with determinized games (`quincunx_env.core.resample`),
-never with the true one.
+In every game the search expands the ``width`` most promising positions by all actions. It keeps the best again until
+the grid is full. Positions are ranked by their points, a value of the hand, and a share of the bonuses of lines that
+lack one card. The search uses the pile: call it with determinized games (`quincunx_env.core.resample`), never with the
+true one.
 
 `quincunx_env.oracle.beam` is the wide search of single games that gives oracle scores. This one is narrow, and fast in
-hundreds of games at once. #! GAP_IN_HAND, GAP_IN_PILE Share of the bonus that is counted for a line that lacks one
-card. The first applies if the hand has such a card, otherwise the second for each such card in the pile.
+hundreds of games at once.
 """
 
 from functools import cache
@@ -40,8 +39,8 @@ KEEP = dict(zip("A23456789CPX", (-1.9, -1.1, 0.1, -2.1, -3.3, -0.1, 0.9, 2.5, 0.
 """Value of a card of each rank in hand beside the mean of all ranks, at the beginning of a round."""
 
 GAP_IN_HAND, GAP_IN_PILE = 0.4, 0.04
-"""Share of the bonus that is counted for a line that lacks one card: if the hand has such a card, and otherwise for
-each such card in the pile."""
+"""Shares of the bonus that are counted for a line that lacks one card. The second one, for each such card in the pile,
+counts if the hand has none."""
 
 EXPANSION = 3
 """Multiple of ``width``: number of positions for which lines that lack one card are computed. Not tuned."""
@@ -84,9 +83,9 @@ def beam_search(games: Batch, width: int, lost_value: float = 0.0) -> npt.NDArra
 
 
 def _action_values(positions: Batch, scores: ImmediateScores) -> Floats:
-    """Return points and hand value after every action, float32 [n, H, E].
+    """Return points and value of the rest of the hand, float32 [n, H, E].
 
-    The hand is the one that is left after the action.
+    They are values after every action.
     """
     rules, left = positions.rules, scores.left
     in_hand = np.arange(scores.cards.shape[1]) < scores.held[:, None]
@@ -109,7 +108,7 @@ def _action_values(positions: Batch, scores: ImmediateScores) -> Floats:
 def _top_actions(values: Floats, group: Ints, count: int) -> tuple[Ints, Ints, Ints]:
     """Return the ``count`` actions of the highest values in each group.
 
-    They are given as position, slot of the card and slot of the cell.
+    They are position, slot of the card, slot of the cell.
     """
     n, hand, places = values.shape
     _, first, sizes = np.unique(group, return_index=True, return_counts=True)

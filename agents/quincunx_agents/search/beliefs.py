@@ -141,9 +141,9 @@ class Beliefs:
         return games
 
     def _slots(self, so_far: _Round) -> list[Ints]:
-        """Return the ply after which each of a seat's cards came.
+        """Return the plies after which the cards of each seat came.
 
-        For each seat the plies are ascending; cards that it was dealt have 0.
+        They are ascending, 0 for cards that it was dealt.
         """
         games = self._replay(so_far, 1)
         slots = [[0] * self.rules.hand_size for _ in range(self.rules.num_players)]
@@ -156,10 +156,9 @@ class Beliefs:
     def _evaluate(
         self, so_far: _Round, slots: list[Ints], orders: Ints, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Return regrets of hands and likelihoods of their cards.
+        """Return regrets of hands, float64 [chains], and likelihoods of their cards.
 
-        The regrets are float64 [chains]. The likelihood of each card by itself is float64 [chains, other seats, L], nan
-        where a seat does not hold it.
+        The likelihood of each card by itself is float64 [chains, other seats, L], nan where a seat does not hold it.
         """
         held = dict(zip(so_far.others, _split(so_far.hidden[orders], so_far.sizes), strict=True))
         held[so_far.observer] = np.broadcast_to(so_far.hand, (self.chains, len(so_far.hand)))
@@ -215,7 +214,7 @@ class Beliefs:
 def _split(cards: Ints, sizes: list[int]) -> Hands:
     """Split rows of cards into hands, [n, size] each.
 
-    Hands lie one after the other; the rest is left out.
+    The rest is left out.
     """
     return np.split(cards, np.cumsum(sizes), axis=1)[:-1]
 
@@ -266,14 +265,7 @@ def _propose(log_weights: Floats, sizes: list[int], chains: int, rng: np.random.
 
 
 def _log_probability(orders: Ints, log_weights: Floats, sizes: list[int]) -> Floats:
-    """Return the log-probability with which `_propose` draws hands, float64 [n].
-
-    The order of the cards matters.
-
-    The order of the cards matters.
-
-    The result is float64 [n].
-    """
+    """Return log-probabilities that `_propose` draws hands in this order, float64 [n]."""
     total, start = np.zeros(len(orders)), 0
     for weights, size in zip(log_weights, sizes, strict=True):
         drawn = weights[orders[:, start:]]

@@ -170,7 +170,7 @@ def _to_play(observation: Pieces, mask: Bools) -> Ints:
 def payoffs(games: Any, lost_value: float = 0.0) -> Values:
     """Return payoffs of games to each seat, float64 [B, P].
 
-    The payoff is the points so far, or with several players the margin over the best other seat.
+    They are the solitaire's points, or margins over the best other seat.
 
     Args:
         games: finished or not.

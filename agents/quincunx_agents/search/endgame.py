@@ -53,8 +53,6 @@ class _Edges(NamedTuple):
 def action_values(games: Batch, lost_value: float = 0.0) -> Values:
     """Return expected final points of each action under optimal play, float64 [B, A].
 
-    They are the points at the end of the round.
-
     Args:
         games: solitaires in progress, all at the same ply. Their piles are not used.
         lost_value: result of a lost round.
@@ -75,7 +73,7 @@ def action_values(games: Batch, lost_value: float = 0.0) -> Values:
 def policy_values(games: Batch, policy: Distribution, lost_value: float = 0.0) -> Values:
     """Return expected final points if a policy plays on, float64 [B].
 
-    They are the points at the end of the round. Arguments are as of `action_values`.
+    Arguments are as of `action_values`.
     """
     _check(games)
     return _state_values(games, lost_value, policy) + games.totals[:, 0]
@@ -148,7 +146,7 @@ def _edge_values(games: Batch, edges: _Edges, lost_value: float, policy: Distrib
 def _penalties(games: Batch, edges: _Edges) -> Values:
     """Return the expected penalty after the last play.
 
-    It is the penalty of the cards that stay in the hand, plus the mean penalty of the cards drawn.
+    It is for the cards that stay in the hand, and for the mean of the cards drawn.
     """
     rules = games.rules
     penalty = derived_tables(rules).penalty[: rules.num_cards]
@@ -168,9 +166,9 @@ def _unseen(games: Batch) -> Words:
 
 
 def _draws(games: Batch, edges: _Edges) -> Iterator[tuple[Ints, Ints, Words]]:
-    """Yield actions with all their possible sets of drawn cards.
+    """Yield actions with their sets of drawn cards.
 
-    Each item has indices of actions [n], then for each of their sets the action, [n * S], and the bits, [n * S].
+    Items are indices of actions [n], and for each of their sets the action, [n * S], and the bits, [n * S].
     """
     unseen = _unseen(games)
     size = np.bitwise_count(unseen)[edges.state].astype(np.int64)

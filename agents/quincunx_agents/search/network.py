@@ -60,7 +60,7 @@ class NetworkSearch(SearchConfig):
     """Hands of the other seats that are sampled given their plays (`quincunx_agents.search.beliefs`). ``others`` is the
     model of their policy, and needs ``action_values``. 0: the hands are at random."""
     weights: value.ValueWeights | None = None
-    """Weights of the network; None means the ones shipped for the game."""
+    """The weights shipped for the game if None."""
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
         """Return the policy for a game.

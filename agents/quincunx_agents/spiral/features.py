@@ -66,13 +66,12 @@ LEVELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
 """
 
 LEVELS_AT_END = (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
-"""The same number of levels, from `LOWEST_AT_END` on, if the full square is scored. #! NO_CARD, NO_CARD_AT_END Value of
-an empty slot: less than any card's."""
+"""As many if the full square is scored, from `LOWEST_AT_END` on."""
 
 LOWEST_AT_END = -6
 
 NO_CARD, NO_CARD_AT_END = -1, -40
-"""Value of a card that is not there: less than any."""
+"""Value of an empty slot: less than any card's."""
 
 SHOWN_LEVELS = (1, 4, 7, 9, 12)
 """Indices of the `LEVELS` whose probability is a feature, too. Not tuned."""
@@ -86,9 +85,9 @@ SHOWN_LEVELS = (1, 4, 7, 9, 12)
 
 @cache
 def _missed(backend: Backend = NUMPY) -> Floats:
-    """Return the probability that the opponent holds none of some unseen cards.
+    """Return the probability that the opponent misses all of some cards.
 
-    Axes are [held, cards]: cards that the opponent holds, and unseen cards in question.
+    Axes are [held, cards]: cards in the opponent's hand, unseen cards.
     """
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
@@ -450,10 +449,9 @@ def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules, 
 
 
 def _values(lines: _Lines, at_end: bool, xp: Any) -> tuple[Bytes, Bytes, Bytes]:
-    """Return values of cards in the next cells, and their parts.
+    """Return values of all cards in the next cells, [K, NEXT_CELLS, m].
 
-    They are the values of all cards, [K, NEXT_CELLS, m], the parts by rank, [ranks, NEXT_CELLS, m], and the parts in
-    flushes, [suits, NEXT_CELLS, m].
+    Also return their parts by rank, [ranks, NEXT_CELLS, m], and in flushes, [suits, NEXT_CELLS, m].
     """
     by_suit = lines.tables.by_suit.reshape(len(SUITS), -1)
     ranks, flushes = (
@@ -512,9 +510,9 @@ def _columns(xp: Any, table: Bytes | Floats, numbers: Ints) -> Any:
 
 
 def _line_features(inputs: _Inputs, line: int) -> Floats:
-    """Return features of a line of the next cells, float32 [..., NEXT_CELLS, m].
+    """Return the `NUM_LINE_FEATURES` features of a line, float32 [..., NEXT_CELLS, m].
 
-    There are `NUM_LINE_FEATURES`; ``line`` is 0 for the first line, 1 for the second.
+    ``line`` is 0 for the first line of the next cells, 1 for the second.
     """
     by_rank = _columns(inputs.xp, inputs.lines.features, inputs.rank_codes[line])
     features: Floats = inputs.xp.concat([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
@@ -544,9 +542,9 @@ def _in_turn(xp: Any, own: Bytes, filled: Bools, no_card: int) -> Bytes:
 
 
 def _around(xp: Any, count: Bytes, rank: Ints) -> Bytes:
-    """Count the cards of each rank and of near ranks, int8 [3, slots, m].
+    """Count cards of each rank and of near ranks, int8 [3, slots, m].
 
-    The counts are of the rank itself, of adjacent ranks, and of ranks two away.
+    They are for the rank itself, adjacent ranks, and ranks two away.
 
     Args:
         xp: functions of the arrays' library.

@@ -1,8 +1,8 @@
 """Value of a card in a line of the spiral game.
 
-The value of a card in a cell is the points that its play scores for the seat whose turn it is there. The full square,
-if scored, changes it to a difference: the gain of the hand in this seat's line, less the gain in the other seat's line
-through the cell.
+The value of a card in a cell is the points that its play scores for the seat whose turn it is there. If the full square
+is scored, it is the gain of the hand in this seat's line. The gain in the other seat's line through the cell is
+subtracted.
 
 The *first* line of a cell is the one along which the spiral comes to it, the *second* the one across. Whether they are
 rows or columns does not change the points of a play. If the full square is scored, the first line belongs to the seat
@@ -73,7 +73,7 @@ class LineTables(NamedTuple):
     hand: Bytes
     """[K]: points of the ranks as a hand of cards, if the full square is scored."""
     flush: Bytes
-    """[5**5]: points of the suits as a hand, if the full square is scored."""
+    """[5**5]: points of the suits as a hand."""
     near: Bytes
     """[13, K]: for each card of the line, 2 if it has the rank; also 2 for an adjacent rank, 1 for a rank two away."""
     features: Floats
@@ -121,8 +121,8 @@ def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
 
     The first axis is its rank.
 
-    A run is the card itself with the unbroken runs on either side of it: their lengths add up, and the numbers of
-    cards of each rank are multiplied (R12).
+    A run is the card itself with the unbroken runs on either side of it. Their lengths add up, and the numbers of cards
+    of each rank are multiplied (R12).
     """
     length, product = np.ones_like(counts), counts + np.int8(1)
     for order in (range(len(RANKS) - 1), range(len(RANKS) - 1, 0, -1)):
@@ -195,9 +195,9 @@ def _suit_tables(at_end: bool) -> tuple[Bytes, Bytes, Floats]:
 
 
 class Spiral(NamedTuple):
-    """Lines and places of the cells, by ply.
+    """Lines and places of the cells by ply.
 
-    The ply is the number of cards played before a cell is taken. The last cell stands for the ones after it.
+    The ply counts the cards played before. The last cell stands for the ones after it.
     """
 
     lines: Ints

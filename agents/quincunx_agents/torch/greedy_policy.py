@@ -14,9 +14,9 @@ from quincunx_env.core.observation import Observer, Pieces
 
 
 class GreedyPolicy:
-    """Agent that takes the legal action with the highest logit.
+    """Agent that takes the first legal action with the highest logit.
 
-    Of several it takes the first. It is a `quincunx_env.core.policy.Policy`.
+    It is a `quincunx_env.core.policy.Policy`.
 
     Args:
         logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a

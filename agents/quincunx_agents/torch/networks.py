@@ -229,21 +229,17 @@ def _best(points: Tensor, draws: Tensor) -> Tensor:
 
 
 def _of_others(points: Tensor, best: Tensor) -> Tensor:
-    """Return the most points of other plays in a cell or row.
+    """Return the most points of another play.
 
-    Plays of a card are a row. Where a play has the most itself, these are the second most.
-
-    These are the second most where a play has the most itself.
+    ``best`` has the two most of all plays in the cell, or of the card.
     """
     return torch.where(points == best[:, 0], best[:, 1], best[:, 0])
 
 
 def _numbers(present: Tensor) -> Tensor:
-    """Count the present elements from 0 on, [B, elements].
+    """Return the numbers of the present elements from 0 on, [B, elements].
 
-    The order is that in which ``nonzero`` lists them.
-
-    The order is that in which ``nonzero`` lists them.
+    They come in the order of ``nonzero``.
     """
     return (present.flatten().cumsum(0) - 1).view_as(present)
 

@@ -78,11 +78,10 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         return values, _logits_of(plays, actions.long().flatten()) - log_total, log_total - mean
 
     def _evaluate(self, obs: PyTorchObs, action_masks: Any) -> tuple[Tensor, Plays, Tensor]:
-        """Return values [B, 1], the legal plays, and their log-partition functions [B].
+        """Return values [B, 1], legal plays, and log-sums of exp(logits) [B].
 
-        A log-partition function is the logarithm of the sum of exp(logits). Only the plays of a card of the hand in an
-        empty cell are computed, a small part of all actions. The highest logit of each observation is subtracted from
-        its others.
+        Only the plays of a card of the hand in an empty cell are computed, a small part of all actions. The highest
+        logit of each observation is subtracted from its others.
         """
         features = self.extract_features(obs)
         observation = features if isinstance(features, Tensor) else features[0]  # equal, shared or not
