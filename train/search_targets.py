@@ -102,7 +102,7 @@ def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) 
 
 
 class Searcher:
-    """Searches a share of the learner's positions: a `train.selfplay_rollout.Watch`.
+    """Search in a share of the learner's positions: a `train.selfplay_rollout.Watch`.
 
     Args:
         options: see `SearchOptions`.

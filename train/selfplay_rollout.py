@@ -132,7 +132,9 @@ class Result(NamedTuple):
 
 
 class CandidateTable:
-    """Arranges values of the candidate plays of n states, [m], as a table [n, M].
+    """Values of the candidate plays of n states, [m], as a table.
+
+    The table is [n, M].
 
     Args:
         rows: int64 [m], ascending: state of each play; every state has at least one.

@@ -42,7 +42,10 @@ def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class HighestValue:
-    """Chooses the action of the highest value; a `quincunx_env.core.policy.ValuedPolicy`."""
+    """Policy that takes the action of the highest value.
+
+    It is a `quincunx_env.core.policy.ValuedPolicy`.
+    """
 
     values: Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
     """Maps pieces [n, ...] and masks [n, A] to values of all actions, [n, A]; announcements have none."""

@@ -126,8 +126,7 @@ class BatchState(ABC, Generic[AnyRules]):
 
         Args:
             dealt: bool [B], the games that have been dealt. All others have the arrays of a new batch, apart from the
-                board
-                and ``ply``.
+                board and ``ply``.
 
         Yields:
             What is wrong, and bool [B]: the games in which it is. Each may rely on none of those before.
@@ -208,8 +207,7 @@ class BatchState(ABC, Generic[AnyRules]):
 
         Raises:
             ValueError: if the state has another version, other rules or another number of games, or if play cannot lead
-                to
-                it; the batch is unchanged.
+                to it; the batch is unchanged.
         """
         self._copy_from(self._with_state(state))
 
@@ -258,10 +256,8 @@ class BatchState(ABC, Generic[AnyRules]):
         Args:
             check: False skips the check that the position does not contradict the rules.
             state: public state arrays by name, [B, ...] or without the axis of games if equal for all. Give every array
-                that
-                differs from a new batch, apart from ``over``, ``seed`` and ``game``. The rest of a pile is the end of
-                its
-                deck; of the other cards of a deck only the face-up ones need be in their place.
+                that differs from a new batch, apart from ``over``, ``seed`` and ``game``. The rest of a pile is the end
+                of its deck; of the other cards of a deck only the face-up ones need be in their place.
 
         Raises:
             TypeError: for the name of another array.

@@ -41,8 +41,7 @@ def resample(
     Raises:
         ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is not a
             ``numpy.random.Generator``, ``n`` is not a positive integer, or ``hands`` are not hidden cards that the
-            seats
-            may hold.
+            seats may hold.
     """
     n = check_integer("n", n, 1, MAX_SEED - 1)
     if not isinstance(rng, np.random.Generator):

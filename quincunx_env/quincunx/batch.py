@@ -233,8 +233,7 @@ class Batch(BaseBatch[Rules, Game]):
             cells: integers [n].
             rows: integers [n], the game of each play; may repeat. By default play i is in game i.
             check: False skips the check of arguments, which then must be int64 arrays. The values of taken cells have
-                no
-                meaning then.
+                no meaning then.
 
         Raises:
             ValueError: if a card, a cell or a row is out of range, or a cell taken.

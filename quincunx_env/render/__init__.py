@@ -178,7 +178,7 @@ def _need(module: str, reason: str) -> None:
 
 
 class Renderer:
-    """Implements the ``render_mode`` of an environment.
+    """Implementation of the ``render_mode`` of an environment.
 
     Args:
         mode: the ``render_mode``: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.

@@ -91,7 +91,7 @@ def write_efg(path: Path | str, rules: Rules, deals: Iterable[Deal], visit: Visi
 
 
 class _Tree:
-    """Yields the nodes in prefix order, as lines of the file."""
+    """The nodes in prefix order, as lines of the file."""
 
     def __init__(self, rules: Rules, visit: Visit | None) -> None:
         self.rules, self.visit = rules, visit

@@ -1,7 +1,7 @@
 """Threes in line with one card and two empty cells.
 
-They are features of value networks. Each counts the ways in which hand and unseen cards can make it a three of a kind
-or a straight (RULES.md 1.4.2, 1.4.3).
+Value networks read the number of ways in which hand and unseen cards can make such threes of a kind or straights
+(RULES.md 1.4.2, 1.4.3).
 """
 
 from functools import cache

@@ -32,7 +32,7 @@ Values = npt.NDArray[np.float64]
 
 
 class Evaluator(Protocol):
-    """Estimates the values of determinized games.
+    """Estimator of the values of determinized games.
 
     It can be pickled, so that policies can.
     """

@@ -69,8 +69,7 @@ class PolicyNetwork(nn.Module):
     - the product of a query vector of the cell and a key vector of the card, which is linear in rank and suits;
     - a bias of the card;
     - four numbers of the preview, each times a gain that the trunk emits: points, draws, and by how much the points
-    exceed
-      the most of another card in the cell, and of the card in another cell.
+      exceed the most of another card in the cell, and of the card in another cell.
 
     Only plays of a card of the hand in an empty cell are computed; other logits are 0.
 
