@@ -283,9 +283,9 @@ def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
 
 
 def promote(arguments: Arguments, algorithm: Algorithm, state: State) -> dict[str, float]:
-    """Add a snapshot of the learner that beats every member.
+    """Add a snapshot of the learner to the league if strong enough.
 
-    It joins the league. Return its lowest win rate.
+    It must beat every member. Return its lowest win rate.
     """
     modules = [league_module(place) for place in range(arguments.places)]
     learner, *members = map(PolicyNetworkAgent, networks(arguments, algorithm, [LEARNER, *modules]))

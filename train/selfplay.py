@@ -13,8 +13,8 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
 
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
-learner has all seats of most games. In a share of the games it has one seat; a member of a pool, a past snapshot or a
-fixed agent, has the others. Actions are sampled from a softmax over their values.
+learner has all seats of a game, except in a share of the games. There it has one seat; a member of a pool, a past
+snapshot or a fixed agent, has the others. Actions are sampled from a softmax over their values.
 
 All randomness of an iteration follows from the seed and its number, and rounds are played to their end. A run therefore
 continues exactly where it stopped, with any number of processes. It needs only the learning and the playing weights,

@@ -1,4 +1,4 @@
-"""Scenes of Quincunx: its cards, and games as scenes and text."""
+"""Scenes and text of Quincunx, and the appearance of its cards."""
 
 from math import cos, pi, sin
 

@@ -1,4 +1,4 @@
-"""Scenes of the spiral game: its cards, and games as scenes."""
+"""Scenes and text of the spiral game, and its cards' appearance."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
 """Options of the recipes for PPO, and the evaluation of their policies.
 
-It is on ``validation`` deals.
+They play ``validation`` deals.
 """
 
 from dataclasses import dataclass
