@@ -197,7 +197,7 @@ def test_what_is_no_deal_is_refused(case: Case) -> None:
     """Text of another form, numbers, nothing."""
     driver = drive(case).started(3)
     wrong_deals = {
-        "?? | CK": "written",
+        "?? | CK": "unknown card",
         "": "a deal is written",
         3: "a deal is a Deal or its text, got 3",
         (None,): "a deal is a Deal or its text, got",

@@ -227,7 +227,7 @@ def test_pictures_are_written_as_svg_and_png(tmp_path: Path) -> None:
     with Image.open(tmp_path / "game.png") as image:
         assert np.array_equal(np.asarray(image), render.frame(game, 1, theme="light"))
     for name in ("game.jpg", "game.pdf"):
-        with pytest.raises(ValueError, match=rf"ends in .svg or .png, got {name}"):
+        with pytest.raises(ValueError, match=rf"must end in .svg or .png, got {name}"):
             render.save(name, game)
 
 

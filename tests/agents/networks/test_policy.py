@@ -160,7 +160,7 @@ def test_other_games_than_the_learned_one_are_refused() -> None:
         make_observer(multiplayer_rules(2, simpleton=True), preview=True),
         make_observer(SpiralRules(), preview=True),
     ):
-        with pytest.raises(ValueError, match="this network needs"):
+        with pytest.raises(ValueError, match="the network needs"):
             PolicyNetwork(observer)
 
 

@@ -93,7 +93,7 @@ def test_rotation_does_not_change_values() -> None:
 def test_refuses_other_games() -> None:
     for rules in (Rules(mini=True), Rules(num_players=2, mini=True)):
         for agent in (value, load("two-players")):
-            with pytest.raises(ValueError, match=r"learned (solitaire, )?2-"):
+            with pytest.raises(ValueError, match=r"plays? (solitaire, )?2-"):
                 agent.for_rules(rules)
     with pytest.raises(ValueError, match="the names are solitaire, two-players"):
         load("unknown")

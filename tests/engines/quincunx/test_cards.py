@@ -137,7 +137,7 @@ def test_cells_off_the_grid_have_no_place(cell: Any) -> None:
 @pytest.mark.parametrize("place", [(0.5, 1), (1, 2, 3), (1,), "12", 3, None], ids=repr)
 def test_a_place_is_two_integers(place: Any) -> None:
     assert type(grid(5).cell((np.int8(1), np.int64(2)))) is int  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"a place is \(row, column\), two integers, got"):
+    with pytest.raises(ValueError, match=r"a place must be \(row, column\), two integers, got"):
         grid(5).cell(place)
 
 
