@@ -11,12 +11,15 @@ import numpy.typing as npt
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.policy import Agent, NotFiniteError, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import display_name
+from quincunx_env.policies import PolicyFileError, display_name
 from quincunx_env.registry import make_observer, spec_of
 
 Actions = npt.NDArray[np.uint16]
+
+MAX_CHUNK = 10_000
+"""Seats of a seating of the deals of a chunk, whose games are played side by side: it limits the memory. Not tuned."""
 
 RAISED_BY = "raised by the policy"
 """Beginning of the note on an exception that a policy raises."""
@@ -45,7 +48,8 @@ class MatchConfig:
     """The game and the deals of matches; together with the policies they determine the results.
 
     Raises:
-        ValueError: if there are too few deals for an interval, none in a chunk, or for negative or fractional numbers.
+        ValueError: if there are too few deals for an interval, none or too many in a chunk, for negative or fractional
+            numbers, or for a seed with sealed deals.
     """
 
     rules: BaseRules
@@ -55,7 +59,7 @@ class MatchConfig:
     deals: int
     """Number of deals."""
     seed: int
-    """In each chunk, policy number i draws from a generator seeded ``[seed, number of the chunk, i]``."""
+    """Seed of the policies' generators, see `generator`; 0 with sealed deals."""
     chunk: int
     """Number of deals played side by side."""
 
@@ -67,6 +71,10 @@ class MatchConfig:
             object.__setattr__(self, name, int(value))  # a NumPy integer is no JSON value
         if self.first + self.deals > 2**63:
             raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
+        if self.chunk > (most := MAX_CHUNK // self.rules.num_players):
+            raise ValueError(f"a chunk has at most {most} deals of these rules, got {self.chunk}: choose a smaller one")
+        if self.domain == "sealed" and self.seed:
+            raise ValueError(f"sealed deals give the seed of the generators, got seed={self.seed}: leave it out")
 
     @property
     def chunks(self) -> range:
@@ -77,6 +85,13 @@ class MatchConfig:
         """Numbers of the deals of a chunk, int64 [deals of the chunk]."""
         start, end = chunk * self.chunk, min((chunk + 1) * self.chunk, self.deals)
         return self.first + np.arange(start, end)
+
+    def generator(self, chunk: int, policy: int) -> np.random.Generator:
+        """The generator of a policy in a chunk, seeded ``[seed, chunk, policy]``.
+
+        With sealed deals the number of the first deal takes the place of the seed, which is therefore random, too.
+        """
+        return np.random.default_rng([self.first if self.domain == "sealed" else self.seed, chunk, policy])
 
     def to_json(self) -> dict[str, Any]:
         """All fields and the name of the game, as JSON values."""
@@ -107,6 +122,8 @@ def play_matches(
 
     Raises:
         IllegalAction: if a policy chooses an illegal action.
+        NotFiniteError: if the numbers by which a policy chooses are NaN or infinite.
+        PolicyFileError: if these are the numbers of a model in a file.
     """
     numbers, count = config.deal_numbers(chunk), len(seatings)
     rules = config.rules
@@ -114,7 +131,7 @@ def play_matches(
     batch: Any = spec_of(rules).Batch(rules, len(numbers) * count, config.domain)
     batch.reset(seed=np.repeat(numbers, count))
     seated = np.tile(seatings, (len(numbers), 1))
-    rngs = [np.random.default_rng([config.seed, chunk, number]) for number in range(len(policies))]
+    rngs = [config.generator(chunk, number) for number in range(len(policies))]
     playing = [None if policy is None else policy_for(policy, rules) for policy in policies]
     if recorded is not None:
         upcoming = np.cumsum(recorded.lengths) - recorded.lengths.reshape(-1)  # where each game goes on
@@ -125,12 +142,17 @@ def play_matches(
         for number in np.unique(movers):
             own = rows[movers == number]
             policy, chosen = playing[number], np.zeros(0, np.int64)
+            name = names[number] if names else display_name(policies[number] or "")
             if policy is not None:
                 games = batch.fork(own)
                 try:
                     chosen = policy(observer.observe_batch(games), games.mask(), rngs[number])
+                except PolicyFileError:  # it names the file, whose user has no use for a traceback
+                    raise
+                except NotFiniteError as error:
+                    raise NotFiniteError(f"the policy {name}: {error}") from error
                 except Exception as error:
-                    error.add_note(f"{RAISED_BY} {names[number] if names else display_name(policy)}")
+                    error.add_note(f"{RAISED_BY} {name}")
                     raise
             actions = chosen if recorded is None else recorded.actions[upcoming[own]]
             try:
@@ -138,7 +160,6 @@ def play_matches(
             except IllegalAction as error:
                 if recorded is not None:
                     raise
-                name = names[number] if names else display_name(policies[number])
                 raise IllegalAction(f"the policy {name}: {error}") from None
             if recorded is not None:
                 upcoming[own] += 1

@@ -9,6 +9,13 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 
 
+class NotFiniteError(ValueError):
+    """A policy computes NaN or infinite numbers for legal actions.
+
+    It has no choice then.
+    """
+
+
 class Policy(Protocol):
     """A function that chooses a joint action in each of n positions."""
 
@@ -34,9 +41,9 @@ class ValuedPolicy(Policy, Protocol):
     def action_values(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
-        """Return values of the joint actions in n positions, in points.
+        """Return values of the joint actions in each of n positions.
 
-        Arguments are as in a call.
+        They are points, or for a policy from a file its logits or Q-values. Arguments are as in a call.
 
         Returns:
             Floating [n, actions], -inf for actions that are illegal or that it does not consider.

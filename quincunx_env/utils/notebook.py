@@ -1,6 +1,6 @@
-"""Pictures of objects in notebooks.
+"""Pictures of objects in notebooks and by ``print``.
 
-`quincunx_env` sets the painters, because pictures are built on the games.
+`quincunx_env` sets the painters, which are built on the games.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from collections.abc import Callable
 Painter = Callable[[object], str | None]
 
 PAINTERS: dict[str, Painter] = {}
-"""Functions that draw an object, by the format: ``svg`` or ``html``."""
+"""Functions that draw an object, by the format: ``svg``, ``html`` or ``text``."""
 
 
 def shown_as(form: str, shown: object) -> str | None:

@@ -1,5 +1,7 @@
 """Evaluations of the solitaire, their intervals, and the two simplest agents."""
 
+import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rating
-from tests.arena.test_comparison import first_legal
+from tests.arena.test_comparison import Last, first_legal
 
 
 def test_deals_are_the_numbered_deals_of_the_domain() -> None:
@@ -68,6 +70,18 @@ def test_figures_of_an_evaluation() -> None:
     assert list(result.classes.values()) == pytest.approx([classes.count(number) / 6 for number in range(6)])
     assert result.to_json()["deals"] == 6
     assert "| agent | 6 |" in table({"agent": result})
+
+
+def test_lost_rounds_count_what_is_asked() -> None:
+    result = evaluate(greedy, 20, lost_value=-10.0)
+    assert result.lost.any()
+    assert (result.values == np.where(result.lost, -10, evaluate(greedy, 20).scores)).all()
+
+
+def test_time_is_measured_per_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, clock = Last(), itertools.count()
+    monkeypatch.setattr("quincunx_env.arena.timing.time.process_time", lambda: next(clock))  # a second for each call
+    assert seconds_per_action({"last": policy}, 5) == {"last": len(policy.sizes) / sum(policy.sizes)}
 
 
 def test_intervals_of_evaluations_cover_the_mean() -> None:
@@ -118,6 +132,20 @@ def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
+NAMES = (r"$\frac{$", "$x$", "_hidden", r"a_b^c\d")
+"""Names of policies that Matplotlib would take for mathematics, or leave out."""
+
+
+def test_a_plot_shows_names_as_they_are(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = plot(dict.fromkeys(NAMES, Evaluation(np.array([1, 2]), np.zeros(2, np.bool_))), tmp_path / "plot.svg")
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert tuple(text.get_text().split(":")[0] for text in legend.get_texts()) == NAMES
+    assert all(f"<!-- {name}" in (tmp_path / "plot.svg").read_text() for name in NAMES)
+    figure.savefig(tmp_path / "later.svg")
+
+
 # --- Control variates ------------------------------------------------------------------------------------------------
 
 
@@ -162,6 +190,30 @@ def test_adjusted_intervals_count_the_luck_that_controls_share() -> None:
         _, low, high = adjusted_mean(scores(slow), [scores(control) for control in controls])
         covered += low <= 100 <= high
     assert 0.92 <= covered / repeats <= 0.98
+
+
+def test_an_adjusted_interval_by_hand() -> None:
+    """The standard error of the regression at the means of the controls, and that of these means."""
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(3)
+    n, sizes = 7, (12, 20)
+    luck = rng.normal(0, 30, max(sizes))
+    first, second = (100 + luck[:size] + rng.normal(0, 15, size) for size in sizes)
+    slow = first[:n] - second[:n] / 2 + rng.normal(0, 5, n)
+    # One control: a straight line.
+    line = stats.linregress(second[:n] - second.mean(), slow)
+    error = math.hypot(line.intercept_stderr, line.slope * second.std(ddof=1) / math.sqrt(20))
+    low, high = stats.t.interval(0.95, n - 2, line.intercept, error)
+    assert adjusted_mean(scores(slow), [scores(second)]) == pytest.approx((line.intercept, low, high), rel=1e-3)
+    # Two of them, with 12 and 20 deals.
+    columns = np.stack([np.ones(n), first[:n] - first.mean(), second[:n] - second.mean()], axis=1)
+    mean, one, other = np.linalg.solve(columns.T @ columns, columns.T @ slow)
+    residual = ((slow - columns @ [mean, one, other]) ** 2).sum() / (n - 3)
+    (own, shared), (_, others) = np.cov(first, second[:12])
+    of_means = one**2 * own / 12 + 2 * one * other * shared / 20 + other**2 * others / 20
+    error = math.sqrt(residual * np.linalg.inv(columns.T @ columns)[0, 0] + of_means)
+    low, high = stats.t.interval(0.95, n - 3, mean, error)
+    assert adjusted_mean(scores(slow), [scores(first), scores(second)]) == pytest.approx((mean, low, high))
 
 
 def test_a_control_needs_more_deals() -> None:

@@ -26,6 +26,8 @@ def test_a_report_by_hand() -> None:
     # 2 beats 0 1 1; 3 beats 0 1 1 and ties with 3; 5 beats all but 5, with which it ties; 9 beats all.
     assert result.improvement["a", "b"].value == pytest.approx((3 + 3.5 + 4.5 + 5) / 20)
     assert result.improvement["b", "a"].value == pytest.approx(1 - 16 / 20)
+    value, low, high = result.improvement["a", "b"]
+    assert result.improvement["b", "a"] == pytest.approx((1 - value, 1 - high, 1 - low))
     assert (result.runs, result.deals) == ({"a": 4, "b": 5}, 2)
     for estimate in (*result.mean.values(), *result.iqm.values(), *result.improvement.values()):
         assert estimate.low <= estimate.value <= estimate.high
@@ -41,6 +43,13 @@ def test_probability_of_improvement_is_mann_whitneys() -> None:
     one, other = rng.integers(6, size=(5, 3)), rng.integers(6, size=(4, 3))
     expected = [stats.mannwhitneyu(one[:, game], other[:, game]).statistic / 20 for game in range(3)]
     assert improvement(one[None].astype(float), other[None].astype(float)) == pytest.approx(np.mean(expected))
+
+
+def test_the_interval_of_few_runs_has_the_width_of_students_t() -> None:
+    """Percentiles without the expanded level would be 5 % closer with ten runs."""
+    runs = stats.norm.ppf((np.arange(10) + 0.5) / 10)
+    _, low, high = report({"a": np.repeat(runs[:, None], 2, axis=1)}, resamples=50_000).mean["a"]
+    assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.975, 9) * stats.sem(runs), rel=0.02)
 
 
 def test_games_are_strata_of_the_bootstrap() -> None:

@@ -37,7 +37,7 @@ LONGEST_SENTENCE = 25
 VERBS = re.compile(
     r"Add|Announce|Answer|Append|Apply|Ask|Assert|Assign|Average|Begin|Build|Call|Cancel|Change|Check|"
     r"Choose|Clear|Close|Collect|Combine|Compare|Compute|Connect|Continue|Convert|Copy|Count|Create|Cut|"
-    r"Deal|Declare|Decode|Describe|Discard|Divide|Do|Draw|Drop|Encode|End|Ensure|Estimate|Evaluate|Fill|"
+    r"Deal|Declare|Decode|Describe|Discard|Divide|Do|Draw|Drop|Encode|End|Ensure|Escape|Estimate|Evaluate|Fill|"
     r"Find|Finish|Fit|Follow|Format|Get|Go|Group|Hash|Host|Import|Initialise|Iterate|Join|Keep|Label|"
     r"Lay|Learn|Let|Limit|List|Load|Lock|Look|Make|Map|Mark|Mask|Match|Measure|Merge|Move|Multiply|Name|"
     r"Normalise|Offer|Open|Pad|Parse|Pass|Percent-encode|Permute|Pick|Place|Play|Plot|Prepare|Print|Put|"

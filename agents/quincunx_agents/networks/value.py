@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import (
     SEATS,
     AfterstateFeatures,
@@ -182,6 +183,9 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     Actions that are illegal or not candidates have -inf.
 
     V is the margin over the mean of the other seats (`margin_weights`).
+
+    Raises:
+        NotFiniteError: if the network overflows.
     """
     module = agent_spec_of(rules).features
     candidates = module.shortlist(rules, observation, mask, weights.candidates)
@@ -189,6 +193,7 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     values, preferences = evaluate_afterstates(weights.tensors, afterstates)
     table = np.full(mask.shape, -np.inf, np.float32)
     totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
+    ties.require_finite(totals)
     table[afterstates.rows, afterstates.actions] = totals
     return table
 

@@ -16,7 +16,7 @@ from quincunx_env.core.observation import Observer, Pieces
 class GreedyPolicy:
     """Agent that takes the first legal action with the highest logit.
 
-    It is a `quincunx_env.core.policy.Policy`.
+    It is a `quincunx_env.core.policy.ValuedPolicy`.
 
     Args:
         logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a
@@ -34,9 +34,21 @@ class GreedyPolicy:
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """Return the greedy actions, int64 [n], for pieces [n, ...] and mask [n, actions]."""
+        """Return the greedy actions, int64 [n], for pieces [n, ...] and mask [n, actions].
+
+        Raises:
+            NotFiniteError: if the module computes NaN or infinite logits.
+        """
+        return ties.best(self.action_values(observation, mask, rng))
+
+    def action_values(self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+        """Return the logits of legal actions, float32 [n, actions].
+
+        All others have -inf. It raises as a call does.
+        """
         logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
-        return ties.best(np.where(mask, logits, -np.inf))
+        ties.require_finite(logits[mask])
+        return np.where(mask, logits, np.float32(-np.inf))
 
     def _logits_of(self, observation: Pieces) -> Floats:
         flat = torch.from_numpy(self.observer.flatten(observation)).float()
