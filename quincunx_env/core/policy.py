@@ -10,7 +10,7 @@ from quincunx_env.core.rules import BaseRules
 
 
 class NotFiniteError(ValueError):
-    """A policy computes NaN or infinite numbers for legal actions.
+    """A policy that computes NaN or infinite numbers for legal actions.
 
     It has no choice then.
     """

@@ -97,7 +97,7 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
 def make_plain(rules: Any) -> None:
     """Replace options of NumPy's types by Python's values.
 
-    This comes before the rules check them.
+    The rules check them afterwards.
     """
     for field in fields(rules):
         object.__setattr__(rules, field.name, as_plain(getattr(rules, field.name)))  # the dataclass is frozen
