@@ -105,7 +105,7 @@ def test_a_new_batch_holds_finished_games(rules: BaseRules) -> None:
     for bad in (0, -1, 2.5, "3", True, None):
         with pytest.raises(ValueError, match=f"num_games must be an integer from 1 to .*, got {bad!r}"):
             new_batch(rules, bad)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got 'test'"):
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, sealed, got 'test'"):
         type(batch)(rules, 1, "test")
     for row in (0, -1, 3, 1.5, "0"):
         for method in (batch.to_game, batch.deals):
@@ -492,5 +492,5 @@ def test_without_any_seed_the_first_game_is_number_0() -> None:
 
 @pytest.mark.parametrize("domain", ["work", "", None, 0, ["play"]], ids=repr)
 def test_domains_that_do_not_exist_are_refused(domain: Any) -> None:
-    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got"):
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, sealed, got"):
         Batch(Rules(), 1, domain)
