@@ -170,10 +170,13 @@ def plot_solitaires(files: Iterable[VerifiedFile], path: Path | str | None = Non
         files: verified files.
         path: file to save the figure to.
     """
+    found = [row for row in _evaluations(files) if row[0].records.config.rules == Rules()]
+    same = len({file.deals for file, _, _ in found}) == 1
     shown = {
-        ", ".join(filter(None, [name, _lost_value(result), "" if file.ranked else f"deals {file.deals}"])): result
-        for file, name, result in _evaluations(files)
-        if file.records.config.rules == Rules()
+        ", ".join(
+            filter(None, [name, _lost_value(result), "" if same or file.ranked else f"deals {file.deals}"])
+        ): result
+        for file, name, result in found
     }
     return plot(shown, path) if shown else None
 
@@ -220,7 +223,7 @@ def _flag(rules: BaseRules, result: Evaluation) -> str:
 
 
 def _tables_of_solitaire(files: Sequence[VerifiedFile]) -> str:
-    """Tables of means that can be compared, best first; then tables of those on deals that their authors chose.
+    """Tables of means that can be compared, best first; then tables of others, by their deals.
 
     There is a table for each value of a lost round, 0 first.
     """
@@ -230,7 +233,7 @@ def _tables_of_solitaire(files: Sequence[VerifiedFile]) -> str:
     ranked = [_table_of_solitaire(rows) for (comparable, _), rows in tables.items() if rows and comparable]
     for (comparable, _), rows in tables.items():
         if rows and not comparable:
-            by_deals = sorted(rows, key=lambda row: (row[0].records.config.first, row[0].records.config.deals, row[1]))
+            by_deals = sorted(rows, key=lambda row: (row[0].records.config.first, row[0].records.config.deals))
             ranked += [OTHER_DEALS, _table_of_solitaire(by_deals)]
     return "\n\n".join(ranked)
 
