@@ -190,7 +190,7 @@ class Rules:
 
     @cached_property
     def num_lines(self) -> int:
-        """Number of `LINES` that count: all four, in the solitaire rows and columns only (1.4, ruling R7)."""
+        """Number of ``LINES`` that count: all four, in the solitaire rows and columns only (1.4, ruling R7)."""
         return 2 if self.num_players == 1 else 4
 
     @cached_property

@@ -278,12 +278,13 @@ print(quincunx_agents.__file__)
 
 
 def test_the_quick_start_runs_as_written(installed: Installed) -> None:
-    """The script of the README, shortened by its own flags, in an environment whose packages are the wheel's own.
+    """The script of the quick start, shortened by its own flags, in an environment whose packages are the wheel's own.
 
     PyTorch and stable-baselines3, the extra ``sb3``, are taken from the environment of the tests.
     """
     pytest.importorskip("sb3_contrib")
-    [script] = re.findall(r"```python\n(\"\"\".*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    page = (ROOT / "docs" / "quick_start.md").read_text(encoding="utf-8")
+    [script] = re.findall(r"```python\n(\"\"\".*?)```", page, re.DOTALL)
     folder = installed.folder / "quick_start"
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
