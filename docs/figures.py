@@ -268,30 +268,30 @@ def benchmark_baselines() -> str:
 
 
 AGENTS = {
-    "uniform": ("all", "uniformly random legal action"),
-    "greedy": ("all", "highest immediate points"),
-    "heuristic": ("all", "weighted features of an action"),
-    "value": ("all but the mini variant", "one-ply lookahead with a value network"),
-    "search-fast": ("as `value`", "search led by the network"),
-    "search": ("as `value`", "the same, larger"),
-    "monte-carlo": ("all", "flat Monte Carlo, no network"),
+    "uniform": "uniformly random legal action",
+    "greedy": "highest immediate points",
+    "heuristic": "weighted features of an action",
+    "value": "one-ply lookahead with a value network",
+    "search-fast": "search led by the network",
+    "search": "the same, larger",
+    "monte-carlo": "flat Monte Carlo, no network",
 }
-"""Games and method of the agents, by name."""
+"""Methods of the agents, by name."""
 
 
 def agents() -> str:
-    """Games, scores in the tasks of the benchmark, thinking time and method of the agents."""
+    """Scores in the tasks of the benchmark, thinking time and method of the agents."""
     seconds = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
     rows = []
-    for name, (games, method) in AGENTS.items():
+    for name, method in AGENTS.items():
         scores = []
         for task in TASKS.values():
             result = baselines().get((task.name, name))
             found = result.score.value if result else None
             scores.append("" if found is None else percent(found) if task.opponent else f"{found:.1f}")
         time = f"{float(f'{1000 * seconds[name]:.1g}'):g} ms" if name in seconds else ""
-        rows.append((f"`{name}`", games, *scores, time, method))
-    return markdown_table(("name", "games", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
+        rows.append((f"`{name}`", *scores, time, method))
+    return markdown_table(("name", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
 
 
 def significant(ratio: float) -> float:
