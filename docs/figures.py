@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import quincunx_agents.networks
+import quincunx_env.arena
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
@@ -35,6 +36,7 @@ QUICK_START = HERE / "quick_start.py"
 QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
+TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
 OPTIMAL_PLAY = HERE / "optimal_play"
 
 PHASES = ("environment", "acting", "search", "learning")
@@ -281,7 +283,7 @@ AGENTS = {
 
 def agents() -> str:
     """Scores in the tasks of the benchmark, thinking time and method of the agents."""
-    seconds = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
+    seconds = json.loads(TIMES.read_text(encoding="utf-8"))["seconds_per_action"]
     rows = []
     for name, method in AGENTS.items():
         scores = []
@@ -301,7 +303,7 @@ def significant(ratio: float) -> float:
 
 def thinking_times() -> str:
     """Thinking times as ratios, from a ``result.json`` of ``quincunx evaluate --times``."""
-    stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
+    stored = json.loads(TIMES.read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
     ratios = {name: significant(each / seconds["heuristic"]) for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())

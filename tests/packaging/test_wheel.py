@@ -216,6 +216,8 @@ def test_the_installed_command_runs(installed: Installed, tmp_path: Path) -> Non
 def test_the_welcome_names_agents_and_extras(installed: Installed) -> None:
     text = installed.run("-m", "quincunx_env")
     assert all(name in text for name in registered_policies())
+    assert re.search(r"^  arena .*: installed$", text, re.MULTILINE)
+    text = installed.run("-m", "quincunx_env", "--all")
     assert "arena     installed" in text
     assert "play      installed" in text
 
