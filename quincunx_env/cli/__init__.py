@@ -38,6 +38,8 @@ COMMANDS = {
 }
 """The subcommands by name, in the order in which they are listed."""
 
+REST = 'A policy is an agent, "module:attribute" or a file. More commands and extras: quincunx --all'
+
 RARE = {"verify", "leaderboard", "oracle"}
 """Subcommands that the overview leaves out without ``--all``."""
 
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         match sys.argv[1:] if arguments is None else [*arguments]:
             case []:
-                print(installation(), "", *_commands(), "More commands, extras and libraries: quincunx --all", sep="\n")
+                print(installation(), "", *_commands(), REST, sep="\n")
             case ["--all"]:
                 print(installation(everything=True), "", *_commands(everything=True), sep="\n")
             case ["-h" | "--help", *_]:

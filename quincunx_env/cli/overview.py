@@ -31,7 +31,7 @@ OVERVIEW = """\
 quincunx_env {version}, Python {python}, {libraries}
 
 Environments
-  gymnasium.make("Quincunx/Solitaire-v0")    the solitaire; gymnasium.make_vec steps many games at once
+  gymnasium.make("Quincunx/Solitaire-v0")    the solitaire; make_vec steps many games at once
   gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy")    one agent against policies
   gymnasium.make("Quincunx/Text-v0")         prompts and answers for language models
   quincunx_env.quincunx_v0.env(), quincunx_env.spiral_v0.env()     several players (PettingZoo)
@@ -177,7 +177,7 @@ def _strengths() -> Iterator[str]:
         scores = {(row["task"], row["policy"]): float(row["score"]) for row in csv.DictReader(file)}
     seconds = json.loads((ARENA / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
     packages = dict(_by_package())
-    yield "Agents         solitaire  2 players   time"
+    yield "Agents         solitaire  2 players   time     (points; wins against heuristic; time relative to it)"
     for name in sorted(packages.pop("quincunx_agents", []), key=lambda name: -scores.get(("solitaire", name), 0.0)):
         mean, wins = (scores.get((task, name)) for task in ("solitaire", "2-corners"))
         shown = (
@@ -188,7 +188,6 @@ def _strengths() -> Iterator[str]:
         yield "  {:<13}{:>9}  {:>9}  {:>6}".format(name, *shown).rstrip()
     for package, names in packages.items():
         yield f"  {package}: {', '.join(names)}"
-    yield '  Points; wins against heuristic; time relative to it. Others: "module:attribute", or a file.'
 
 
 def _by_package() -> list[tuple[str, list[str]]]:
