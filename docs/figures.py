@@ -91,7 +91,7 @@ def cost() -> str:
 
 def make_train() -> str:
     """Benchmark results of ``make train``: the baselines, the networks of every seed, and the mean over seeds."""
-    shares = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more")
+    shares = ("lost", "150 and more")
     runs = _rows(MAKE_TRAIN)
     trained = [run for run in runs if run["seed"]]
     means = np.array([float(run["mean"]) for run in trained])

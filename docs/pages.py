@@ -64,7 +64,6 @@ EXAMPLES: dict[str, AnyObserver] = {
     ),
     "Any variant of Quincunx, padded": PaddedObserver(Rules()),
     "The spiral game, two deals": spiral.Observer(spiral.Rules()),
-    "The spiral game, a single deal, with the preview": spiral.Observer(spiral.Rules(deals=1), preview=True),
 }
 
 
