@@ -384,6 +384,7 @@ PAGES = (
             "optimal_play",
             "oracle",
             "quick_start",
+            "strength",
             "training",
         )
     ),

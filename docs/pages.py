@@ -63,7 +63,6 @@ EXAMPLES: dict[str, AnyObserver] = {
         Rules(num_players=3, start="open", simpleton=True, match=True)
     ),
     "Any variant of Quincunx, padded": PaddedObserver(Rules()),
-    "The spiral game, two deals": spiral.Observer(spiral.Rules()),
 }
 
 
@@ -338,7 +337,7 @@ PACKAGES: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
     "adapters": (
         "Adapters for libraries",
-        "[Other libraries](../libraries.md) has first lines of code.",
+        "[Other libraries](../recipes.md) has first lines of code.",
         {
             "adapters.sb3": "SolitaireVecEnv, VsOpponentsVecEnv, GamesVecEnv",
             "adapters.minari": "write_dataset",

@@ -246,7 +246,7 @@ def test_there_are_notebooks() -> None:
 # --- Layout of the site ----------------------------------------------------------------------------------------------
 
 FRONT = ROOT / "docs" / "index.md"
-FOLLOWED = ("libraries", "rllib", "openspiel", "language_models", "leaderboard", "submitting")
+FOLLOWED = ("recipes", "rllib", "openspiel", "language_models", "leaderboard", "submitting")
 """Pages of a user's way that others link to."""
 
 
@@ -336,7 +336,7 @@ def test_tables_of_users_pages_have_cells_not_paragraphs(page: Path) -> None:
         ("docs/training.md", "## Your own reward"),
         ("docs/environments/index.md", "'2VL (2, 1)'"),  # action 137
         ("docs/environments/index.md", "## The same deal again"),
-        ("docs/libraries.md", "| TorchRL | `GymWrapper` around `make_vec` |"),
+        ("docs/recipes.md", "| TorchRL | `GymWrapper` around `make_vec` |"),
         ("docs/play.md", "## Against your own model"),
         ("docs/agents.md", "**A good score of the solitaire** is 150 or more"),
         ("docs/index.md", "Cite\nthe project by [CITATION.cff](../CITATION.cff)"),

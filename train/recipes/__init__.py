@@ -1,1 +1,1 @@
-"""One short training script for each library, reading masks as that library expects them: docs/libraries.md."""
+"""One short training script for each library, reading masks as that library expects them: docs/recipes.md."""
