@@ -482,7 +482,8 @@ def reference() -> dict[Path, str]:
     listed = {module.partition(".")[0] for _, _, modules in PACKAGES.values() for module in modules}
     if missing := {entry for entry in entries if not entry.startswith("_")} - listed - INTERNAL:
         raise ValueError(f"{', '.join(sorted(missing))} must have a page in docs/api: add it to PACKAGES")
-    texts, documented = {}, {}
+    texts: dict[Path, str] = {}
+    documented: dict[int, str] = {}
     for name, (title, about, modules) in PACKAGES.items():
         text = PACKAGE.format(title=title, about=about)
         for module, members in modules.items():

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -92,7 +93,7 @@ def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
 
     page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
     verified = program.Verify(files=tuple(sorted((ROOT / "docs" / "leaderboard").glob("*.npz")))).verified()
-    asked = {name: None for file in verified for lineup in file.records.lineups for name in lineup.policies}
+    asked: Any = {name: None for file in verified for lineup in file.records.lineups for name in lineup.policies}
     shown = stored_baselines(dataclasses.replace(file, reruns=asked) for file in verified)
     written = f"{sections(verified)}{shown}".replace("| replayed", "| rerun")
     rows = [line for line in written.splitlines() if line.startswith("|")]
