@@ -261,11 +261,11 @@ def benchmark_baselines() -> str:
             *score(each),
             "" if each.lost is None else percent(each.lost),
             "" if each.margin is None else f"{each.margin:+.1f}",
-            *_cells(each.normalised, ".2f"),
+            f"{each.normalised.value:.2f}",
         )
         for each in results
     )
-    header = ("task", "policy", "deals", "score", "95 % interval", "lost", "margin", "normalised", "95 % interval")
+    header = ("task", "policy", "deals", "score", "95 % interval", "lost", "margin", "normalised")
     return markdown_table(header, rows)
 
 
