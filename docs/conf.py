@@ -11,6 +11,9 @@ from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
+import numpy.typing as npt
+from sphinx.util.typing import stringify_annotation
+
 from quincunx_env import __version__
 from quincunx_env.arena import explain
 from quincunx_env.arena.games import Games
@@ -32,6 +35,7 @@ extensions = [
 root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/*", "*.md"]
 exclude_patterns = ["README.md", "docs/**/README.md", "**/.*", "**/__pycache__"]  # docs/index.md replaces README.md
+suppress_warnings = ["toc.not_included"]  # the sidebar is short: tests/docs/test_docs.py looks for links to all pages
 highlight_language = "none"  # blocks without a language are shell commands and diagrams
 html_theme = "furo"
 html_title = f"quincunx_env {version}"
@@ -104,6 +108,7 @@ def list_table(markdown: re.Match[str]) -> str:
     return ".. list-table::\n   :header-rows: 1\n\n" + "\n".join(lines) + "\n"
 
 
+ARRAY_LIKE = stringify_annotation(npt.ArrayLike, "smart")
 MODULE = re.compile(r"<module '(\w+)' from '[^']*'>")
 ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?(\w+)(?:\[[^\[\]]*\])?\]\]")
 
@@ -111,15 +116,17 @@ ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?
 def short_array_types(
     app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Shorten array types in signatures to ``ndarray[int64]``, and a module to its name, without the path here."""
-    texts = (text and MODULE.sub(r"\1", ARRAY.sub(r"~numpy.ndarray[\1]", text)) for text in (signature, returns))
+    """Shorten array types in signatures to ``ndarray[int64]`` and ``ArrayLike``, and a module to its name."""
+    alike = (text and text.replace(ARRAY_LIKE, "~numpy.typing.ArrayLike") for text in (signature, returns))
+    texts = (text and MODULE.sub(r"\1", ARRAY.sub(r"~numpy.ndarray[\1]", text)) for text in alike)
     return tuple(texts)  # type: ignore[return-value]
 
 
 def resolve_as_python(app: Any, env: Any, node: Any, content: Any) -> Any:
     """Resolve a name in a docstring as Python does in that class or module, inherited and imported names included.
 
-    Otherwise it refers to the only object of that name in its package, or anywhere.
+    Otherwise it refers to the only object of that name in its package, or anywhere. A name that exists but has no page
+    is not a link.
     """
     module = sys.modules.get(node.get("py:module") or "")
     if node["refdomain"] != "py" or module is None:
@@ -143,4 +150,16 @@ def resolve_as_python(app: Any, env: Any, node: Any, content: Any) -> Any:
     for name in names:
         if name in domain.objects:
             return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
-    return None
+    places = (target, f"{module.__name__}.{target}", f"builtins.{target}")
+    return content if any(map(exists, [*names, *places])) else None
+
+
+def exists(name: str) -> bool:
+    """Whether Python finds the name, or a class declares an attribute of that name."""
+    owner, _, attribute = name.rpartition(".")
+    try:
+        found = resolve_name(owner)
+    except (AttributeError, ImportError, ValueError):
+        return False
+    declared = (vars(base).get("__annotations__", {}) for base in getattr(found, "__mro__", ()))
+    return hasattr(found, attribute) or any(attribute in each for each in declared)

@@ -12,18 +12,20 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import quincunx_agents.networks
+import quincunx_env.arena
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
+from quincunx_env.arena.evaluation import COLUMNS
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.oracle import read
+from quincunx_env.quincunx.scoring import RATINGS
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import VARIANTS, percent
 
@@ -34,6 +36,7 @@ QUICK_START = HERE / "quick_start.py"
 QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
+TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
 OPTIMAL_PLAY = HERE / "optimal_play"
 
 PHASES = ("environment", "acting", "search", "learning")
@@ -86,24 +89,16 @@ def cost() -> str:
     return markdown_table(header, rows)
 
 
-def make_train(
-    shares: Iterable[str] = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more"), every_seed: bool = True
-) -> str:
-    """Benchmark results of ``make train``: the baselines, the networks of every seed, and the mean over seeds.
-
-    Args:
-        shares: columns of ``make_train.csv``, shares of all rounds.
-        every_seed: list each seed.
-    """
+def make_train() -> str:
+    """Benchmark results of ``make train``: the baselines, the networks of every seed, and the mean over seeds."""
+    shares = ("lost", "150 and more")
     runs = _rows(MAKE_TRAIN)
     trained = [run for run in runs if run["seed"]]
     means = np.array([float(run["mean"]) for run in trained])
     listed = [
-        (f"{run['agent']}, seed {run['seed']}" if run["seed"] else run["agent"], _estimate(run), [run])
-        for run in runs
-        if every_seed or not run["seed"]
+        (f"{run['agent']}, seed {run['seed']}" if run["seed"] else run["agent"], _estimate(run), [run]) for run in runs
     ]
-    over_seeds = f"trained, mean of {len(trained)} seeds (standard deviation {means.std(ddof=1):.1f})"
+    over_seeds = f"mean of {len(trained)} seeds (standard deviation {means.std(ddof=1):.1f})"
     rows = (
         (name, *_cells(mean), *(percent(_mean(each, share)) for share in shares))
         for name, mean, each in (*listed, (over_seeds, Estimate.of_mean(means), trained))
@@ -117,26 +112,13 @@ def quick_start_script() -> str:
 
 
 def quick_start() -> str:
-    """Benchmark results of the script of the quick start with several seeds, and of the agents it prints besides."""
-    rows = _rows(QUICK_START_RUNS)
-    trained = [row for row in rows if row["seed"]]
-    means = Estimate.of_mean(np.array([float(row["mean"]) for row in trained]))
-    each = ", ".join(f"{float(row['mean']):.1f}" for row in trained)
-    listed = [(row["agent"], _estimate(row), [row]) for row in rows if not row["seed"]]
-    listed.append((f"mine, mean of {len(trained)} seeds ({each})", means, trained))
-    shares = ("lost", "150 and more")
-    return markdown_table(
-        ("agent", "mean score", "95 % interval", *shares, "processor time"),
-        (
-            (
-                name,
-                *_cells(mean),
-                *(percent(_mean(runs, share)) for share in shares),
-                f"{_mean(runs, 'seconds') / 60:.1f} min" if runs[0]["seconds"] else "",
-            )
-            for name, mean, runs in sorted(listed, key=lambda row: row[1].value)
-        ),
+    """The table that the script of the quick start prints with seed 0."""
+    printed = (row for row in _rows(QUICK_START_RUNS) if row["seed"] in ("", "0"))
+    rows = (
+        (row["agent"], row["deals"], *_cells(_estimate(row)), *(f"{float(row[share]):.1%}" for share in RATINGS))
+        for row in printed
     )
+    return markdown_table(COLUMNS, rows)
 
 
 def learning_curve() -> str:
@@ -198,32 +180,43 @@ def exploitability() -> str:
     return markdown_table(("policy", "NashConv", "exploitability"), rows)
 
 
-def speed(
-    interfaces: Iterable[str] = (
-        *(
-            "Gymnasium, one game, pieces",
-            "make_vec, 4096 games, pieces",
-            "stable-baselines3 VecEnv, 4096 games, pieces",
-        ),
-        *("batch engine, 4096 games, factored mask", "quincunx_v0.env()"),
-    ),
-) -> str:
-    """Some rows of the tables of ``speed.md``."""
-    page = (HERE / "speed.md").read_text(encoding="utf-8")
-    measured = {row[0]: row[2] for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| .+ \|$", page, re.MULTILINE)}
-    return markdown_table(("interface", "steps per second"), ((name, measured[name]) for name in interfaces))
+def _pyproject(path: Path) -> tuple[str, bool]:
+    """The address of the repository, empty if there is none, and whether a package index has the package."""
+    settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    address = settings["project"]["urls"].get("Repository", "").rstrip("/")
+    return address, settings["tool"]["quincunx"]["published"]
+
+
+def environments() -> str:
+    """The environments with their spaces."""
+    from docs import pages  # which needs the model cards, read by this module
+
+    return pages.environments()
 
 
 def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
-    """Badges of the project, once its repository has an address."""
-    address = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["urls"].get("Repository", "").rstrip("/")
-    if not address:
-        return ""
+    """Badges of the project, once its repository has an address, and of the package, once it is published."""
+    address, published = _pyproject(pyproject)
     tests, index = f"{address}/actions/workflows/tests.yml", "https://pypi.org/project/quincunx_env/"
-    return f"""[![tests]({tests}/badge.svg)]({tests})
-[![version](https://img.shields.io/pypi/v/quincunx_env)]({index})
-[![Python](https://img.shields.io/pypi/pyversions/quincunx_env)]({index})
-"""
+    lines = [f"[![tests]({tests}/badge.svg)]({tests})"] if address else []
+    if published:
+        shields = "https://img.shields.io/pypi"
+        lines.append(f"[![version]({shields}/v/quincunx_env)]({index})")
+        lines.append(f"[![Python]({shields}/pyversions/quincunx_env)]({index})")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def install(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
+    """The commands that install the package: from a checkout, and from a package index once it is published."""
+    address, published = _pyproject(pyproject)
+    lines = [f"git clone {address} && cd {address.rpartition('/')[2]}"] if address else []
+    lines += ["python -m venv .venv && . .venv/bin/activate", 'pip install ".[arena,sb3]"']
+    text = "".join(f"    {line}\n" for line in lines)
+    where = "" if address else "In the folder of the repository:\n\n"
+    if not published:
+        return f"{where}{text}"
+    index = '    pip install "quincunx_env[arena,sb3]"\n'
+    return f"{where}{text}\nOr, without a checkout, from the package index:\n\n{index}"
 
 
 TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
@@ -268,40 +261,39 @@ def benchmark_baselines() -> str:
             *score(each),
             "" if each.lost is None else percent(each.lost),
             "" if each.margin is None else f"{each.margin:+.1f}",
-            *_cells(each.normalised, ".2f"),
+            f"{each.normalised.value:.2f}",
         )
         for each in results
     )
-    header = ("task", "policy", "deals", "score", "95 % interval", "lost", "margin", "normalised", "95 % interval")
+    header = ("task", "policy", "deals", "score", "95 % interval", "lost", "margin", "normalised")
     return markdown_table(header, rows)
 
 
 AGENTS = {
-    "uniform": ("all", "uniformly random legal action"),
-    "greedy": ("all", "highest immediate points"),
-    "heuristic": ("all", "weighted features of an action"),
-    "value": ("all but the mini variant", "one-ply lookahead with a value network"),
-    "search-fast": ("as `value`", "search led by the network"),
-    "search": ("as `value`", "the same, larger"),
-    "monte-carlo": ("all", "flat Monte Carlo, no network"),
+    "uniform": "uniformly random legal action",
+    "greedy": "highest immediate points",
+    "heuristic": "weighted features of an action",
+    "value": "one-ply lookahead with a value network",
+    "search-fast": "search led by the network",
+    "search": "the same, larger",
+    "monte-carlo": "flat Monte Carlo, no network",
 }
-"""Games and method of the agents, by name."""
+"""Methods of the agents, by name."""
 
 
 def agents() -> str:
-    """Games, scores in the tasks of the benchmark, thinking time and method of the agents."""
-    times = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
-    seconds = {name: times[name] for name in AGENTS if name in times}
+    """Scores in the tasks of the benchmark, thinking time and method of the agents."""
+    seconds = json.loads(TIMES.read_text(encoding="utf-8"))["seconds_per_action"]
     rows = []
-    for name, (games, method) in AGENTS.items():
+    for name, method in AGENTS.items():
         scores = []
         for task in TASKS.values():
             result = baselines().get((task.name, name))
             found = result.score.value if result else None
             scores.append("" if found is None else percent(found) if task.opponent else f"{found:.1f}")
-        ratio = f"{significant(seconds[name] / seconds['heuristic']):g}" if name in seconds else ""
-        rows.append((f"`{name}`", games, *scores, ratio, method))
-    return markdown_table(("name", "games", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
+        time = f"{float(f'{1000 * seconds[name]:.1g}'):g} ms" if name in seconds else ""
+        rows.append((f"`{name}`", *scores, time, method))
+    return markdown_table(("name", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
 
 
 def significant(ratio: float) -> float:
@@ -311,7 +303,7 @@ def significant(ratio: float) -> float:
 
 def thinking_times() -> str:
     """Thinking times as ratios, from a ``result.json`` of ``quincunx evaluate --times``."""
-    stored = json.loads((BENCHMARK / "times.json").read_text(encoding="utf-8"))
+    stored = json.loads(TIMES.read_text(encoding="utf-8"))
     seconds = stored["seconds_per_action"]
     ratios = {name: significant(each / seconds["heuristic"]) for name, each in seconds.items()}
     rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
@@ -320,11 +312,8 @@ def thinking_times() -> str:
 
 def learning() -> str:
     """Learning results of the benchmark, from the learning curves in ``docs/benchmark``, and their figure."""
-    methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
-    rows, commands = [], []
-    for name, method in methods.items():
-        if not (BENCHMARK / f"{name}.csv").exists():
-            continue
+    rows = []
+    for name, method in _methods().items():
         final = [row for row in _rows(BENCHMARK / f"{name}.csv") if row["domain"] == "benchmark"]
         means = np.array([float(row["mean"]) for row in final])
         scores = [[TASKS["solitaire"].normalised(Estimate(each, each, each)).value] for each in means.tolist()]
@@ -338,18 +327,31 @@ def learning() -> str:
                 *_cells(interquartile_mean(scores), ".3f"),
             )
         )
-        # A command of an earlier commit is not one that runs in this tree.
-        command = f"commit {method['commit']}: {method['command']}" if "commit" in method else method["command"]
-        commands.append(f"- {method['label']}, {method['track']}: `{command}`\n")
     header = ("method", "track", "seeds", "mean score", "95 % interval", "lost", "normalised IQM", "95 % interval")
     figure = "![Learning curves](benchmark/learning_curves.png)\n"
-    return f"{markdown_table(header, rows)}\n\nCommands of seed 0:\n\n{''.join(commands)}\n{figure}"
+    return f"{markdown_table(header, rows)}\n\n{figure}"
+
+
+def learning_commands() -> str:
+    """Commands of seed 0 of the learning results."""
+    lines = []
+    for method in _methods().values():
+        # A command of an earlier commit is not one that runs in this tree.
+        command = f"commit {method['commit']}: {method['command']}" if "commit" in method else method["command"]
+        lines.append(f"- {method['label']}, {method['track']}: `{command}`\n")
+    return "".join(lines)
+
+
+def _methods() -> dict[str, dict[str, str]]:
+    """The methods with results, by the names of their files."""
+    methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
+    return {name: method for name, method in methods.items() if (BENCHMARK / f"{name}.csv").exists()}
 
 
 FIGURES: dict[str, Callable[[], str]] = {
     "badges": badges,
-    "front-page-results": partial(make_train, ("lost", "150 and more"), every_seed=False),
-    "front-page-speed": speed,
+    "install": install,
+    "environments": environments,
     "agents": agents,
     "cost": cost,
     "make-train": make_train,
@@ -364,14 +366,27 @@ FIGURES: dict[str, Callable[[], str]] = {
     "benchmark": benchmark_baselines,
     "thinking-times": thinking_times,
     "learning": learning,
+    "learning-commands": learning_commands,
 }
 """Tables by name."""
 
 PAGES = (
     HERE.parent / "README.md",
+    HERE / "environments" / "index.md",
     *(
         HERE / f"{name}.md"
-        for name in ("index", "agents", "benchmark", "optimal_play", "oracle", "quick_start", "training")
+        for name in (
+            "agents",
+            "benchmark",
+            "experiments",
+            "install",
+            "methods",
+            "optimal_play",
+            "oracle",
+            "quick_start",
+            "strength",
+            "training",
+        )
     ),
 )
 

@@ -2,6 +2,7 @@
 
 import argparse
 
+import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import LinearSchedule
 from tqdm import tqdm
@@ -15,6 +16,7 @@ parser = argparse.ArgumentParser(description=__doc__)
 for flag, default in {"--steps": 300_000, "--seed": 0, "--deals": 1_000}.items():
     parser.add_argument(flag, type=int, default=default)
 options = parser.parse_args()
+torch.set_num_threads(1)  # more threads slow down a network this small
 
 env = SolitaireVecEnv(500, observation="flat", preview=True)  # 500 games side by side
 observer = env.envs.observer

@@ -214,7 +214,7 @@ def compare(
     comparison = Comparison(tuple(names), seats, results.totals, config)
     if records is not None:
         lineup_record = LineupGames.of_results(comparison.names, lineup, results, comparison.figures())
-        write_games(records, config, [lineup_record], dict(zip(names, playing, strict=True)))
+        write_games(records, config, [lineup_record], {names[n]: policies[at] for n, at in enumerate(players)})
     return comparison
 
 

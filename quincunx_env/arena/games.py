@@ -51,7 +51,7 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
-from quincunx_env.policies import NAME, definition, is_name, resolve
+from quincunx_env.policies import NAME, PolicyFile, definition, is_name, resolve
 from quincunx_env.registry import GAMES
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically
@@ -142,7 +142,7 @@ class Games:
     Attributes:
         config: rules, deals and seeds.
         lineups: games of each lineup.
-        about: versions of the libraries and definitions of the policies, for information.
+        about: versions of the libraries, definitions of the policies and how they were given, for information.
         part: number of the only chunk whose games these are; None for all games.
     """
 
@@ -385,8 +385,14 @@ def write_games(
         "python": platform.python_version(),
         "machine": platform.machine(),
         "policies": {name: definition(resolve(policy)) for name, policy in policies.items()},
+        "given": {name: given for name, policy in policies.items() if (given := _given(policy)) not in ("", name)},
     }
     Games(config, tuple(lineups), about).write(path)
+
+
+def _given(policy: Agent | str) -> str:
+    """A policy as a command line names it, a file without its folder; empty if only a program can name it."""
+    return policy if isinstance(policy, str) else Path(policy.path).name if isinstance(policy, PolicyFile) else ""
 
 
 def most_actions(rules: BaseRules) -> int:

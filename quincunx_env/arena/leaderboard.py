@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quincunx_env.arena.benchmark import best_known, on_deals_of_a_task
+from quincunx_env.arena.benchmark import TASKS, baselines, best_known, on_deals_of_a_task
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import COLUMNS, Evaluation, cells, plot
 from quincunx_env.arena.games import Games
@@ -123,7 +123,7 @@ class VerifiedFile:
 
     @property
     def command(self) -> str:
-        """The command that plays these games, with the policies by their names in the file."""
+        """The command that plays these games, with each policy as it was given, where the file says so."""
         config, lineups = self.records.config, self.records.lineups
         rules: Any = config.rules
         alone = rules.num_players == 1
@@ -131,9 +131,9 @@ class VerifiedFile:
         words = ["quincunx", program]
         first = lineups[0]
         if program == "compare" and [*first.seats] != one_against_others(2, rules.num_players):
-            words += [first.policies[number] for number in first.seats]
+            words += [self._given(first.policies[number]) for number in first.seats]
         else:
-            words += dict.fromkeys(name for lineup in lineups for name in lineup.policies)
+            words += dict.fromkeys(self._given(name) for lineup in lineups for name in lineup.policies)
         words += [] if isinstance(rules, Rules) else ["--game", "spiral"]
         default = Rules(num_players=1 if alone else 2) if isinstance(rules, Rules) else type(rules)()
         for option in changed_options(rules, default):
@@ -144,7 +144,14 @@ class VerifiedFile:
         for name, default_value in DEFAULTS.items():
             if options[name] != default_value:
                 words += [f"--{name}", str(options[name])]
+        words += ["--trust"] if any(word.endswith(".zip") for word in words) else []
         return f"{shlex.join(words)} --records {shlex.quote(self.path.name)}".replace("`", "'")
+
+    def _given(self, name: str) -> str:
+        """A policy as an argument of a command."""
+        stated = self.records.about.get("given")
+        given = stated.get(name) if isinstance(stated, dict) else None
+        return f"{name}={given}" if isinstance(given, str) and re.fullmatch(r"[\w.:/-]+", given) else name
 
 
 def sections(files: Iterable[VerifiedFile]) -> str:
@@ -270,3 +277,33 @@ def _section(tables: str, files: Sequence[VerifiedFile]) -> str:
 def _plain(name: str) -> str:
     """A name from a file, so that Markdown takes it for text."""
     return re.sub(r"([\\`*\[\]<>|])", r"\\\1", name)
+
+
+def stored_baselines(files: Iterable[VerifiedFile]) -> str:
+    """Return stored results of the benchmark's tasks with the rules of the files, as Markdown.
+
+    Policies of the files that were asked again are left out.
+    """
+    shown: dict[BaseRules, set[str]] = {}
+    for file in (each for each in files if each.records.config.domain == "benchmark"):
+        names = {name for lineup in file.records.lineups for name in lineup.policies if name in file.reruns}
+        shown.setdefault(file.records.config.rules, set()).update(names)
+    parts = []
+    for task in TASKS.values():
+        results = [each for each in baselines().values() if each.task == task and task.rules in shown]
+        rows = [
+            (
+                each.policy,
+                str(each.deals.count),
+                *each.score.cells("z.1%" if task.opponent else ".1f"),
+                "" if each.lost is None else f"{each.lost:.1%}",
+                "" if each.margin is None else f"{each.margin:+.1f}",
+            )
+            for each in sorted(results, key=lambda each: -each.score.value)
+            if each.policy not in shown[task.rules]
+        ]
+        if rows:
+            unit = f"win rate against {task.opponent}" if task.opponent else "mean"
+            table = markdown_table(("policy", "deals", unit, "95 % interval", "lost", "margin"), rows)
+            parts.append(f"\n## Baselines of the task {task.name}\n\n{table}\n")
+    return "".join(parts)

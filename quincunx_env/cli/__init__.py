@@ -39,14 +39,20 @@ COMMANDS = {
 }
 """The subcommands by name, in the order in which they are listed."""
 
-HELP = """\
-usage: quincunx [-h] [--version] [command] ...
+REST = 'A policy is an agent, "module:attribute" or a file. More commands and extras: quincunx --all'
 
-Without a command: what is installed, and what can be done.
+RARE = {"seal", "verify", "leaderboard", "oracle"}
+"""Subcommands that the overview leaves out without ``--all``."""
+
+HELP = """\
+usage: quincunx [-h] [--version] [--all] [command] ...
+
+Without a command: environments, agents, extras and commands.
 
 options:
   -h, --help  show this help message and exit
   --version   show program's version number and exit
+  --all       show all extras and commands, too
 """
 
 
@@ -58,9 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         match sys.argv[1:] if arguments is None else [*arguments]:
             case []:
-                print(installation(), "", *_commands(), sep="\n")
+                print(installation(), "", *_commands(), REST, sep="\n")
+            case ["--all"]:
+                print(installation(everything=True), "", *_commands(everything=True), sep="\n")
             case ["-h" | "--help", *_]:
-                print(HELP, *_commands(), sep="\n")
+                print(HELP, *_commands(everything=True), sep="\n")
             case ["--version", *_]:
                 print(f"quincunx_env {quincunx_env.__version__}")
             case [name, *rest]:
@@ -87,10 +95,12 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     module.main(name, arguments)
 
 
-def _commands() -> Iterator[str]:
-    """Yield a heading, and a line for each subcommand."""
+def _commands(everything: bool = False) -> Iterator[str]:
+    """Yield a heading, and a line for each subcommand that most users need, or for ``everything``."""
     yield "Commands: quincunx <command>; quincunx <command> --help lists the options"
     width = max(map(len, COMMANDS))
     for name, command in COMMANDS.items():
-        yield f"  {name:<{width}}  {command.summary}"
-    yield """The public interface, with first lines of code: python -c "help('quincunx_env')\""""
+        if everything or name not in RARE:
+            yield f"  {name:<{width}}  {command.summary}"
+    if everything:
+        yield """The public interface, with first lines of code: python -c "help('quincunx_env')\""""

@@ -36,7 +36,7 @@ from quincunx_env.arena import sealed
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
 from quincunx_env.arena.games import Games, require_writable_file
-from quincunx_env.arena.leaderboard import VerifiedFile, heading, plot_solitaires, sections
+from quincunx_env.arena.leaderboard import VerifiedFile, heading, plot_solitaires, sections, stored_baselines
 from quincunx_env.arena.matches import raised_by_policy
 from quincunx_env.arena.timing import seconds_per_action
 from quincunx_env.arena.tournaments import tournament
@@ -57,7 +57,7 @@ from quincunx_env.cli.parser import parse
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import UntrustedFileError, by_display_name, resolve, split_name
+from quincunx_env.policies import UntrustedFileError, by_display_name, load_path, resolve, split_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import fail, one_line_errors, require_writable
 from quincunx_env.utils.files import write_atomically
@@ -174,7 +174,7 @@ class Compare(_MultiplayerOptions):
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results."""
         named = [split_name(policy) for policy in self.policies]
-        policies = [resolve(policy, self.trust) for _, policy in named]
+        policies = [resolve(policy, True) if self.trust else load_path(policy, False) for _, policy in named]
         result = compare(policies, names=[name for name, _ in named], **self.keywords)
         note = "each deal from every seating; intervals by Student's t, over deals"
         _write(self, command, result.table(), note, result.to_json())
@@ -325,7 +325,8 @@ class Leaderboard(_Files):
         if plot_solitaires(verified) is not None:
             write_atomically(picture, partial(plot_solitaires, verified))
             plotted = f"![Distributions of the scores]({picture.name})\n\n"
-        text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified)}"
+        results = f"{sections(verified)}{stored_baselines(verified)}"
+        text = f"# Leaderboard\n\n{LEGEND}\n{plotted}{results}\n*Written by `{command}`.*\n"
         _write_text(self.page, text)
         print(f"wrote {self.page}" + (f" and {picture}" if plotted else ""))
         _require_equal(verified)

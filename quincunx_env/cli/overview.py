@@ -1,6 +1,8 @@
 """What is installed, and the environments: the text of ``quincunx`` and ``quincunx envs``."""
 
+import csv
 import inspect
+import json
 import platform
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -9,6 +11,7 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import groupby, starmap
+from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal, get_args, get_origin
 
@@ -28,15 +31,12 @@ OVERVIEW = """\
 quincunx_env {version}, Python {python}, {libraries}
 
 Environments
-  gymnasium.make("Quincunx/Solitaire-v0")  the solitaire; gymnasium.make_vec steps many games at once
-  gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy", num_players=2)
-                                           one agent against policies; game="spiral" for the spiral game
-  gymnasium.make("Quincunx/Text-v0")       prompts and answers for language models; opponents= as above
-  quincunx_env.quincunx_v0.env()           Quincunx for two to four players (PettingZoo)
-  quincunx_env.spiral_v0.env()             the spiral game for two players (PettingZoo)
-  quincunx_env.BatchedGames(1024)          many games for several players, stepped together
+  gymnasium.make("Quincunx/Solitaire-v0")    the solitaire; make_vec steps many games at once
+  gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy")    one agent against policies
+  gymnasium.make("Quincunx/Text-v0")         prompts and answers for language models
+  quincunx_env.quincunx_v0.env(), quincunx_env.spiral_v0.env()     several players (PettingZoo)
+  quincunx_env.BatchedGames(1024)            many games for several players, stepped together
 
-Agents
 {agents}
 
 Extras
@@ -45,18 +45,34 @@ Extras
 EXAMPLES: dict[str, Any] = {"Quincunx/VsOpponents-v0": {"opponents": "greedy"}}
 """Arguments without which an environment cannot be made."""
 
+EXTRAS = {
+    "arena": "evaluation, agents with networks",
+    "play": "play in the browser and in the terminal",
+    "render": "pictures as pixels, windows",
+    "sb3": "stable-baselines3 and PyTorch",
+    "train": "the training scripts of a checkout",
+}
+"""Extras for users, with their purposes."""
+
+ARENA = Path(__file__).parents[1] / "arena"
+"""Folder of the results of the benchmark."""
+
 PETTINGZOO = ("quincunx_v0", "spiral_v0")
 """Modules of `quincunx_env` with PettingZoo environments."""
 
 
-def installation() -> str:
-    """Versions, environments, agents and extras of this installation. No agent is imported."""
+def installation(everything: bool = False) -> str:
+    """Versions, environments, agents and extras of this installation. No agent is imported.
+
+    Args:
+        everything: all extras with their missing libraries, and agents by package, instead of what users need.
+    """
     return OVERVIEW.format(
         version=quincunx_env.__version__,
         python=platform.python_version(),
         libraries=", ".join(f"{name} {version(name)}" for name in ("numpy", "gymnasium", "pettingzoo")),
-        agents="\n".join(_agents()),
-        extras="\n".join(_extras()),
+        agents="\n".join(_agents() if everything else _strengths()),
+        extras="\n".join(_extras(everything)),
     )
 
 
@@ -148,19 +164,45 @@ def _shape(space: gymnasium.Space[Any]) -> str:
 
 def _agents() -> Iterator[str]:
     """Yield the names of the registered policies, by the package that declares them. No policy is imported."""
-    policies = registered_policies()
-
-    def package(name: str) -> str:
-        return policies[name].module.partition(".")[0]
-
-    for declared_by, names in groupby(sorted(policies, key=lambda name: (package(name), name)), package):
+    yield "Agents"
+    for declared_by, names in _by_package():
         text = f"{declared_by}: {', '.join(names)}"
         yield fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     yield '  Any other policy has the name "module:attribute", or is the path of a file.'
 
 
-def _extras() -> Iterator[str]:
-    """Yield whether each extra is installed, or which libraries are missing and how to install them."""
+def _strengths() -> Iterator[str]:
+    """Yield the agents with results of the benchmark and thinking times, and the names of others."""
+    with (ARENA / "benchmark.csv").open(encoding="utf-8", newline="") as file:
+        scores = {(row["task"], row["policy"]): float(row["score"]) for row in csv.DictReader(file)}
+    seconds = json.loads((ARENA / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
+    packages = dict(_by_package())
+    yield "Agents         solitaire  2 players   time     (points; wins against heuristic; time relative to it)"
+    for name in sorted(packages.pop("quincunx_agents", []), key=lambda name: -scores.get(("solitaire", name), 0.0)):
+        mean, wins = (scores.get((task, name)) for task in ("solitaire", "2-corners"))
+        shown = (
+            "" if mean is None else f"{mean:.1f}",
+            "" if wins is None else f"{wins:.1%}",
+            f"{float(format(seconds[name] / seconds['heuristic'], '.2g')):g}" if name in seconds else "",
+        )
+        yield "  {:<13}{:>9}  {:>9}  {:>6}".format(name, *shown).rstrip()
+    for package, names in packages.items():
+        yield f"  {package}: {', '.join(names)}"
+
+
+def _by_package() -> list[tuple[str, list[str]]]:
+    """The names of the registered policies by the package that declares them, both in order."""
+    policies = registered_policies()
+
+    def package(name: str) -> str:
+        return policies[name].module.partition(".")[0]
+
+    ordered = sorted(policies, key=lambda name: (package(name), name))
+    return [(declared_by, [*names]) for declared_by, names in groupby(ordered, package)]
+
+
+def _extras(everything: bool) -> Iterator[str]:
+    """Yield whether each extra is installed, or how to install it; of ``everything``, also the missing libraries."""
     try:
         requirements = requires("quincunx_env") or []
     except PackageNotFoundError:
@@ -171,6 +213,11 @@ def _extras() -> Iterator[str]:
         library, extra = re.match(r"[\w.-]+", requirement), re.search(r"extra\s*==\s*['\"]([\w-]+)", requirement)
         if library and extra:
             missing.setdefault(extra[1], []).extend([] if _installed(library[0]) else [library[0]])
+    if not everything:
+        for name, purpose in EXTRAS.items():
+            status = f'missing: pip install "quincunx_env[{name}]"' if missing.get(name) else "installed"
+            yield f"  {name:<8}{purpose}: {status}"
+        return
     for name, libraries in sorted(missing.items()):
         command = f'pip install "quincunx_env[{name}]"'.replace(" ", "\0")  # not broken over two lines
         status = f"missing {', '.join(libraries)}: {command}" if libraries else "installed"

@@ -201,7 +201,7 @@ class Rules:
 
     @cached_property
     def num_lines(self) -> int:
-        """Number of `LINES` that count: all four, or two (ruling R7).
+        """Number of ``LINES`` that count: all four, or two (ruling R7).
 
         In the solitaire only rows and columns count (1.4).
         """

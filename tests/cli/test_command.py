@@ -13,7 +13,7 @@ import pytest
 
 import quincunx_env
 from quincunx_env import cli as command
-from quincunx_env.arena.benchmark import TASKS, evaluate_on_task, read_results
+from quincunx_env.arena.benchmark import TASKS, baselines, evaluate_on_task, read_results
 from quincunx_env.arena.games import Games
 from quincunx_env.cli import overview
 from quincunx_env.policies import registered_policies
@@ -24,7 +24,8 @@ RECORDS = Path(__file__).parents[1] / "golden" / "records"
 
 
 def overview_text(quincunx: Command) -> str:
-    text = quincunx()
+    """All that ``quincunx --all`` prints."""
+    text = quincunx("--all")
     assert all(len(line) <= 120 for line in text.splitlines())
     return text
 
@@ -56,6 +57,27 @@ def test_the_overview(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(hasattr(quincunx_env, name) for name in re.findall(r"quincunx_env\.(\w+)[.(]", text))
 
 
+@pytest.mark.parametrize("library", ["numpy", "none-such"])
+def test_the_overview_without_arguments_is_what_a_user_needs(
+    library: str, quincunx: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extras = ("arena", "dev", "play", "render", "sb3", "train")
+    monkeypatch.setattr(overview, "requires", lambda package: [f"{library}; extra == '{extra}'" for extra in extras])
+    text = quincunx()
+    lines = text.splitlines()
+    assert len(lines) <= 35
+    assert max(map(len, lines)) <= 100
+    assert all(name in text for name in gymnasium.registry if name.startswith("Quincunx/"))
+    assert all(re.search(rf"^  {name} ", text, re.MULTILINE) or f"  {name}\n" in text for name in registered_policies())
+    assert all(hasattr(quincunx_env, name) for name in re.findall(r"quincunx_env\.(\w+)[.(]", text))
+    result = baselines()["solitaire", "value"].score.value
+    assert re.search(rf"^  value +{result:.1f} +\d+\.\d% +[1-9]\d*$", text, re.MULTILINE)
+    for extra in extras:
+        state = "installed" if library == "numpy" else f'missing: pip install "quincunx_env[{extra}]"'
+        assert bool(re.search(rf"^  {extra} .*: {re.escape(state)}$", text, re.MULTILINE)) == (extra != "dev")
+    assert {"play", "evaluate", "compare"} <= {*re.findall(r"^  ([a-z]+) ", text, re.MULTILINE)}
+
+
 def test_agents_of_other_packages_are_listed_without_being_imported(
     quincunx: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +87,7 @@ def test_agents_of_other_packages_are_listed_without_being_imported(
     text = overview_text(quincunx)
     assert "  no_such_package: broken\n" in text
     assert "  quincunx_agents: " in text
+    assert "\n  no_such_package: broken\n" in quincunx()
 
 
 def test_an_unknown_command_names_the_nearest_and_all(quincunx: Command) -> None:
@@ -78,7 +101,7 @@ def test_options_of_the_command_itself(quincunx: Command) -> None:
     assert quincunx("--version") == f"quincunx_env {quincunx_env.__version__}\n"
     text = quincunx("-h")
     assert quincunx("--help") == text
-    assert text.startswith("usage: quincunx [-h] [--version] [command] ...\n")
+    assert text.startswith("usage: quincunx [-h] [--version] [--all] [command] ...\n")
     for name, each in command.COMMANDS.items():
         assert re.search(rf"^  {name} +{re.escape(each.summary)}$", text, re.MULTILINE)
 
@@ -98,8 +121,9 @@ def test_the_overview_without_an_installation(quincunx: Command, monkeypatch: py
     monkeypatch.setattr(overview, "requires", requires)
     monkeypatch.setattr(overview, "registered_policies", dict)
     text = overview_text(quincunx)
-    assert '"module:attribute"' in text
-    assert "the package is not installed: pip install ." in text
+    for each in (text, quincunx()):
+        assert '"module:attribute"' in each
+        assert "the package is not installed: pip install ." in each
 
 
 @pytest.mark.parametrize(("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
@@ -121,7 +145,7 @@ def test_what_needs_no_extra() -> None:
 import sys
 sys.modules.update(dict.fromkeys({sorted(HEAVY)!r}))
 from quincunx_env.cli import main
-for arguments in (["--help"], ["--version"], [], ["envs"]):
+for arguments in (["--help"], ["--version"], [], ["--all"], ["envs"]):
     main(arguments)
 main(["evaluate", "greedy"])
 """

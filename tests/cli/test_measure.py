@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
+from quincunx_agents import networks
 from quincunx_agents.greedy import greedy
 from quincunx_agents.search.best_response import best_response
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Estimate, compare, evaluate
-from quincunx_env.arena.benchmark import BASELINES, TASKS, DealRange, best_known, read_results
+from quincunx_env.arena.benchmark import BASELINES, TASKS, DealRange, baselines, best_known, read_results
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.leaderboard import VerifiedFile
 from quincunx_env.policies import PolicyFile
@@ -63,11 +66,27 @@ def test_the_command_line(quincunx: Command) -> None:
     assert "`quincunx leaderboard alone.npz three.npz held.npz --rerun greedy --page" in page
     assert Path("board.png").exists()
     for played, file in (
-        ("evaluate greedy random --deals 20", "alone.npz"),
-        ("compare greedy random --num-players 3 --start open --deals 20", "three.npz"),
+        ("evaluate greedy random=uniform --deals 20", "alone.npz"),
+        ("compare greedy random=uniform --num-players 3 --start open --deals 20", "three.npz"),
         ("compare greedy uniform --flush --deals 20", "held.npz"),
     ):
         assert f"`quincunx {played} --records {file}`" in page
+    alone = page.split("## Baselines of the task solitaire\n")[1]
+    value = baselines()["solitaire", "value"]
+    assert f"| value | {value.deals.count} | {value.score.value:.1f} | " in alone
+    assert not re.search(r"^\| greedy \|", alone, re.MULTILINE), "a policy of the files that was asked again"
+    assert "## Baselines of the task 3-corners" not in page
+
+
+def test_the_command_of_a_file_names_the_policies_as_they_were_given(quincunx: Command) -> None:
+    """Also the file of a model; what a file of games says is not trusted to be a word."""
+    shutil.copy(Path(networks.__file__).parent / "weights" / "solitaire.safetensors", "own.safetensors")
+    line = "evaluate mine=own.safetensors --deals 4 --records mine.npz"
+    quincunx(f"{line} --workers 1")
+    assert VerifiedFile.check("mine.npz").command == f"quincunx {line}"
+    records = Games.read("mine.npz")
+    replace(records, about={"given": {"mine": "a; rm b"}}).write(Path("mine.npz"))
+    assert VerifiedFile.check("mine.npz").command == "quincunx evaluate mine --deals 4 --records mine.npz"
 
 
 def test_a_false_file_has_another_exit_status(quincunx: Command) -> None:

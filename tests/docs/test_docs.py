@@ -1,6 +1,7 @@
 """Generated documentation is up to date, and the site with the notebooks builds without a warning."""
 
 import ast
+import dataclasses
 import json
 import os
 import re
@@ -44,15 +45,20 @@ def test_tables_of_figures_are_up_to_date() -> None:
     assert {*found} == {*FIGURES}, "a table has no place on a page"
 
 
-def test_badges_need_an_address(tmp_path: Path) -> None:
-    from docs.figures import badges
+def test_badges_and_the_line_of_the_index_need_what_they_name(tmp_path: Path) -> None:
+    from docs.figures import badges, install
 
     pyproject = tmp_path / "pyproject.toml"
-    pyproject.write_text("[project.urls]\n")
-    assert badges(pyproject) == ""
-    pyproject.write_text('[project.urls]\nRepository = "https://example.org/a/b/"\n')
-    assert "(https://example.org/a/b/actions/workflows/tests.yml/badge.svg)" in badges(pyproject)
-    assert len(re.findall(r"^\[!\[", badges(pyproject), re.MULTILINE)) == 3
+    index, clone = 'pip install "quincunx_env[arena,sb3]"', "git clone https://example.org/a/b && cd b"
+    for address, published, count in (("", False, 0), ("https://example.org/a/b/", False, 1), ("", True, 2)):
+        repository = f'Repository = "{address}"\n' if address else ""
+        settings = f"[project.urls]\n{repository}[tool.quincunx]\npublished = {str(published).lower()}\n"
+        pyproject.write_text(settings)
+        assert len(re.findall(r"^\[!\[", badges(pyproject), re.MULTILINE)) == count
+        assert ("(https://example.org/a/b/actions/workflows/tests.yml/badge.svg)" in badges(pyproject)) == bool(address)
+        assert 'pip install ".[arena,sb3]"' in install(pyproject)
+        assert (index in install(pyproject)) == published
+        assert (clone in install(pyproject)) == bool(address)
 
 
 def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
@@ -71,7 +77,7 @@ def test_the_leaderboard_is_that_of_its_files() -> None:
     paths = sorted((ROOT / "docs" / "leaderboard").glob("*.npz"))
     for path in paths:
         assert path.stat().st_size < 300_000
-        assert f" docs/leaderboard/{path.name} " in page.split("\n## ")[0]
+        assert f" docs/leaderboard/{path.name} " in page.splitlines()[-1]
         records = Games.read(path)
         for lineup in records.lineups:
             for name in lineup.policies:
@@ -83,15 +89,16 @@ def test_the_leaderboard_is_that_of_its_files() -> None:
 @pytest.mark.slow
 def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
     pytest.importorskip("tyro")
-    from quincunx_env.arena.leaderboard import sections
+    from quincunx_env.arena.leaderboard import sections, stored_baselines
     from quincunx_env.cli import measure as program
 
     page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
     verified = program.Verify(files=tuple(sorted((ROOT / "docs" / "leaderboard").glob("*.npz")))).verified()
+    asked: Any = dict.fromkeys(re.findall(r"--rerun (.*)`", page)[0].split())
+    text = sections(verified) + stored_baselines(dataclasses.replace(file, reruns=asked) for file in verified)
     label = re.compile(r"\| (replayed|rerun)(, \d+ of \d+ chunks equal)?")
     written, shown = (
-        [label.sub("| rerun", line) for line in text.splitlines() if line.startswith("|")]
-        for text in (sections(verified), page)
+        [label.sub("| rerun", line) for line in each.splitlines() if line.startswith("|")] for each in (text, page)
     )
     assert written == shown
 
@@ -255,3 +262,114 @@ def test_the_analysis_shows_no_missing_values_as_numbers() -> None:
 
 def test_there_are_notebooks() -> None:
     assert len(NOTEBOOKS) >= 5
+
+
+# --- Layout of the site ----------------------------------------------------------------------------------------------
+
+FRONT = ROOT / "docs" / "index.md"
+FOLLOWED = ("recipes", "rllib", "openspiel", "language_models", "leaderboard", "submitting")
+"""Pages of a user's way that others link to."""
+
+
+def text_of(page: Path) -> str:
+    """Text of a page or of the Markdown cells of a notebook."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+
+
+def sidebar() -> dict[str, list[Path]]:
+    """Pages of the sidebar by part."""
+    trees = re.findall(r"```\{toctree\}\n:hidden:\n:caption: (.*)\n\n((?:.+\n)+)```", FRONT.read_text(encoding="utf-8"))
+    return {part: [(FRONT.parent / f"{name}.md").resolve() for name in names.split()] for part, names in trees}
+
+
+def links(page: Path) -> set[Path]:
+    """Pages to which a page links."""
+    found = {(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#:\s]+)[^)]*\)", text_of(page))}
+    return {path for path in found if path.suffix in {".md", ".ipynb"}}
+
+
+def clicks() -> dict[Path, int]:
+    """Pages of the site by the number of clicks from the front page, the sidebar included."""
+    found, number = {FRONT: 0}, 0
+    nearest = {FRONT}
+    while nearest:
+        number += 1
+        reached = {*links(FRONT), *(page for part in sidebar().values() for page in part)} if number == 1 else set()
+        nearest = reached.union(*(links(page) for page in nearest)) - found.keys()
+        found |= dict.fromkeys(nearest, number)
+    return found
+
+
+def users_pages() -> set[Path]:
+    """Hand-written pages of a user's way."""
+    parts = sidebar()
+    listed = {page for part in ("Start", "Environments", "Train and evaluate") for page in parts[part]}
+    generated = {*ROOT.glob("docs/environments/*.md"), ROOT / "docs" / "observations.md"}
+    others = {ROOT / "docs" / f"{name}.md" for name in FOLLOWED}
+    return {FRONT, *others, *listed} - generated | {ROOT / "docs" / "environments" / "index.md"}
+
+
+def words(pages: set[Path]) -> int:
+    return sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
+
+
+def test_pages_are_short() -> None:
+    assert words({ROOT / "README.md"}) <= 1_200
+    assert words(users_pages()) <= 15_000
+    assert words({*ROOT.glob("docs/**/*.md")}) <= 40_000
+
+
+def test_the_sidebar_has_five_short_parts() -> None:
+    parts = sidebar()
+    assert [*parts] == ["Start", "Environments", "Train and evaluate", "Reference", "Background"]
+    assert sum(map(len, parts.values())) <= 30
+    assert not [page for part in parts.values() for page in part if not page.exists()]
+
+
+def test_every_page_is_found_from_the_front_page() -> None:
+    """Pages outside the sidebar are linked to; `suppress_warnings` in docs/conf.py leaves that to this test."""
+    distance = clicks()
+    pages = {*PAGES, *NOTEBOOKS} - {ROOT / "README.md"}
+    assert not pages - distance.keys()
+    assert max(distance[page] for page in pages) <= 3
+
+
+def test_titles_are_unique() -> None:
+    titles = {page: text_of(page).partition("# ")[2].partition("\n")[0] for page in clicks()}
+    assert len({*titles.values()}) == len(titles), sorted(titles.values())
+
+
+@pytest.mark.parametrize("page", sorted({*users_pages(), ROOT / "README.md"}), ids=lambda path: path.stem)
+def test_tables_of_users_pages_have_cells_not_paragraphs(page: Path) -> None:
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    shown = [re.sub(r"\]\([^)]*\)", "]", row) for row in rows]
+    assert not [row for row in shown if len(row) > 200]
+    assert not [cell for row in shown for cell in row.strip("| ").split(" | ") if len(cell.strip()) > 60]
+
+
+@pytest.mark.parametrize(
+    ("page", "answer"),
+    [
+        ("docs/agents.md", "**Strongest within 10 ms per action**: `value`"),
+        ("docs/training.md", "## Your own reward"),
+        ("docs/environments/index.md", "'2VL (2, 1)'"),  # action 137
+        ("docs/environments/index.md", "## The same deal again"),
+        ("docs/recipes.md", "| TorchRL | `GymWrapper` around `make_vec` |"),
+        ("docs/play.md", "## Against your own model"),
+        ("docs/agents.md", "**A good score of the solitaire** is 150 or more"),
+        ("docs/index.md", "Cite\nthe project by [CITATION.cff](../CITATION.cff)"),
+        ("docs/index.md", "[MIT licence](../LICENSE) allows use, changes and sale"),
+        ("CONTRIBUTING.md", "## Reporting a bug"),
+    ],
+)
+def test_questions_of_newcomers_are_answered_within_two_clicks(page: str, answer: str) -> None:
+    assert answer in (ROOT / page).read_text(encoding="utf-8")
+    assert clicks()[ROOT / page] <= 2
+
+
+def test_the_quick_start_limits_the_threads_of_pytorch() -> None:
+    """Beside other work more threads multiply the processor time."""
+    assert "\ntorch.set_num_threads(1)" in (ROOT / "docs" / "quick_start.py").read_text(encoding="utf-8")

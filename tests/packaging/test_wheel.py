@@ -216,6 +216,8 @@ def test_the_installed_command_runs(installed: Installed, tmp_path: Path) -> Non
 def test_the_welcome_names_agents_and_extras(installed: Installed) -> None:
     text = installed.run("-m", "quincunx_env")
     assert all(name in text for name in registered_policies())
+    assert re.search(r"^  arena .*: installed$", text, re.MULTILINE)
+    text = installed.run("-m", "quincunx_env", "--all")
     assert "arena     installed" in text
     assert "play      installed" in text
 
@@ -278,12 +280,13 @@ print(quincunx_agents.__file__)
 
 
 def test_the_quick_start_runs_as_written(installed: Installed) -> None:
-    """The script of the README, shortened by its own flags, in an environment whose packages are the wheel's own.
+    """The script of the quick start, shortened by its own flags, in an environment whose packages are the wheel's own.
 
     PyTorch and stable-baselines3, the extra ``sb3``, are taken from the environment of the tests.
     """
     pytest.importorskip("sb3_contrib")
-    [script] = re.findall(r"```python\n(\"\"\".*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    page = (ROOT / "docs" / "quick_start.md").read_text(encoding="utf-8")
+    [script] = re.findall(r"```python\n(\"\"\".*?)```", page, re.DOTALL)
     folder = installed.folder / "quick_start"
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Commands and configurations in ``docs/rllib.md`` are valid, as far as can be tested on one machine."""
+"""Commands and configurations on the pages of Ray are valid, as far as can be tested on one machine."""
 
 import re
 import shlex
@@ -9,9 +9,9 @@ from ray.autoscaler._private.util import prepare_config, validate_config
 
 from tests.docs.test_commands import NAMED, ROOT, programs, run, stop_once_read
 
+PAGE = ROOT / "docs" / "ray_clusters.md"
 RAYJOB, LAUNCHER = (
-    yaml.safe_load(block)
-    for block in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "rllib.md").read_text(encoding="utf-8"), re.DOTALL)
+    yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 )
 COMMANDS = {command for command in NAMED if "rllib" in command.split("ARGS")[0]} | {RAYJOB["spec"]["entrypoint"]}
 
