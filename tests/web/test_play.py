@@ -229,6 +229,39 @@ def test_phone_width(open_page: OpenPage, server: Running, kind: str, options: d
     assert min(sizes) >= 40  # wide enough for a finger
 
 
+SIZES = ("390x664", "390x844", "1280x800", "640x400")
+
+HIDDEN = """() => [...document.querySelectorAll('#hand .card, #board .cell, #actions button, #score, #status, .seat')]
+    .filter(one => {
+        const hand = one.closest('#hand');
+        if (hand) hand.scrollLeft = one.offsetLeft - hand.offsetLeft - hand.clientWidth / 2;
+        const box = one.getBoundingClientRect();
+        const over = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        return scrollY || box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight
+            || !over || !(one.contains(over) || over.closest('#board') && one.closest('#board'));
+    }).map(one => one.outerHTML.slice(0, 200))"""
+"""Returns what is not reached without scrolling the page, where the hand may be scrolled sideways."""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("kind", "options"), [("solitaire", {}), ("players", {}), ("players", {"num_players": "4"}), ("spiral", {})]
+)
+def test_hand_grid_and_buttons_are_always_visible(
+    open_page: OpenPage, server: Running, size: str, kind: str, options: dict[str, str]
+) -> None:
+    page = open_page(size)
+    begin(page, server, kind, **options)
+    assert page.evaluate(HIDDEN) == []
+    page.locator("#hand .card:enabled").last.click()
+    expect(page.locator("#board")).to_have_class("yours")
+    assert page.evaluate(HIDDEN) == []
+    before = page.locator("#hand").evaluate("hand => (hand.scrollLeft = 30, hand.scrollLeft)")
+    page.keyboard.press("p")
+    expect(page.locator("[data-act=points]")).to_have_attribute("aria-pressed", "false")
+    assert page.locator("#hand").evaluate("hand => hand.scrollLeft") == before, "what is scrolled stays so"
+
+
 def test_simpleton_asks_for_the_points(page: Page, server: Running) -> None:
     begin(page, server, "players", opponent1="greedy", simpleton="yes")
     page.locator("#hand .card").first.click()

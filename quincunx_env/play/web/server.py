@@ -246,7 +246,7 @@ class Answers:
         table = self.lobby.table(name)
         if form.get("have") == table.version:
             return Response(status_code=204)
-        return self._show("parts.html", table, form, problem, status)
+        return self._show("answer.html", table, form, problem, status)
 
     def _act(self, form: Mapping[str, str], name: str, act: Callable[[Table, int], object]) -> Response:
         """Change a game, and show it; where that is refused, show the position and the reason."""
