@@ -85,7 +85,7 @@ class Arguments(GameOptions):
             return Record.read(self.replay)
         if self.resume:
             record = Record.read(self.resume)
-            adviser = adviser_name(self.chosen_adviser)
+            adviser = adviser_name(record.rules, self.chosen_adviser)
             try:
                 return Session.resume(record, recorded_players(record), adviser)
             except UntrustedFileError as error:
@@ -98,7 +98,7 @@ class Arguments(GameOptions):
         rules = self.chosen_rules
         players = seat_players(rules, self.seat, [self._agent(name) for name in self.opponents])
         dealt = None if self.seed is None else Seeded(self.seed)
-        return Session(rules, players, dealt, adviser_name(self.chosen_adviser))
+        return Session(rules, players, dealt, adviser_name(rules, self.chosen_adviser))
 
     @property
     def chosen_adviser(self) -> Agent | str | None:

@@ -14,7 +14,7 @@ from math import isfinite
 from numbers import Real
 from typing import Literal, NamedTuple
 from unicodedata import normalize
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Suit
 from quincunx_env.core.scoring import Part
@@ -141,6 +141,12 @@ def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
     drawing = _Drawing(scene, theme)
     drawing.card(scene.faces[card], Rect(0.5, 0.5, 79, 99))
     return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
+
+
+def draw_suit(suit: Suit) -> str:
+    """Draw the emblem of a suit on its ground, as an SVG document for a line of text in a page."""
+    ground = f'<rect x="-1.3" y="-1.3" width="2.6" height="2.6" rx=".4" fill="{_ground(suit)}"/>'
+    return f'<svg class="suit" viewBox="-1.3 -1.3 2.6 2.6" aria-hidden="true">{ground}{_emblem(suit)}</svg>'
 
 
 # --- Letters ---------------------------------------------------------------------------------------------------------
@@ -293,7 +299,7 @@ class _Drawing:
         left, base = x - align * width, y + font().capital * scale / 2
         move = f"translate({_n(left)} {_n(base)}) scale({scale:.4g})"
         if used:
-            attributes = {"aria-label": words, "fill": colour or self.theme.text, "transform": move}
+            attributes = {"aria-label": words, "role": "img", "fill": colour or self.theme.text, "transform": move}
             self.lines.append(f"<g{_attributes(attributes)}>{''.join(used)}</g>")
         return width
 
@@ -314,6 +320,7 @@ class _Drawing:
         """A card: its rank large above, its suits side by side below, each on a ground of its colour."""
         scale = rect.height / 100
         self._open(transform=f"translate({_n(rect.x)} {_n(rect.y)}) scale({scale:.4g})")
+        self.lines.append(f"<title>{escape(face.words)}</title>")
         self._rect(Rect(0, 0, 80, 100), CARD, 8, self.theme.edge, 1 / scale)
         count = len(face.suits)
         for number, suit in enumerate(face.suits):

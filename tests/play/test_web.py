@@ -1,6 +1,7 @@
 """The server for play in the browser, without a browser: `tests/web` has the tests with one."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -211,17 +212,19 @@ def test_every_variant_is_shown(name: str, client: TestClient, lobby: Lobby) -> 
         begun = Record(record.rules, record.dealt, record.actions[:number])
         table = lobby.start(Session.resume(begun, [None] * record.rules.num_players), lobby.folder / f"{number}.txt")
         game = table.session.game
+        if table.paused:
+            table.next_deal(table.position)
         for play in table.session.candidates()[:1]:
             card, cell = spec_of(record.rules).notation.decode_play(game, play.action)
             view = View(table, card, cell)
             assert (view.card, view.cell, view.play is None) == (card, cell, False)
             assert View(table, card, 99).play is None or len(view.scene.legal) == 1, "an impossible choice is dropped"
         shown = client.get(f"/token/game/{number}").text
-        assert '<section id="board" class=""><svg' in shown
+        assert '<section id="board" class="" aria-hidden="true"><svg' in shown
         assert shown.count("<li value=") == number
         for turn in table.session.turns:
             assert f'<li value="{turn.number}"><' in shown
-            assert f"<b>{turn.text}</b>" in shown
+            assert f"<b>{pages.with_suits(turn.text, spec_of(record.rules).scene(game))}</b>" in shown
         assert (f"<p>{table.session.ending and table.session.ending.headline}</p>" in shown) == game.over
 
 
@@ -230,6 +233,71 @@ def test_agents_of_each_kind_can_play_it() -> None:
         names = pages.agents(kind)
         assert "greedy" in names
     assert pages.agents("spiral")[0] == "heuristic"
+    for kind in KINDS:
+        offered = [name for name, _ in pages.opponents(kind)]
+        assert offered == ["greedy", "heuristic", "value", "search"], "from easy to hard"
+        assert {*offered} <= {*pages.agents(kind)}
+
+
+def play_on(table: Table, until: Callable[[], bool]) -> None:
+    """Let all seats take their candidate with the most points."""
+    while not until():
+        table.play(table.position, table.session.candidates()[0].action)
+
+
+def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, lobby: Lobby) -> None:
+    table = lobby.start(Session(Rules(num_players=2, match=True), [None, None], Seeded(0)))
+    address = f"/token/game/{table.name}"
+    play_on(table, lambda: table.paused)
+    last, position = len(table.session.turns), table.position
+    for _ in range(2):  # the second time after a restart
+        shown = client.get(address).text
+        assert table.session.game.ply == 0
+        assert all(f'data-cell="{cell}" data-name=' in shown for cell in range(25)), "the grid is full"
+        assert "Next deal" in shown
+        assert "The end of round 1 of 2." in shown
+        penalties = table.game.penalties
+        assert f"Left in hand: Seat 0 {pages.signed(-penalties[0])}, Seat 1 {pages.signed(-penalties[1])}" in shown
+        card, cell = next(iter(table.session.game.hand(0))), next(iter(pages.View(table).scene.legal), 1)
+        answer = client.post(f"{address}/play", content=f"position={position}&card={card}&cell={cell}")
+        assert (answer.status_code, "the next deal has not begun" in answer.text) == (400, True)
+        lobby._tables.clear()
+        table = lobby.table(table.name)
+        position = table.position
+    assert client.post(f"{address}/next", content=f"position={position}").status_code == 200
+    assert not table.paused
+    assert client.post(f"{address}/next", content=f"position={position + 1}").status_code == 400
+    table.undo(table.position)
+    assert len(table.session.turns) == last - 1
+    play_on(table, lambda: table.paused)
+    assert len(table.session.turns) == last
+
+
+def test_points_are_compared_at_the_end(client: TestClient, lobby: Lobby) -> None:
+    tables = []
+    for seed in (0, 1):
+        table = lobby.start(Session(Rules(), [None], Seeded(seed), "value"))
+        while not table.session.game.over:
+            table.play(table.position, next(table.session.hints()).action)
+        wait(lambda table=table: table.compared is not None)
+        points = table.session.game.totals[0]
+        assert str(table.compared).startswith(f"{points}: better than ")
+        assert str(table.compared).endswith(f"value reached {points} on this deal."), "who plays as it advises"
+        tables.append(table)
+    most = tables[0].session.game.totals[0]
+    assert lobby.best(tables[1].session.record, tables[1].name) == most
+    assert "Your best so far" in client.get(f"/token/game/{tables[1].name}").text
+    assert str(tables[1].compared) in client.get(f"/token/game/{tables[1].name}").text
+
+
+def test_todays_deal_is_that_of_the_date(client: TestClient, lobby: Lobby) -> None:
+    begin(client, "kind=solitaire&today=yes")
+    (table,) = lobby._tables.values()
+    assert table.session.record.dealt == Seeded(int(time.strftime("%Y%m%d")))
+    assert lobby.todays(Rules()) is None
+    table.play(0, table.session.candidates()[0].action)
+    assert lobby.todays(Rules()) is not None
+    assert client.post("/token/new", content="kind=solitaire&today=no").status_code == 400
 
 
 # --- Threads ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import sys
 import webbrowser
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from importlib.resources import files
 from threading import Thread
 from typing import Any
@@ -32,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
+from quincunx_env.play.session import DEFAULT_LEVEL
 from quincunx_env.play.web import pages
 from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.tables import Lobby, Stale, Table
@@ -160,6 +162,7 @@ class Answers:
             Route(f"{game}/view", self._answer(self.view)),
             Route(f"{game}/play", self._answer(self.play), methods=["POST"]),
             Route(f"{game}/undo", self._answer(self.undo), methods=["POST"]),
+            Route(f"{game}/next", self._answer(self.next_deal), methods=["POST"]),
             Route(f"{game}/hint", self._answer(self.hint), methods=["POST"]),
             Route(f"{game}/again", self._answer(self.again), methods=["POST"]),
             Route(f"{game}/record", self._answer(self.record)),
@@ -194,7 +197,10 @@ class Answers:
             400 if problem else 200,
             problem=problem,
             kinds=KINDS.values(),
-            agents={name: pages.agents(name) for name in KINDS},
+            opponents={name: pages.opponents(name) for name in KINDS},
+            default=DEFAULT_LEVEL,
+            today=date.today(),
+            todays=self.lobby.todays(KINDS["solitaire"].rules({})),
             pictures={name: pages.picture(name) for name in KINDS},
             saved=self.lobby.saved(),
         )
@@ -235,7 +241,8 @@ class Answers:
         points = {"": None, "0": False, "1": True}.get(form.get("points", ""))
         with table.lock:
             view = View(table, _number(form, "card"), _number(form, "cell"), points)
-            return self.page(template, status, view=view, problem=problem or table.problem)
+            best = self.lobby.best(table.session.record, table.name) if table.session.game.over else None
+            return self.page(template, status, view=view, best=best, problem=problem or table.problem)
 
     def game(self, form: Mapping[str, str], name: str) -> Response:
         """The page of a game."""
@@ -279,6 +286,10 @@ class Answers:
     def undo(self, form: Mapping[str, str], name: str) -> Response:
         """Take back a play."""
         return self._act(form, name, lambda table, position: table.undo(position))
+
+    def next_deal(self, form: Mapping[str, str], name: str) -> Response:
+        """Go on after the end of a round."""
+        return self._act(form, name, lambda table, position: table.next_deal(position))
 
     def hint(self, form: Mapping[str, str], name: str) -> Response:
         """Ask for hints."""

@@ -3,21 +3,41 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import date, datetime
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from threading import RLock, Thread
 from typing import NamedTuple
 
-from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.deal import Deals
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.policy import Agent
-from quincunx_env.notation.record import Record, RecordError
-from quincunx_env.play.session import HINTS, HUMAN, Hint, Session, adviser_name, new_path, recorded_players
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, RecordError, Seeded
+from quincunx_env.notation.viewer import Viewer
+from quincunx_env.play import comparison
+from quincunx_env.play.session import (
+    ADVISING_LEVEL,
+    HINTS,
+    HUMAN,
+    Hint,
+    Session,
+    adviser_name,
+    levels,
+    new_path,
+    recorded_players,
+)
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import spec_of
 
 LISTED = 12
 """Files of games that the start page lists, the newest first."""
+
+
+def todays_deal() -> Seeded:
+    """Return the seed of today's deal: the local date, such as 20260131."""
+    return Seeded(int(f"{date.today():%Y%m%d}"))
 
 
 class Stale(ValueError):
@@ -47,6 +67,10 @@ class Table:
         """Whether further hints may follow."""
         self.problem = ""
         """Why an agent could not play, or the file could not be written."""
+        self.compared: str | None = None
+        """How good the points of a finished game are, in a sentence; None until that is known."""
+        self.round = max(session.game.round - (session.game.ply == 0), 0)
+        """The round that is shown: the end of a round stays until the players ask for the next deal."""
         self._continue()
 
     @property
@@ -58,7 +82,21 @@ class Table:
     def version(self) -> str:
         """Changes whenever the page does."""
         hints = "" if self.hints is None else len(self.hints)
-        return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}"
+        return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}.{int(self.compared is None)}"
+
+    @property
+    def paused(self) -> bool:
+        """Whether the end of a round is shown."""
+        return self.session.game.round > self.round
+
+    @property
+    def game(self) -> Game:
+        """The position that is shown."""
+        if not self.paused:
+            return self.session.game
+        viewer = Viewer(self.session.record)
+        viewer.number = len(self.session.turns)
+        return viewer.game
 
     def play(self, position: int, action: int) -> None:
         """Take an action of a human.
@@ -68,10 +106,29 @@ class Table:
             IllegalAction: if it is illegal, or no human is to move.
         """
         with self._at(position):
-            if not self.session.human_to_move:
-                raise IllegalAction("it is not your turn")
+            self._check_turn()
             self.session.play(action)
             self._changed()
+
+    def next_deal(self, position: int) -> None:
+        """Go on after the end of a round.
+
+        Raises:
+            Stale: if the game has left the position.
+            ValueError: if no end of a round is shown.
+        """
+        with self._at(position):
+            if not self.paused:
+                raise ValueError("The round is not over.")
+            self.round = self.session.game.round
+            self.position += 1
+            self._continue()
+
+    def _check_turn(self) -> None:
+        if self.paused:
+            raise IllegalAction("the next deal has not begun")
+        if not self.session.human_to_move:
+            raise IllegalAction("it is not your turn")
 
     def lay(self, position: int, card: int, cell: int) -> None:
         """Play a card into a cell; raises as `play`, and ValueError if there is no such card or cell."""
@@ -91,6 +148,7 @@ class Table:
         """
         with self._at(position):
             self.session.undo()
+            self.round = min(self.round, self.session.game.round)
             self._changed()
 
     def ask(self, position: int) -> None:
@@ -101,8 +159,7 @@ class Table:
             ValueError: if no human is to move.
         """
         with self._at(position):
-            if not self.session.human_to_move:
-                raise ValueError("it is not your turn")
+            self._check_turn()
             if self.hints is None:
                 self.hints, self.advising = [], True
                 Thread(target=self._advise, args=(position, self.session.hints()), daemon=True).start()
@@ -117,7 +174,7 @@ class Table:
     def _changed(self) -> None:
         """Save and show a new position."""
         self.position += 1
-        self.hints, self.advising, self.problem = None, False, ""
+        self.hints, self.advising, self.problem, self.compared = None, False, "", None
         try:
             self.session.save(self.path)
         except OSError as error:
@@ -125,9 +182,25 @@ class Table:
         self._continue()
 
     def _continue(self) -> None:
-        """Call the agent to move, if there is one."""
-        if self.session.mover is not None and not self.session.human_to_move:
+        """Call the agent to move, if there is one; compare the points when the game is over."""
+        if self.session.game.over:
+            Thread(target=self._compare, args=(self.position, self.session.record), daemon=True).start()
+        elif not self.paused and not self.session.human_to_move:
             Thread(target=self._move, args=(self.position,), daemon=True).start()
+
+    def _compare(self, position: int, record: Record) -> None:
+        """Say how good the points are, first from stored figures, then with an agent on the same deals."""
+        seat = comparison.your_seat(record.seats)
+        agent = levels(record.rules).get(ADVISING_LEVEL, "")
+        sentence = ""
+        if seat is not None and record.game().decided:
+            points = comparison.points_of(record.game(), seat)
+            sentence = comparison.comparison(record.rules, points)
+            with suppress(Exception):  # an agent of another package may raise anything: no comparison then
+                reached = comparison.points_on_the_same_deal(record, agent, self.session.players)
+                sentence = comparison.comparison(record.rules, points, agent, reached)
+        with suppress(Stale), self._at(position):
+            self.compared = sentence
 
     def _move(self, position: int) -> None:
         begun = time.monotonic()
@@ -166,6 +239,13 @@ class Saved(NamedTuple):
     players: str
     result: str
     over: bool
+    time: datetime
+    """When it was written."""
+    rules: BaseRules
+    seats: tuple[str, ...]
+    dealt: Seeded | Deals
+    points: int | None
+    """Of the only human; None if there is none, or the points do not count."""
 
 
 class Lobby:
@@ -175,7 +255,7 @@ class Lobby:
 
     Args:
         folder: where games are saved.
-        adviser: the agent that gives hints; by default `DEFAULT_AGENT` of `quincunx_env.play.session`.
+        adviser: the agent that gives hints; by default as of `quincunx_env.play.session.adviser_name`.
         trusted: names of agents that games may be continued with, besides registered ones.
         pause: as of a `Table`.
     """
@@ -233,7 +313,7 @@ class Lobby:
                         f"Seat {seat} was played by {player}, no registered policy: this game can be replayed, "
                         "but continued from the command line only, with --resume."
                     )
-            adviser = adviser_name(self.adviser)
+            adviser = adviser_name(record.rules, self.adviser)
             return self.start(Session.resume(record, recorded_players(record), adviser), path)
 
     def record(self, name: str) -> Record:
@@ -253,12 +333,31 @@ class Lobby:
 
     def saved(self) -> list[Saved]:
         """The games in the folder, the newest first. Files that are no records are left out."""
+        return [*islice(self._described(), LISTED)]
+
+    def _described(self) -> Iterator[Saved]:
+        """Yield all games in the folder, the newest first."""
         dated = []
         for path in self._files().values():
             with suppress(OSError):
                 dated.append((path.stat().st_mtime_ns, path))
-        games = (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True))
-        return [*islice(filter(None, games), LISTED)]
+        yield from filter(None, (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True)))
+
+    def best(self, record: Record, name: str) -> int | None:
+        """The most points of the only human in finished games by the same rules against the same opponents.
+
+        Args:
+            record: a game of this kind.
+            name: the game that does not count.
+        """
+        kind = record.rules, sorted(record.seats)
+        games = (game for game in self._described() if (game.rules, sorted(game.seats)) == kind and game.name != name)
+        return max((game.points for game in games if game.points is not None), default=None)
+
+    def todays(self, rules: BaseRules) -> Saved | None:
+        """The latest game of today's deal."""
+        deal = todays_deal()
+        return next((game for game in self._described() if (game.rules, game.dealt) == (rules, deal)), None)
 
 
 @cache
@@ -268,9 +367,19 @@ def _describe(path: Path, time_ns: int) -> Saved | None:
         record = Record.read(path)
     except (RecordError, OSError):
         return None
-    game = record.game()
-    title, over = spec_of(record.rules).scene(game).title, game.over
-    return Saved(path.stem, title, _players(record.seats), " : ".join(map(str, game.totals)), over)
+    game, seat = record.game(), comparison.your_seat(record.seats)
+    return Saved(
+        path.stem,
+        spec_of(record.rules).scene(game).title,
+        _players(record.seats),
+        " : ".join(map(str, game.totals)),
+        game.over,
+        datetime.fromtimestamp(time_ns / 1e9),
+        record.rules,
+        record.seats,
+        record.dealt,
+        None if seat is None else comparison.points_of(game, seat),
+    )
 
 
 def _players(names: Sequence[str]) -> str:

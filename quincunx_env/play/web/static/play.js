@@ -22,6 +22,7 @@ function show(html) {
     old.replaceWith(part);
     part.scrollLeft = scrollLeft;
   }
+  if (one("#live").textContent !== state().said) one("#live").textContent = state().said;
   if (focused && document.activeElement?.dataset.focus !== focused) one(`[data-focus="${focused}"]`)?.focus();
 }
 
