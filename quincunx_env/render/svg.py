@@ -105,6 +105,7 @@ def draw(
     play: ScoredPlay | None = None,
     candidates: Iterable[ScoredPlay] = (),
     values: Mapping[int, float] | None = None,
+    marked: Iterable[int] = (),
     scale: float = 1.0,
 ) -> str:
     """Draw a scene as SVG.
@@ -117,6 +118,7 @@ def draw(
         play: a candidate to show with its parts, in place of the last play.
         candidates: plays to show as points and draws in their cells.
         values: numbers to show in empty cells, with a colour on a scale from the lowest to the highest.
+        marked: cells to put a frame around.
         scale: factor of the size; 1 draws a table of 960 x 640 pixels.
 
     Returns:
@@ -133,7 +135,8 @@ def draw(
         raise ValueError(f"portion must be one of table, grid, hand, got {portion!r}")
     if not isinstance(scale, Real) or not MIN_SCALE <= scale <= MAX_SCALE:
         raise ValueError(f"scale must be a number from {MIN_SCALE} to {MAX_SCALE}, got {scale!r}")
-    return _Drawing(scene, theme).svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
+    drawing = _Drawing(scene, theme, marked)
+    return drawing.svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
 
 
 def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
@@ -205,9 +208,10 @@ def _attributes(values: Mapping[str, object]) -> str:
 class _Drawing:
     """One picture: elements in the order in which they are painted, and the definitions that they use."""
 
-    def __init__(self, scene: Scene, theme: Theme) -> None:
+    def __init__(self, scene: Scene, theme: Theme, marked: Iterable[int] = ()) -> None:
         self.scene = scene
         self.theme = theme
+        self.marked = marked
         self.where: TableLayout = layout_scene(scene)
         self.lines: list[str] = []
         self.defined: dict[str, str] = {}
@@ -379,6 +383,8 @@ class _Drawing:
             self._frames(shown)
         if scene.last:
             self._frame(self.where.cells[scene.last.cell], 2.5, 3, self.theme.accent)
+        for cell in self.marked:
+            self._frame(self.where.cells[cell], 3, 4, self.theme.candidate)
         if ghost:
             self._frame(self.where.cells[ghost.cell], 2.5, 3, self.theme.candidate)
         if shown and shown.scored:

@@ -262,6 +262,41 @@ def test_hand_grid_and_buttons_are_always_visible(
     assert page.locator("#hand").evaluate("hand => hand.scrollLeft") == before, "what is scrolled stays so"
 
 
+@pytest.mark.parametrize(("lesson", "steps"), [("Quincunx", 8), ("the spiral game", 3)])
+@pytest.mark.parametrize("by", ["keyboard", "touch"])
+def test_a_guided_game_to_its_end(open_page: OpenPage, server: Running, lesson: str, steps: int, by: str) -> None:
+    page = open_page("390x664", has_touch=by == "touch", is_mobile=by == "touch")
+    page.goto(server.link)
+    learn = page.get_by_role("button", name=f"Learn {lesson}")
+    if by == "touch":
+        learn.tap()
+    else:
+        learn.focus()
+        page.keyboard.press("Enter")
+    for number in range(1, steps + 1):
+        expect(page.locator("#lesson")).to_contain_text(f"{number} of {steps}")
+        expect(page.locator("#hand .card:enabled")).to_have_count(1)
+        assert page.evaluate(HIDDEN.replace(", #status", ", #lesson")) == []
+        before = plays(page)
+        card = page.locator("#hand .card:enabled")
+        if by == "touch":
+            card.tap()
+            expect(page.locator("#score")).to_have_class("candidate")
+            page.locator("#board .cell.chosen").tap()
+        else:
+            while page.evaluate("!document.activeElement.matches('#hand .card:enabled')"):
+                page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+            expect(page.locator("#score")).to_have_class("candidate")
+            page.keyboard.press("Enter")
+        page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+    expect(page.locator("#lesson")).to_contain_text("You know how to score")
+    expect(page.locator("#hand .card:enabled").nth(1)).to_be_visible()
+    page.get_by_role("link", name="Leave").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Quincunx")
+    assert not [*server.lobby.folder.iterdir()], "it is not listed among the games"
+
+
 def test_simpleton_asks_for_the_points(page: Page, server: Running) -> None:
     begin(page, server, "players", opponent1="greedy", simpleton="yes")
     page.locator("#hand .card").first.click()

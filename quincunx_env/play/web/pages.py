@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -237,12 +237,15 @@ class View:
         seat = None if table.paused else session.seat
         self.scene = scene = self.spec.scene(game, seat)
         self.open = seat is None
+        self.wanted = None if table.wanted is None else self.spec.notation.decode_play(game, table.wanted)
+        if self.wanted:
+            self.scene = scene = replace(scene, legal=frozenset({self.wanted[1]}))
         self.yours = session.human_to_move and scene.pending is None and not table.paused
         self.held = () if self.open else scene.seats[scene.shown].cards or ()
         self.names = _names(session)
         agents = ["" if name == HUMAN else name for name in session.names]
         self.ending = ending(game, agents, your_seat(session.names))
-        self.card = card if self.yours and card in self.held else None
+        self.card = card if self.yours and card in self.choices else None
         self.cell = cell if self.card is not None and cell in scene.legal else None
         if self.card is not None and len(scene.legal) == 1:
             (self.cell,) = scene.legal
@@ -251,6 +254,24 @@ class View:
         if self.card is not None and self.cell is not None:
             play = self.spec.candidate(game, self.card, self.cell)
             self.play = play if self.points else play._replace(parts=(), scored=False)
+
+    @property
+    def choices(self) -> Sequence[int]:
+        """The cards that may be chosen: in a guided game one."""
+        return () if not self.yours else self.held if self.wanted is None else [self.wanted[0]]
+
+    @property
+    def lesson(self) -> str:
+        """The sentence of a guided game; empty in other games."""
+        lesson, step = self.table.lesson, self.table.step
+        return "" if lesson is None else lesson.end if step is None else lesson.steps[step].text
+
+    @property
+    def _marked(self) -> list[int]:
+        """The cells that the sentence of a guided game is about."""
+        if self.table.lesson is None or self.table.step is None or self.wanted is None or self.card is not None:
+            return []
+        return [row * self.scene.side + column for row, column in self.table.lesson.steps[self.table.step].cells]
 
     @property
     def announcing(self) -> str:
@@ -262,7 +283,7 @@ class View:
         """The grid as SVG, with points and draws of the chosen card."""
         card, cells = self.card, sorted(self.scene.legal) if self.points else ()
         candidates = [] if card is None else [self.spec.candidate(self.game, card, cell) for cell in cells]
-        return draw(self.scene, portion="grid", theme=PAGE, play=self.play, candidates=candidates)
+        return draw(self.scene, portion="grid", theme=PAGE, play=self.play, candidates=candidates, marked=self._marked)
 
     @property
     def columns(self) -> int:
@@ -305,12 +326,14 @@ class View:
     def said(self) -> str:
         """The last play in words, for screen readers."""
         play = None if self.scene.pending else self.scene.last
+        faces = {face.name: face.words for face in self.scene.faces}
+        lesson = re.sub(r"\b\w+\b", lambda match: faces.get(match[0], match[0]), self.lesson)
         if play is None:
-            return ""
+            return lesson
         row, column = self.scene.place(play.cell)
         who = self.named(play.title).partition(" played ")[0]
         points = f": {', '.join(text for text, _ in chips(play)) or 'no points'}" if play.scored else ""
-        return f"{who} played {self.scene.faces[play.card].words} at row {row}, column {column}{points}."
+        return f"{who} played {self.scene.faces[play.card].words} at row {row}, column {column}{points}. {lesson}"
 
     def named(self, text: str) -> str:
         """Return a text with the names of the seats for the reader."""

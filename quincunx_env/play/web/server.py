@@ -33,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
+from quincunx_env.play.lessons import lessons
 from quincunx_env.play.session import DEFAULT_LEVEL
 from quincunx_env.play.web import pages
 from quincunx_env.play.web.pages import KINDS, View
@@ -156,6 +157,7 @@ class Answers:
         return [
             Route("/", self._answer(self.start)),
             Route("/new", self._answer(self.new), methods=["POST"]),
+            Route("/learn", self._answer(self.learn), methods=["POST"]),
             Route("/open", self._answer(self.open), methods=["POST"]),
             Route("/file/{name}", self._answer(self.file)),
             Route(game, self._answer(self.game)),
@@ -197,6 +199,7 @@ class Answers:
             400 if problem else 200,
             problem=problem,
             kinds=KINDS.values(),
+            lessons=lessons(),
             opponents={name: pages.opponents(name) for name in KINDS},
             default=DEFAULT_LEVEL,
             today=date.today(),
@@ -212,6 +215,12 @@ class Answers:
         except ValueError as error:
             return self.start({}, str(error))
         return self._go_to(self.lobby.start(session))
+
+    def learn(self, form: Mapping[str, str]) -> Response:
+        """Start a guided game."""
+        if form.keys() != {"lesson"} or form["lesson"] not in lessons():
+            raise ValueError(f"A guided game is one of {', '.join(lessons())}.")
+        return self._go_to(self.lobby.learn(lessons()[form["lesson"]]))
 
     def open(self, form: Mapping[str, str]) -> Response:
         """Keep a record that was sent as text, and show it."""

@@ -17,6 +17,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.notation.viewer import Viewer
 from quincunx_env.play import comparison
+from quincunx_env.play.lessons import Lesson
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     HINTS,
@@ -53,10 +54,11 @@ class Table:
         session: the game.
         path: its file.
         pause: least time in seconds for which a position is shown before an agent's next play.
+        lesson: the guided game that is played, which is not saved.
     """
 
-    def __init__(self, session: Session, path: Path, pause: float) -> None:
-        self.session, self.path, self.pause = session, path, pause
+    def __init__(self, session: Session, path: Path, pause: float, lesson: Lesson | None = None) -> None:
+        self.session, self.path, self.pause, self.lesson = session, path, pause, lesson
         self.lock = RLock()
         """Held while the session changes, and by readers that need a consistent position."""
         self.position = 0
@@ -85,6 +87,21 @@ class Table:
         return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}.{int(self.compared is None)}"
 
     @property
+    def step(self) -> int | None:
+        """Number of the step of a guided game, from 0; None after the last one, and in other games."""
+        if self.lesson is None:
+            return None
+        number = sum(turn.seat in self.session.human_seats for turn in self.session.turns)
+        return number if number < len(self.lesson.steps) else None
+
+    @property
+    def wanted(self) -> int | None:
+        """The action that a guided game asks for; None if any may be taken."""
+        if self.lesson is None or self.step is None or not self.session.human_to_move:
+            return None
+        return self.session.parse(self.lesson.steps[self.step].play)
+
+    @property
     def paused(self) -> bool:
         """Whether the end of a round is shown."""
         return self.session.game.round > self.round
@@ -107,6 +124,8 @@ class Table:
         """
         with self._at(position):
             self._check_turn()
+            if self.wanted not in (None, action):
+                raise IllegalAction("this guided game goes on with the card and the cell in the frames")
             self.session.play(action)
             self._changed()
 
@@ -176,7 +195,8 @@ class Table:
         self.position += 1
         self.hints, self.advising, self.problem, self.compared = None, False, "", None
         try:
-            self.session.save(self.path)
+            if self.lesson is None:
+                self.session.save(self.path)
         except OSError as error:
             self.problem = f"The game cannot be saved: {error}"
         self._continue()
@@ -273,6 +293,14 @@ class Lobby:
         """Open a table for a session, in a file of its own or that of a game that goes on."""
         with self.lock:
             table = Table(session, path or self._new_path(), self.pause)
+            self._tables[table.name] = table
+            return table
+
+    def learn(self, lesson: Lesson) -> Table:
+        """Open a table for a guided game."""
+        with self.lock:
+            session = lesson.session(adviser_name(lesson.rules, self.adviser))
+            table = Table(session, self._new_path(), self.pause, lesson)
             self._tables[table.name] = table
             return table
 
