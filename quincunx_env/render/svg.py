@@ -146,6 +146,16 @@ def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
     return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
 
 
+def draw_part(scene: Scene, play: ScoredPlay, theme: Theme = PAGE) -> str:
+    """Draw the cells of a scene alone, with the marks of a play, as a picture for a text in a page."""
+    drawing = _Drawing(scene, theme)
+    drawing._grid(play, play, {}, {})
+    cells = drawing.where.cells.values()
+    left, top = min(cell.x for cell in cells), min(cell.y for cell in cells)
+    right, bottom = max(cell.right for cell in cells), max(cell.bottom for cell in cells)
+    return drawing.document(Rect(left, top, right - left, bottom - top).grown(14), play.title, 1.0)
+
+
 def draw_suit(suit: Suit) -> str:
     """Draw the emblem of a suit on its ground, as an SVG document for a line of text in a page."""
     ground = f'<rect x="-1.3" y="-1.3" width="2.6" height="2.6" rx=".4" fill="{_ground(suit)}"/>'
@@ -230,6 +240,7 @@ class _Drawing:
         chosen = play.card if play else next(iter({one.card for one in candidates.values()}), None)
         self._rect(view, self.theme.table)
         if portion != "hand":
+            self._numbers()
             self._grid(shown, play or scene.pending, candidates, values)
         if portion == "table":
             self._write(scene.title, 20, 25, 17, self.theme.quiet, room=780)
@@ -368,7 +379,6 @@ class _Drawing:
         values: Mapping[int, float],
     ) -> None:
         scene = self.scene
-        self._numbers()
         if shown and shown.scored:
             self._links(shown)
         for cell, rect in self.where.cells.items():

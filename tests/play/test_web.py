@@ -7,19 +7,22 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from markupsafe import escape
 from starlette.testclient import TestClient
 
 from quincunx_env import Record, Rules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
-from quincunx_env.play.web import pages
+from quincunx_env.play.web import pages, rules_pictures
 from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.server import HEADERS, listen, make_app
 from quincunx_env.play.web.tables import Lobby, Stale, Table
 from quincunx_env.registry import spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
+from tests.variants import BASES, SPIRAL
 
-RECORDS = Path(__file__).parents[1] / "golden/records"
+ROOT = Path(__file__).parents[2]
+RECORDS = ROOT / "tests/golden/records"
 ORIGIN = {"origin": "http://localhost:8017"}
 
 
@@ -237,6 +240,22 @@ def test_agents_of_each_kind_can_play_it() -> None:
         offered = [name for name, _ in pages.opponents(kind)]
         assert offered == ["greedy", "heuristic", "value", "search"], "from easy to hard"
         assert {*offered} <= {*pages.agents(kind)}
+
+
+@pytest.mark.parametrize("rules", [*BASES.values(), *SPIRAL.values()], ids=[*BASES, *SPIRAL])
+def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestClient, lobby: Lobby) -> None:
+    found = rules_pictures.examples(rules)
+    assert len(found) == 6
+    for example in found:
+        scene, play = rules_pictures.scene_of(rules, example)
+        assert (play.points, play.draws) == (example.points, example.draws), example.text
+        assert {play.cell} | scene.board.keys() >= {cell for part in play.parts for cell in part.cells}
+    table = lobby.start(Session(rules, [None] * rules.num_players, Seeded(0)))
+    shown = client.get(f"/token/game/{table.name}").text
+    assert all(escape(example.text) in shown for example in found)
+    assert all(escape(text) in shown for text in rules_pictures.sentences(rules))
+    assert ("diagonal" in shown) == (not isinstance(rules, SpiralRules) and rules.num_players > 1)
+    assert client.get("/token/rules").text == (ROOT / "RULES.md").read_text(encoding="utf-8")
 
 
 def play_on(table: Table, until: Callable[[], bool]) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from quincunx_env.play.session import (
     levels,
     seat_players,
 )
+from quincunx_env.play.web.rules_pictures import pictures, sentences
 from quincunx_env.play.web.tables import Table, todays_deal
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES, spec_of
@@ -437,7 +439,20 @@ def outcome(turn: RecordedAction) -> str:
     return describe(turn).partition(turn.text)[2].lstrip(":, ").replace("-", MINUS)
 
 
-FUNCTIONS = {function.__name__: function for function in (with_suits, tone, signed, chips, outcome, draw_card)}
+def when(time: date | None) -> str:
+    """Return a date, with the time of day if it has one: ``31 Jan 2026, 18:05``."""
+    return "" if time is None else f"{time:%d %b %Y, %H:%M}" if isinstance(time, datetime) else f"{time:%d %b %Y}"
+
+
+def suits(scene: Scene) -> list[tuple[str, str]]:
+    """(emblem, name) of each suit."""
+    return [*dict.fromkeys((draw_suit(suit), suit.name) for face in scene.faces for suit in face.suits)]
+
+
+FUNCTIONS = {
+    function.__name__: function
+    for function in (with_suits, tone, signed, chips, outcome, draw_card, suits, when, pictures, sentences)
+}
 """Functions that templates call."""
 
 

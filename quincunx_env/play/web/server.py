@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from importlib.resources import files
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -33,6 +34,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
+from quincunx_env.play.comparison import your_seat
 from quincunx_env.play.lessons import lessons
 from quincunx_env.play.session import DEFAULT_LEVEL
 from quincunx_env.play.web import pages
@@ -159,6 +161,7 @@ class Answers:
             Route("/new", self._answer(self.new), methods=["POST"]),
             Route("/learn", self._answer(self.learn), methods=["POST"]),
             Route("/open", self._answer(self.open), methods=["POST"]),
+            Route("/rules", self._answer(self.rules)),
             Route("/file/{name}", self._answer(self.file)),
             Route(game, self._answer(self.game)),
             Route(f"{game}/view", self._answer(self.view)),
@@ -242,6 +245,14 @@ class Answers:
             text = pages.colours() + text
         return Response(text, media_type=ASSETS[name], headers={"Cache-Control": "no-cache"})
 
+    def rules(self, form: Mapping[str, str]) -> Response:
+        """The complete rules as text."""
+        package = Path(str(files("quincunx_env")))  # the wheel has a copy; in a checkout the file is above it
+        found = next((path for path in (package / "RULES.md", package.parent / "RULES.md") if path.exists()), None)
+        if found is None:
+            raise LookupError("This installation has no RULES.md.")
+        return PlainTextResponse(found.read_text(encoding="utf-8"))
+
     # --- A game ------------------------------------------------------------------------------------------------------
 
     def _show(
@@ -317,7 +328,14 @@ class Answers:
     def replay(self, form: Mapping[str, str], name: str) -> Response:
         """A page that replays a game; it is a program of its own, kept apart from the other pages."""
         record = self.lobby.record(name)
-        page = replay_page([record], seat=pages.replayed_from(record))
+        here = f"game/{quote(name)}" if self.lobby.is_open(name) else ""
+        page = replay_page(
+            [record],
+            seat=pages.replayed_from(record),
+            you=your_seat(record.seats),
+            back=(f"{self.root}{here}", "Back to the game" if here else "All games"),
+            when=pages.when(self.lobby.written(name)),
+        )
         return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPLAY_POLICY})
 
 

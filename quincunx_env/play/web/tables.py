@@ -359,6 +359,16 @@ class Lobby:
         except (OSError, KeyError):
             raise LookupError("There is no such game.") from None
 
+    def is_open(self, name: str) -> bool:
+        """Whether a game has a table."""
+        return name in self._tables
+
+    def written(self, name: str) -> datetime | None:
+        """When the file of a game was written; None if there is none."""
+        with suppress(OSError, KeyError):
+            return datetime.fromtimestamp(self._files()[name].stat().st_mtime)
+        return None
+
     def saved(self) -> list[Saved]:
         """The games in the folder, the newest first. Files that are no records are left out."""
         return [*islice(self._described(), LISTED)]
