@@ -31,7 +31,7 @@ from quincunx_env.play.session import (
     recorded_players,
     seat_players,
 )
-from quincunx_env.policies import UntrustedFileError, load_path
+from quincunx_env.policies import UntrustedFileError, display_name, load_path
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
@@ -105,6 +105,11 @@ class Arguments(GameOptions):
         """The adviser, loaded if it is a file."""
         return None if self.adviser is None else self._agent(self.adviser)
 
+    @property
+    def named_opponents(self) -> dict[str, Agent | str]:
+        """The opponents by name, loaded if they are files."""
+        return {display_name(agent): agent for agent in map(self._agent, self.opponents)}
+
     def _agent(self, name: str) -> Agent | str:
         return name if name == HUMAN else load_path(name, self.trust)
 
@@ -152,7 +157,7 @@ def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
         from quincunx_env.play.web.tables import Lobby
     page = ""
     with one_line_errors(ValueError):
-        lobby = Lobby(chosen.out, chosen.chosen_adviser, chosen.opponents)
+        lobby = Lobby(chosen.out, chosen.chosen_adviser, chosen.opponents, named=chosen.named_opponents)
         if not is_loopback(chosen.host) and not chosen.allow_host:
             raise ValueError(f"--host {chosen.host} needs --allow-host NAME, the name in the address of the page")
         if chosen.replay:

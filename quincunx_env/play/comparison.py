@@ -109,6 +109,7 @@ def comparison(rules: BaseRules, points: int | None, agent: str = "", reached: i
             below = "worse than nearly all" if share == 0 else f"better than {share} of 100"
             parts.append(f"{points}: {below} games of the heuristic, which averages {average}")
     if agent:
-        parts.append(f"{agent} {'lost the round' if reached is None else f'reached {reached}'} on this deal")
+        result = f"{agent} {'lost the round' if reached is None else f'reached {reached}'}"
+        parts.append(f"{result} on this deal" if parts else f"on this deal {result}")
     sentence = "; ".join(parts)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""

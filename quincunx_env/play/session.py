@@ -49,8 +49,8 @@ HINTS = 5
 """Plays that user interfaces list as hints. Not tuned."""
 
 
-def can_play(policy: str, rules: BaseRules) -> bool:
-    """Whether a policy of this name is installed and can play by these rules."""
+def can_play(policy: Agent | str, rules: BaseRules) -> bool:
+    """Whether a policy is installed and can play by these rules."""
     try:
         policy_for(resolve(policy), rules)
     except Exception:  # whatever the packages of others raise

@@ -13,6 +13,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -170,8 +171,8 @@ def _positions(
         scene = _named(spec_of(record.rules).scene(game, seat), record, you)
         position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=svg.PAGE)), "thoughts": ""}
         caption = [describe(viewer.turns[-1])] if viewer.turns else ["The deal"]
-        if viewer.turns and viewer.turns[-1].seat == you:
-            caption = [caption[0].replace(f"seat {you}", "You", 1)]
+        if you is not None:
+            caption = [_to_you(caption[0], you)]
         end = ending(game, record.seats, you)
         position["caption"] = ". ".join([*caption, *([end.headline] if end else [])])
         if values and not game.over and scene.pending is None and seat in (None, game.mover):
@@ -190,7 +191,15 @@ def _named(scene: Scene, record: Record, you: int | None) -> Scene:
         name = player if number == you else f"{shown.name}: {player}" if player else shown.name
         small = scene.seat not in (None, number)
         seats.append(shown._replace(name=name) if svg.font().width(name, 18) < (_SMALL if small else _LARGE) else shown)
-    return replace(scene, title="", seats=seats)
+    if you is None:
+        return replace(scene, title="", seats=seats)
+    last = scene.last and scene.last._replace(title=_to_you(scene.last.title, you))
+    return replace(scene, title="", seats=seats, last=last, notes=tuple(_to_you(note, you) for note in scene.notes))
+
+
+def _to_you(text: str, you: int) -> str:
+    """The text with the seat of the reader called You."""
+    return re.sub(rf"\bseat {you}\b", "You", text)
 
 
 def _table(values: npt.ArrayLike, game: Game) -> npt.NDArray[np.float64]:

@@ -634,7 +634,9 @@ class _Drawing:
         scene, where = self.scene, self.where
         if where.large is not None and label and where.hand:
             top = min(rect.y for rect in where.hand.values())
-            self._write(f"hand of {scene.seats[where.large].name}", where.play.x + 2, top - 18, 15, self.theme.quiet)
+            owner = scene.seats[where.large].name
+            words = "your hand" if owner == "You" else f"hand of {owner}"
+            self._write(words, where.play.x + 2, top - 18, 15, self.theme.quiet)
         self._open(class_="hand")
         for held, rect in where.hand.items():
             lifted = rect._replace(y=rect.y - 6) if held == chosen else rect

@@ -26,7 +26,7 @@ def test_stored_points_belong_to_the_tasks_of_the_benchmark() -> None:
         (Rules(), None, None, "The heuristic averages 130; value lost the round on this deal."),
         (Rules(), -1, 99, "-1: worse than nearly all games of the heuristic, which averages 130; value reached 99 on"),
         (Rules(), 999, 99, "999: better than 99 of 100 games of the heuristic"),
-        (Rules(flush=True), 77, 99, "Value reached 99 on this deal."),
+        (Rules(flush=True), 77, 99, "On this deal value reached 99."),
     ],
 )
 def test_a_sentence(rules: Rules, points: int | None, reached: int | None, sentence: str) -> None:

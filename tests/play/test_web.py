@@ -17,6 +17,7 @@ from quincunx_env.play.web import pages, rules_pictures
 from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.server import HEADERS, listen, make_app
 from quincunx_env.play.web.tables import Lobby, Stale, Table
+from quincunx_env.policies import resolve
 from quincunx_env.registry import spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from tests.variants import BASES, SPIRAL
@@ -237,7 +238,7 @@ def test_agents_of_each_kind_can_play_it() -> None:
         assert "greedy" in names
     assert pages.agents("spiral")[0] == "heuristic"
     for kind in KINDS:
-        offered = [name for name, _ in pages.opponents(kind)]
+        offered = [name for name, _ in pages.opponents(kind, {})]
         assert offered == ["greedy", "heuristic", "value", "search"], "from easy to hard"
         assert {*offered} <= {*pages.agents(kind)}
 
@@ -298,7 +299,7 @@ def test_points_are_compared_at_the_end(client: TestClient, lobby: Lobby) -> Non
         table = lobby.start(Session(Rules(), [None], Seeded(seed), "value"))
         while not table.session.game.over:
             table.play(table.position, next(table.session.hints()).action)
-        wait(lambda table=table: table.compared is not None)
+        wait(lambda table=table: not table.comparing)
         points = table.session.game.totals[0]
         assert str(table.compared).startswith(f"{points}: better than ")
         assert str(table.compared).endswith(f"value reached {points} on this deal."), "who plays as it advises"
@@ -317,6 +318,23 @@ def test_todays_deal_is_that_of_the_date(client: TestClient, lobby: Lobby) -> No
     table.play(0, table.session.candidates()[0].action)
     assert lobby.todays(Rules()) is not None
     assert client.post("/token/new", content="kind=solitaire&today=no").status_code == 400
+
+
+def test_opponents_of_the_command_line_are_offered_where_they_can_play(tmp_path: Path) -> None:
+    class OnlyTwo:
+        def for_rules(self, rules: Any) -> Any:
+            if rules != Rules(num_players=2):
+                raise ValueError("others")
+            return resolve("greedy")
+
+    lobby = Lobby(tmp_path, pause=0.0, named={"runs/mine.zip": OnlyTwo(), "human": "human"})
+    client = TestClient(make_app(lobby, "token"), "http://localhost:8017", headers=ORIGIN, follow_redirects=False)
+    assert client.get("/token/").text.count('<option value="runs/mine.zip">') == 3, "as any of three opponents"
+    begin(client, "kind=players&opponent1=runs/mine.zip")
+    (table,) = lobby._tables.values()
+    assert table.session.players[1] is lobby.named["runs/mine.zip"]
+    for form in ("kind=players&num_players=3&opponent1=runs/mine.zip", "kind=players&opponent1=runs/other.zip"):
+        assert client.post("/token/new", content=form).status_code == 400
 
 
 # --- Threads ---------------------------------------------------------------------------------------------------------

@@ -51,12 +51,22 @@ def cells(page: Page) -> Locator:
 
 
 def click_through(page: Page) -> None:
-    """Play to the end with clicks: a card, then a cell."""
+    """Play to the end with clicks: a card, then a cell; the points of Simpleton are 5, and the next deal follows."""
     while True:
-        expect(page.locator("#hand .card:enabled, #ending > div").first).to_be_visible()
+        expect(page.locator("#hand .card:enabled, #ending > div, #announce").first).to_be_visible()
+        if page.locator("[data-act=next]").count():
+            assert page.locator("#board .cell.taken").count() == 25
+            page.locator("[data-act=next]").click()
+            expect(page.locator("#ending > div")).to_have_count(0)
+            continue
         if page.locator("#ending > div").count():
             return
         before = plays(page)
+        if page.locator("#announce").count():
+            page.locator("#announce input").fill("5")
+            page.get_by_role("button", name="Announce").click()
+            page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+            continue
         page.locator("#hand .card:enabled").first.click()
         expect(page.locator("#hand .card").first).to_have_attribute("aria-pressed", "true")
         expect(page.locator("#board")).to_have_class("yours")
@@ -90,6 +100,31 @@ def test_a_game_of_two_players_by_clicks(page: Page, server: Running) -> None:
     (path,) = server.lobby.folder.glob("*.txt")
     assert Record.read(path).seats == ("human", "greedy")
     assert plays(page) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "options", "seats"),
+    [
+        ("players", {"num_players": "3"}, 3),
+        ("players", {"num_players": "4", "start": "open"}, 4),
+        ("players", {"match": "yes"}, 2),
+        ("players", {"simpleton": "yes"}, 2),
+        ("spiral", {}, 2),
+        ("spiral", {"scoring": "end", "deals": "1"}, 2),
+    ],
+)
+def test_whole_games_of_each_form_by_clicks(
+    page: Page, server: Running, kind: str, options: dict[str, str], seats: int
+) -> None:
+    begin(page, server, kind, **options, **{f"opponent{number}": "greedy" for number in range(1, seats)})
+    click_through(page)
+    expect(page.locator("#ending")).to_contain_text(re.compile(r"win|draw"))
+    (path,) = server.lobby.folder.glob("*.txt")
+    record = Record.read(path)
+    assert record.game().over
+    assert len(record.seats) == seats
+    expect(page.locator("#ending")).to_contain_text(re.compile("value (reached|lost)"))
 
 
 def test_the_spiral_game_by_second_clicks_on_cards(page: Page, server: Running) -> None:

@@ -160,10 +160,15 @@ def agents(kind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((levels(rules)[DEFAULT_LEVEL], *found)))
 
 
-def opponents(kind: str) -> list[tuple[str, str]]:
-    """(policy, level of play) of the opponents that are offered for a kind of game."""
-    slow = {"Hardest": "Hardest, takes seconds a move"}
-    return [(name, slow.get(level, level)) for level, name in levels(KINDS[kind].rules({})).items()]
+def opponents(kind: str, named: Mapping[str, Agent | str]) -> list[tuple[str, str]]:
+    """(policy, text) of the opponents that are offered for a kind of game: levels of play, and those named."""
+    rules, slow = KINDS[kind].rules({}), {"Hardest": "Hardest, takes seconds a move"}
+    found = {name: slow.get(level, level) for level, name in levels(rules).items()}
+    return [*found.items(), *((name, name) for name in _able(named, rules) if name not in found)]
+
+
+def _able(named: Mapping[str, Agent | str], rules: BaseRules) -> list[str]:
+    return [name for name, agent in named.items() if name != HUMAN and can_play(agent, rules)]
 
 
 @cache
@@ -176,8 +181,15 @@ def picture(kind: str) -> str:
     return draw(spec_of(rules).scene(session.game), portion="grid", theme=PAGE)
 
 
-def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
+def session_of(
+    form: Mapping[str, str], adviser: Agent | str | None, named: Mapping[str, Agent | str] | None = None
+) -> Session:
     """The game that the form of the start page describes.
+
+    Args:
+        form: the fields of the form.
+        adviser: the agent that gives hints.
+        named: opponents by name, besides the registered policies.
 
     Raises:
         ValueError: if a value is none of the choices, or the choices do not go together.
@@ -189,7 +201,8 @@ def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
     if unknown := set(form) - known:
         raise ValueError(f"The form has no field {min(unknown)[:40]!r}.")
     rules = kind.rules(form)
-    allowed = (HUMAN, *agents(kind.name))
+    named = named or {}
+    allowed = (HUMAN, *agents(kind.name), *_able(named, rules))
     opponents = [form.get(f"opponent{number}") or allowed[1] for number in range(1, 4)]
     for name in opponents:
         if name not in allowed:
@@ -197,7 +210,7 @@ def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
     seat = form.get("seat", "0")
     if seat not in ("0", "1", "2", "3"):
         raise ValueError("Seats are 0, 1, 2 and 3.")
-    players = seat_players(rules, int(seat), opponents[: rules.num_players - 1])
+    players = seat_players(rules, int(seat), [named.get(name, name) for name in opponents[: rules.num_players - 1]])
     if form.get("today") not in (None, "yes"):
         raise ValueError("The field today is yes, or left out.")
     return Session(rules, players, todays_deal() if "today" in form else None, adviser_name(rules, adviser))
@@ -353,10 +366,10 @@ class View:
         points = None if seat is None else points_of(self.game, seat)
         if self.table.paused or seat is None or not self.game.decided:
             return []
-        compared = "The same deal is played for comparison …" if self.table.compared is None else self.table.compared
-        if points is None or best is None:
-            return [compared]
-        return [compared, "Your best so far!" if points > best else f"Your best so far: {best}."]
+        found = [self.table.compared, *["An agent plays the same deal for comparison …"] * self.table.comparing]
+        if points is not None and best is not None:
+            found.append("Your best so far!" if points > best else f"Your best so far: {best}.")
+        return found
 
     @property
     def rows(self) -> list[tuple[int, list[str]]]:

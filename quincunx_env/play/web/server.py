@@ -203,7 +203,7 @@ class Answers:
             problem=problem,
             kinds=KINDS.values(),
             lessons=lessons(),
-            opponents={name: pages.opponents(name) for name in KINDS},
+            opponents={name: pages.opponents(name, self.lobby.named) for name in KINDS},
             default=DEFAULT_LEVEL,
             today=date.today(),
             todays=self.lobby.todays(KINDS["solitaire"].rules({})),
@@ -214,7 +214,7 @@ class Answers:
     def new(self, form: Mapping[str, str]) -> Response:
         """Start a game."""
         try:
-            session = pages.session_of(form, self.lobby.adviser)
+            session = pages.session_of(form, self.lobby.adviser, self.lobby.named)
         except ValueError as error:
             return self.start({}, str(error))
         return self._go_to(self.lobby.start(session))

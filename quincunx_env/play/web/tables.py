@@ -1,7 +1,7 @@
 """The games of a server: sessions with their files, and the threads in which agents compute."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from functools import cache
@@ -69,8 +69,8 @@ class Table:
         """Whether further hints may follow."""
         self.problem = ""
         """Why an agent could not play, or the file could not be written."""
-        self.compared: str | None = None
-        """How good the points of a finished game are, in a sentence; None until that is known."""
+        self.compared, self.comparing = "", False
+        """How good the points of a finished game are, in a sentence, and whether an agent still plays the same deal."""
         self.round = max(session.game.round - (session.game.ply == 0), 0)
         """The round that is shown: the end of a round stays until the players ask for the next deal."""
         self._continue()
@@ -84,7 +84,7 @@ class Table:
     def version(self) -> str:
         """Changes whenever the page does."""
         hints = "" if self.hints is None else len(self.hints)
-        return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}.{int(self.compared is None)}"
+        return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}.{int(self.comparing)}"
 
     @property
     def step(self) -> int | None:
@@ -193,7 +193,7 @@ class Table:
     def _changed(self) -> None:
         """Save and show a new position."""
         self.position += 1
-        self.hints, self.advising, self.problem, self.compared = None, False, "", None
+        self.hints, self.advising, self.problem, self.compared = None, False, "", ""
         try:
             if self.lesson is None:
                 self.session.save(self.path)
@@ -203,7 +203,8 @@ class Table:
 
     def _continue(self) -> None:
         """Call the agent to move, if there is one; compare the points when the game is over."""
-        if self.session.game.over:
+        self.comparing = self.session.game.over
+        if self.comparing:
             Thread(target=self._compare, args=(self.position, self.session.record), daemon=True).start()
         elif not self.paused and not self.session.human_to_move:
             Thread(target=self._move, args=(self.position,), daemon=True).start()
@@ -212,15 +213,16 @@ class Table:
         """Say how good the points are, first from stored figures, then with an agent on the same deals."""
         seat = comparison.your_seat(record.seats)
         agent = levels(record.rules).get(ADVISING_LEVEL, "")
-        sentence = ""
-        if seat is not None and record.game().decided:
-            points = comparison.points_of(record.game(), seat)
-            sentence = comparison.comparison(record.rules, points)
-            with suppress(Exception):  # an agent of another package may raise anything: no comparison then
+        with suppress(Exception):  # an agent of another package may raise anything: no comparison then
+            if seat is not None and record.game().decided:
+                points = comparison.points_of(record.game(), seat)
+                with self._at(position):
+                    self.compared = comparison.comparison(record.rules, points)
                 reached = comparison.points_on_the_same_deal(record, agent, self.session.players)
-                sentence = comparison.comparison(record.rules, points, agent, reached)
+                with self._at(position):
+                    self.compared = comparison.comparison(record.rules, points, agent, reached)
         with suppress(Stale), self._at(position):
-            self.compared = sentence
+            self.comparing = False
 
     def _move(self, position: int) -> None:
         begun = time.monotonic()
@@ -278,12 +280,19 @@ class Lobby:
         adviser: the agent that gives hints; by default as of `quincunx_env.play.session.adviser_name`.
         trusted: names of agents that games may be continued with, besides registered ones.
         pause: as of a `Table`.
+        named: opponents by name that the start page offers besides the levels of play: those of the command line.
     """
 
     def __init__(
-        self, folder: Path, adviser: Agent | str | None = None, trusted: Collection[str] = (), pause: float = 0.8
+        self,
+        folder: Path,
+        adviser: Agent | str | None = None,
+        trusted: Collection[str] = (),
+        pause: float = 0.8,
+        named: Mapping[str, Agent | str] | None = None,
     ) -> None:
         self.folder, self.adviser, self.trusted, self.pause = folder, adviser, trusted, pause
+        self.named = dict(named or {})
         self.lock = RLock()
         self._tables: dict[str, Table] = {}
         self._paths: dict[str, Path] = {}
