@@ -20,6 +20,7 @@ from sb3_contrib import MaskablePPO  # noqa: E402
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback  # noqa: E402
 from sb3_contrib.common.maskable.evaluation import evaluate_policy  # noqa: E402
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
+from stable_baselines3 import PPO  # noqa: E402
 from stable_baselines3.common.env_checker import check_env  # noqa: E402
 from stable_baselines3.common.evaluation import evaluate_policy as plain_evaluation  # noqa: E402
 from stable_baselines3.common.logger import configure  # noqa: E402
@@ -31,7 +32,7 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
     VecVideoRecorder,
 )
 
-from quincunx_env import Deal, Game, Rules  # noqa: E402
+from quincunx_env import Deal, Game, IllegalAction, Rules  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
 from tests.envs.solitaire import FINAL, ID, OPTIONS, Options, choose, each, row_of  # noqa: E402
@@ -296,6 +297,12 @@ def test_callbacks_log_the_rate_of_successes(tmp_path: Path) -> None:
     logger.close()
     header, *_ = (tmp_path / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert {"eval/success_rate", "rollout/success_rate"} <= {*header.split(",")}
+
+
+def test_unmasked_training_is_told_what_to_use() -> None:
+    """The first illegal action ends it; the error names the algorithm that heeds masks."""
+    with pytest.raises(IllegalAction, match=r"MaskablePPO of sb3-contrib instead of PPO.*illegal='lose'"):
+        PPO("MlpPolicy", SolitaireVecEnv(2, observation="flat"), n_steps=8, batch_size=16, device="cpu").learn(64)
 
 
 def test_options_are_used_by_the_next_reset_only() -> None:

@@ -35,9 +35,8 @@ def test_a_screen_reader_hears_the_grid_and_the_last_play(page: Page, server: Ru
     table = server.lobby.start(Session(Rules(), [None], Seeded(0)))
     page.goto(f"{server.link}game/{table.name}")
     grid = page.get_by_role("region", name="Grid")
-    expect(grid.get_by_role("row").nth(1)).to_have_text(
-        re.compile(r"^0\s*Ace of Knots\s*free\s*free\s*Crown of Leaves$")
-    )
+    first = grid.get_by_role("row").nth(1)
+    expect(first).to_have_text(re.compile(r"^0\s*Ace of Knots\s*free\s*free\s*Crown of Leaves$"))
     card = page.get_by_role("button", name="9 of Leaves and Knots")
     card.click()
     expect(first).to_contain_text("free, basic +9")

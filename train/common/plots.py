@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 
+from quincunx_env.utils.figures import plain_text
 from quincunx_env.utils.files import write_atomically
 from train.common.evaluation import write_csv
 
@@ -22,6 +23,7 @@ class Curve(NamedTuple):
     high: Sequence[float]
 
 
+@plain_text()
 def draw_learning_curves(
     path: Path,
     curves: Mapping[str, Curve],
@@ -45,13 +47,15 @@ def draw_learning_curves(
         references: constants to compare with, drawn as horizontal lines, by label.
     """
     figure, axes = plt.subplots(figsize=(8, 5.5), layout="constrained")
+    labels = dict[Any, str]()  # given to the legend, which otherwise leaves out labels that begin with an underscore
     for label, curve in curves.items():
-        (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3, label=label)
+        (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3)
+        labels[line] = label
         axes.fill_between(curve.steps, curve.low, curve.high, color=line.get_color(), alpha=0.15)
     for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
-        axes.axhline(value, color="tab:gray", linestyle=style, label=label)
+        labels[axes.axhline(value, color="tab:gray", linestyle=style)] = label
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
-    figure.legend(loc="outside lower center", ncols=3)
+    figure.legend([*labels], [*labels.values()], loc="outside lower center", ncols=3)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
     plt.close(figure)
     points = ((label, *point) for label, curve in curves.items() for point in zip(*curve, strict=True))
