@@ -53,20 +53,23 @@ def scores_of(rules: BaseRules) -> StoredScores | None:
 
 
 def your_seat(names: Sequence[str]) -> int | None:
-    """Return the seat of the only human among the players; None where there is none, or several."""
+    """Return the seat of the only human; None without one, or with several."""
     humans = [seat for seat, name in enumerate(names) if name == HUMAN]
     return humans[0] if len(humans) == 1 else None
 
 
 def points_of(game: Game, seat: int) -> int | None:
-    """Return the points of a seat in a finished game; None if they do not count, as in a lost solitaire."""
+    """Return the points of a seat at the end; None if they do not count.
+
+    They do not count in a lost solitaire, and in a game that is not over.
+    """
     if not game.decided or (game.rules.num_players == 1 and spec_of(game.rules).notation.public_state(game)["lost"]):
         return None
     return game.totals[seat]
 
 
 def points_on_the_same_deal(record: Record, agent: Agent | str, others: Sequence[Agent | str | None]) -> int | None:
-    """Return the points of an agent in the seat of the only human, on the deals of a record.
+    """Return the points of an agent in the human's seat on the same deals.
 
     Args:
         record: the game.
@@ -87,7 +90,7 @@ def points_on_the_same_deal(record: Record, agent: Agent | str, others: Sequence
 
 
 def comparison(rules: BaseRules, points: int | None, agent: str = "", reached: int | None = None) -> str:
-    """Compare points in a sentence; empty if there is nothing to compare with.
+    """Compare points in a sentence; return an empty text without a comparison.
 
     Args:
         rules: the rules of the game.

@@ -61,7 +61,7 @@ def can_play(policy: Agent | str, rules: BaseRules) -> bool:
 
 @lru_cache(maxsize=64)
 def levels(rules: BaseRules) -> Mapping[str, str]:
-    """Return the names of policies by level of play, without levels at which none can play by these rules."""
+    """Return the names of the policies that can play, by level."""
     found = {level: next((name for name in names if can_play(name, rules)), "") for level, names in LEVELS.items()}
     return {level: name for level, name in found.items() if name}
 

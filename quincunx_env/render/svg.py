@@ -147,7 +147,7 @@ def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
 
 
 def draw_part(scene: Scene, play: ScoredPlay, theme: Theme = PAGE) -> str:
-    """Draw the cells of a scene alone, with the marks of a play, as a picture for a text in a page."""
+    """Draw the cells of a scene with the marks of a play."""
     drawing = _Drawing(scene, theme)
     drawing._grid(play, play, {}, {})
     cells = drawing.where.cells.values()
@@ -157,7 +157,7 @@ def draw_part(scene: Scene, play: ScoredPlay, theme: Theme = PAGE) -> str:
 
 
 def draw_suit(suit: Suit) -> str:
-    """Draw the emblem of a suit on its ground, as an SVG document for a line of text in a page."""
+    """Draw the emblem of a suit for a line of text."""
     ground = f'<rect x="-1.3" y="-1.3" width="2.6" height="2.6" rx=".4" fill="{_ground(suit)}"/>'
     return f'<svg class="suit" viewBox="-1.3 -1.3 2.6 2.6" aria-hidden="true">{ground}{_emblem(suit)}</svg>'
 

@@ -161,7 +161,7 @@ def agents(kind: str) -> tuple[str, ...]:
 
 
 def opponents(kind: str, named: Mapping[str, Agent | str]) -> list[tuple[str, str]]:
-    """(policy, text) of the opponents that are offered for a kind of game: levels of play, and those named."""
+    """Return (policy, text) of the opponents that are offered: levels, and ``named``."""
     rules, slow = KINDS[kind].rules({}), {"Hardest": "Hardest, takes seconds a move"}
     found = {name: slow.get(level, level) for level, name in levels(rules).items()}
     return [*found.items(), *((name, name) for name in _able(named, rules) if name not in found)]
@@ -361,7 +361,7 @@ class View:
         return "" if name == HUMAN else f"{known[0]} ({name})" if known else name
 
     def result(self, best: int | None) -> list[str]:
-        """How good the points are, and the best so far, in sentences."""
+        """Return sentences on the points and on the best so far."""
         seat = your_seat(self.session.names)
         points = None if seat is None else points_of(self.game, seat)
         if self.table.paused or seat is None or not self.game.decided:
@@ -373,7 +373,7 @@ class View:
 
     @property
     def rows(self) -> list[tuple[int, list[str]]]:
-        """The grid in words, by row: each card, and free cells with the points of the chosen card."""
+        """The grid in words by row, with the points of the chosen card."""
         return [
             (row, [self._cell(row * self.scene.side + column) for column in self.scene.columns])
             for row in self.scene.rows
@@ -411,7 +411,10 @@ def _names(session: Session) -> list[str]:
 
 
 def with_suits(text: str, scene: Scene) -> Markup:
-    """Return a text with the emblems of the suits in place of their letters; a screen reader reads words."""
+    """Return a text with the emblems of suits in place of letters.
+
+    Screen readers read each card in words. The text content remains that of the text.
+    """
     faces = {face.name: face for face in scene.faces}
     pieces = re.split(rf"\b({'|'.join(map(re.escape, faces))})\b", text)
     return Markup("").join(_named(faces[piece]) if number % 2 else piece for number, piece in enumerate(pieces))

@@ -26,7 +26,7 @@ class Example(NamedTuple):
 
 
 def examples(rules: BaseRules) -> list[Example]:
-    """The plays that show the rules of a game, six of them."""
+    """Return six plays that show the rules of a game."""
     if isinstance(rules, SpiralRules):
         return [
             Example(
@@ -68,7 +68,7 @@ def examples(rules: BaseRules) -> list[Example]:
 
 
 def scene_of(rules: BaseRules, example: Example) -> tuple[Scene, ScoredPlay]:
-    """Return the cells of an example, and its play with the parts that the engine counts."""
+    """Return the scene of an example, and its play as the engine scores it."""
     # Only whether diagonals count depends on the options, and the pictures have none.
     plain = GAMES["spiral"].Rules() if isinstance(rules, SpiralRules) else Rules(min(rules.num_players, 2))
     spec, game = spec_of(plain), GAMES[spec_of(plain).name].Game.from_seed(plain, 0)
@@ -98,12 +98,12 @@ def scene_of(rules: BaseRules, example: Example) -> tuple[Scene, ScoredPlay]:
 
 @lru_cache(maxsize=32)
 def pictures(rules: BaseRules) -> list[tuple[str, str]]:
-    """(picture as SVG, sentence) of each example."""
+    """Return (picture as SVG, sentence) of each example."""
     return [(draw_part(*scene_of(rules, example)), example.text) for example in examples(rules)]
 
 
 def sentences(rules: BaseRules) -> list[str]:
-    """The other rules of a game with these options: its end, and what each option changes."""
+    """Return sentences on the end of the game and on its options."""
     if isinstance(rules, SpiralRules):
         found = {
             "Nothing scores during play: at the end the dealer scores the columns, the other player the rows, in the "

@@ -206,7 +206,7 @@ class Table:
         self._continue()
 
     def _continue(self) -> None:
-        """Call the agent to move, if there is one; compare the points when the game is over."""
+        """Call the agent to move, or compare the points at the end."""
         self.comparing = self.session.game.over
         if self.comparing:
             Thread(target=self._compare, args=(self.position, self.session.record), daemon=True).start()
@@ -214,7 +214,7 @@ class Table:
             Thread(target=self._move, args=(self.position,), daemon=True).start()
 
     def _compare(self, position: int, record: Record) -> None:
-        """Say how good the points are, first from stored figures, then with an agent on the same deals."""
+        """Compare the points with stored figures, then with an agent's."""
         seat = comparison.your_seat(record.seats)
         agent = levels(record.rules).get(ADVISING_LEVEL, "")
         with suppress(Exception):  # an agent of another package may raise anything: no comparison then
@@ -403,7 +403,9 @@ class Lobby:
         yield from filter(None, (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True)))
 
     def best(self, record: Record, name: str) -> int | None:
-        """The most points of the only human in finished games by the same rules against the same opponents.
+        """Return the most points of the human in earlier games of this kind.
+
+        Games of a kind have the same rules and the same opponents.
 
         Args:
             record: a game of this kind.
