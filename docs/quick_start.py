@@ -6,6 +6,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import LinearSchedule
 from tqdm import tqdm
 
+from quincunx_agents.files.export import save_policy
 from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
 from quincunx_env.adapters.sb3 import SolitaireVecEnv
 from quincunx_env.arena import evaluate, table
@@ -35,6 +36,7 @@ model = MaskablePPO(
 with tqdm(total=options.steps, unit="step") as bar:
     model.learn(options.steps, callback=lambda *_: bar.update(env.num_envs) or True)
 model.save("model.zip")
+save_policy(model, "mine.safetensors")
 
 results = {name: evaluate(name, options.deals) for name in ("uniform", "greedy", "heuristic")}
 results["mine"] = evaluate(SB3PolicyAgent(model.policy, observer), options.deals)
