@@ -26,7 +26,7 @@ class Example(NamedTuple):
 
 
 def examples(rules: BaseRules) -> list[Example]:
-    """Return six plays that show the rules of a game."""
+    """Return six plays that show the rules; none for games of other packages."""
     if isinstance(rules, SpiralRules):
         return [
             Example(
@@ -49,6 +49,8 @@ def examples(rules: BaseRules) -> list[Example]:
             Example("Three touching cards or more of one suit are a flush, 1 point each.", ["2H 9H KH*"], 3),
             Example("A card scores in its row and in its column.", ["8S . .", "8D* 9H TC"], 5),
         ]
+    if not isinstance(rules, Rules):
+        return []
     lines = "row or column" if rules.num_players == 1 else "row, column or diagonal"
     return [
         Example("A card scores with each neighbour: a sum of 12 to 19 scores what is above 10.", ["9MS 8VL*"], 7),
@@ -114,7 +116,8 @@ def sentences(rules: BaseRules) -> list[str]:
             "Most points win.": True,
         }
         return [text for text, shown in found.items() if shown]
-    assert isinstance(rules, Rules)
+    if not isinstance(rules, Rules):
+        return [*spec_of(rules).rules_card(rules)]
     alone = rules.num_players == 1
     found = {
         "A card may be played to any empty cell.": not rules.touching,
