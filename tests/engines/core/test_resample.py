@@ -399,7 +399,7 @@ def test_what_is_no_observation_is_refused() -> None:
     seen = observer.observe(reach(Rules(), 2))
     others: tuple[Any, ...] = (None, "x", {}, observer.flatten(seen).astype(float), observer.flatten(seen)[1:])
     for wrong in others:
-        with pytest.raises(ValueError, match="this is no observation of one game of"):
+        with pytest.raises(ValueError, match="this is not an observation of one game of"):
             resample(observer, wrong, rng_of())
 
 
