@@ -34,7 +34,7 @@ from quincunx_env.play.session import (
     seat_players,
     unregistered,
 )
-from quincunx_env.policies import load_path
+from quincunx_env.policies import display_name, load_path
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
@@ -93,7 +93,7 @@ class Arguments(GameOptions):
         rules = self.chosen_rules
         players = seat_players(rules, self.seat, [self._agent(name) for name in self.opponents])
         dealt = None if self.seed is None else Seeded(self.seed)
-        return Session(rules, players, dealt, adviser_name(self.chosen_adviser))
+        return Session(rules, players, dealt, adviser_name(rules, self.chosen_adviser))
 
     def _resumed(self, record: Record, path: Path) -> Session:
         """A game from a file, which chooses no code by itself."""
@@ -104,12 +104,17 @@ class Arguments(GameOptions):
                 f"quincunx play {resuming(record, path)}"
             )
         players = recorded_players(record, [self._agent(name) for name in self.opponents or names])
-        return Session.resume(record, players, adviser_name(self.chosen_adviser))
+        return Session.resume(record, players, adviser_name(record.rules, self.chosen_adviser))
 
     @property
     def chosen_adviser(self) -> Agent | str | None:
         """The adviser, loaded if it is a file."""
         return None if self.adviser is None else self._agent(self.adviser)
+
+    @property
+    def named_opponents(self) -> dict[str, Agent | str]:
+        """The opponents by name, loaded if they are files."""
+        return {display_name(agent): agent for agent in map(self._agent, self.opponents)}
 
     def _agent(self, name: str) -> Agent | str:
         return name if name == HUMAN else load_path(name, self.trust)
@@ -159,7 +164,7 @@ def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
         from quincunx_env.play.web.tables import Lobby
     page = ""
     with one_line_errors(ValueError):
-        lobby = Lobby(chosen.out, chosen.chosen_adviser, chosen.opponents)
+        lobby = Lobby(chosen.out, chosen.chosen_adviser, chosen.opponents, named=chosen.named_opponents)
         if not is_loopback(chosen.host) and not chosen.allow_host:
             raise ValueError(f"--host {chosen.host} needs --allow-host NAME, the name in the address of the page")
         if chosen.replay:

@@ -64,6 +64,15 @@ class Face(NamedTuple):
     suits: tuple[Suit, ...]
     note: str = ""
     """The small print."""
+    words: str = ""
+    """The card in words: ``7 of Waves and Wyrms``."""
+
+
+def in_words(rank: str, suits: Sequence[Suit]) -> str:
+    """Return a card in words, from its rank and its suits: ``7 of Waves and Wyrms``."""
+    names = [suit.name for suit in suits]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f"{rank} of {listed}" if names else rank
 
 
 class Seat(NamedTuple):

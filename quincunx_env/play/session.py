@@ -18,6 +18,7 @@ import itertools
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Self
@@ -39,11 +40,30 @@ from quincunx_env.registry import make_observer, spec_of
 HUMAN = "human"
 """Name of a human player, in records and where players are named."""
 
-DEFAULT_AGENT = "heuristic"
-"""Name of the policy that plays and gives hints where none is named."""
+LEVELS = {"Easy": ("greedy",), "Medium": ("heuristic",), "Hard": ("value", "monte-carlo"), "Hardest": ("search",)}
+"""Policies by level of play. The first that can play the rules plays at the level; see `levels`."""
+
+DEFAULT_LEVEL, ADVISING_LEVEL = "Medium", "Hard"
+"""The levels of opponents and of the adviser where none is named."""
 
 HINTS = 5
 """Plays that user interfaces list as hints. Not tuned."""
+
+
+def can_play(policy: Agent | str, rules: BaseRules) -> bool:
+    """Whether a policy is installed and can play by these rules."""
+    try:
+        policy_for(resolve(policy), rules)
+    except Exception:  # whatever the packages of others raise
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def levels(rules: BaseRules) -> Mapping[str, str]:
+    """Return the names of the policies that can play, by level."""
+    found = {level: next((name for name in names if can_play(name, rules)), "") for level, names in LEVELS.items()}
+    return {level: name for level, name in found.items() if name}
 
 
 def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
@@ -53,7 +73,7 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
         rules: the rules of the game.
         seat: the seat of the human.
         opponents: agents, their names, or `HUMAN`: one for all other seats, or one for each seat, beginning with the
-            one after ``seat``; by default `DEFAULT_AGENT`.
+            one after ``seat``; by default the policy of `DEFAULT_LEVEL`.
 
     Raises:
         ValueError: if there is no such seat, or there are too few or too many opponents.
@@ -61,7 +81,7 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
     others = rules.num_players - 1
     if not 0 <= seat <= others:
         raise ValueError(f"these rules have the seats 0 to {others}, got {seat}")
-    names = [*(opponents or [DEFAULT_AGENT])]
+    names = [*(opponents or [levels(rules)[DEFAULT_LEVEL]] * bool(others))]
     names = names * others if len(names) == 1 else names
     if len(names) != others:
         raise ValueError(f"name one opponent for all other seats or {others}, got {len(names)}")
@@ -69,9 +89,9 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
     return players[-seat:] + players[:-seat] if seat else players
 
 
-def adviser_name(name: Agent | str | None = None) -> Agent | str | None:
-    """The agent that gives hints: ``name``, by default `DEFAULT_AGENT`; None for `HUMAN`."""
-    return None if name == HUMAN else name or DEFAULT_AGENT
+def adviser_name(rules: BaseRules, name: Agent | str | None = None) -> Agent | str | None:
+    """The agent that gives hints: ``name``, by default the policy of `ADVISING_LEVEL`; None for `HUMAN`."""
+    return None if name == HUMAN else name or levels(rules).get(ADVISING_LEVEL)
 
 
 def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
@@ -200,6 +220,11 @@ class Session:
         return type(self)(self.rules, self._players, None, self._adviser_agent, self._seed)
 
     # --- Seats -------------------------------------------------------------------------------------------------------
+
+    @property
+    def players(self) -> tuple[Agent | str | None, ...]:
+        """The players by seat; None for a human."""
+        return self._players
 
     @property
     def human_seats(self) -> tuple[int, ...]:

@@ -3,8 +3,8 @@
 from math import cos, pi, sin
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.scene import Disc, Face, Point, Polygon, Scene, ScoredPlay, Seat, Stroke, Suit
-from quincunx_env.quincunx.cards import CARDS, card_name
+from quincunx_env.core.scene import Disc, Face, Point, Polygon, Scene, ScoredPlay, Seat, Stroke, Suit, in_words
+from quincunx_env.quincunx.cards import CARDS, Card, card_name
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import OPEN_SPAN
 from quincunx_env.quincunx.scoring import RATINGS, parts, rating
@@ -203,13 +203,15 @@ SUITS = (
 )
 """In the order of the rules. The colours differ for colour-blind readers, too."""
 
-FACES = tuple(
-    Face(
-        name=card.name,
-        rank=card.rank,
-        suits=tuple(suit for bit, suit in enumerate(SUITS) if card.suits >> bit & 1),
-        note="Excuse" if card.rank == "X" else str(card.value) if not card.rank.isdigit() else "",
-    )
-    for card in CARDS
-)
+RANKS = {"A": "Ace", "C": "Crown", "P": "Pawn", "X": "Excuse"}
+"""Ranks without a number in words."""
+
+
+def _face(card: Card) -> Face:
+    suits = tuple(suit for bit, suit in enumerate(SUITS) if card.suits >> bit & 1)
+    note = "Excuse" if card.rank == "X" else str(card.value) if not card.rank.isdigit() else ""
+    return Face(card.name, card.rank, suits, note, in_words(RANKS.get(card.rank, card.rank), suits))
+
+
+FACES = tuple(map(_face, CARDS))
 """By card id. The small print of a card without a number is its value in sums."""

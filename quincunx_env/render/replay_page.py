@@ -13,6 +13,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -48,6 +49,9 @@ def replay_page(
     seat: int | None = None,
     values: Values | None = None,
     valued_by: str = "an agent",
+    you: int | None = None,
+    back: tuple[str, str] | None = None,
+    when: str = "",
 ) -> str:
     """Write a page that steps through games: pictures, parts of the scores, the curve of the points.
 
@@ -57,9 +61,12 @@ def replay_page(
         values: returns an agent's values of the plays in a position. The page shows them as a heat map, the best card
             of each cell, and names the best plays. From the point of view of a seat it shows those of this seat.
         valued_by: name of that agent.
+        you: the seat of the reader, who is called You.
+        back: address and text of a link to the page from which the reader comes.
+        when: date and time of the games, as text.
 
     Returns:
-        A complete HTML document. It contains no address and its policy forbids to load anything.
+        A complete HTML document. It contains no address but that of ``back``, and its policy forbids to load anything.
 
     Raises:
         ValueError: if there is no game or no such seat, or the values have another shape.
@@ -69,10 +76,10 @@ def replay_page(
     shared = _Shared()
     games = [
         {
-            "name": _name(record),
+            "name": _name(record, you),
             "title": spec_of(record.rules).scene(record.game(0), seat).title,
-            "positions": [*_positions(record, seat, values, shared)],
-            "curve": _curve(record),
+            "positions": [*_positions(record, seat, values, shared, you)],
+            "curve": _curve(record, you),
         }
         for record in records
     ]
@@ -85,6 +92,8 @@ def replay_page(
         light=_variables("light"),
         definitions="".join(shared.definitions),
         values=html.escape(f"Values of {valued_by}"),
+        back=f'<a class="button" href="{html.escape(back[0])}">{html.escape(back[1])}</a>' if back else "",
+        when=f"<time>{html.escape(when)}</time>" if when else "",
         data=json.dumps(data, **_COMPACT).replace("<", "\\u003c"),  # so that no text can end the element
         script=script,
         digest=f"sha256-{digest}",
@@ -114,11 +123,17 @@ def _variables(theme: svg.ThemeName) -> str:
     return " ".join(f"--{name}: {colour};" for name, colour in svg.THEMES[theme]._asdict().items())
 
 
-def _name(record: Record) -> str:
+def _player(record: Record, seat: int, you: int | None) -> str:
+    """The name of a player; empty if it is unknown."""
+    return "You" if seat == you else record.seats[seat] if record.seats else ""
+
+
+def _name(record: Record, you: int | None) -> str:
     """Players, deal and points of a game."""
     dealt = record.dealt
     deal = f"deal {dealt.seed} ({dealt.domain})" if isinstance(dealt, Seeded) else "given deal"
-    return f"{', '.join((*record.seats, deal))}: {' : '.join(map(str, record.game().totals))} points"
+    players = filter(None, (_player(record, seat, you) for seat in range(record.rules.num_players)))
+    return f"{', '.join((*players, deal))}: {' : '.join(map(str, record.game().totals))} points"
 
 
 # --- Pictures --------------------------------------------------------------------------------------------------------
@@ -146,15 +161,19 @@ class _Shared:
         return self.groups.setdefault(lines, len(self.groups))
 
 
-def _positions(record: Record, seat: int | None, values: Values | None, shared: _Shared) -> Iterator[dict[str, Any]]:
+def _positions(
+    record: Record, seat: int | None, values: Values | None, shared: _Shared, you: int | None
+) -> Iterator[dict[str, Any]]:
     """Yield the positions of a game: its picture, the same with values, and the words about them."""
     viewer = Viewer(record)
     for viewer.number in range(len(record.actions) + 1):
         game = viewer.game
-        scene = _named(spec_of(record.rules).scene(game, seat), record.seats)
+        scene = _named(spec_of(record.rules).scene(game, seat), record, you)
         position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=svg.PAGE)), "thoughts": ""}
         caption = [describe(viewer.turns[-1])] if viewer.turns else ["The deal"]
-        end = ending(game, record.seats)
+        if you is not None:
+            caption = [_to_you(caption[0], you)]
+        end = ending(game, record.seats, you)
         position["caption"] = ". ".join([*caption, *([end.headline] if end else [])])
         if values and not game.over and scene.pending is None and seat in (None, game.mover):
             table = _table(values(game), game)
@@ -164,14 +183,23 @@ def _positions(record: Record, seat: int | None, values: Values | None, shared: 
         yield position
 
 
-def _named(scene: Scene, names: Sequence[str]) -> Scene:
+def _named(scene: Scene, record: Record, you: int | None) -> Scene:
     """The scene without title, which the page has, and with the names of the players where there is room."""
     seats = []
     for number, shown in enumerate(scene.seats):
-        name = f"{shown.name}: {names[number]}" if names else shown.name
+        player = _player(record, number, you)
+        name = player if number == you else f"{shown.name}: {player}" if player else shown.name
         small = scene.seat not in (None, number)
         seats.append(shown._replace(name=name) if svg.font().width(name, 18) < (_SMALL if small else _LARGE) else shown)
-    return replace(scene, title="", seats=seats)
+    if you is None:
+        return replace(scene, title="", seats=seats)
+    last = scene.last and scene.last._replace(title=_to_you(scene.last.title, you))
+    return replace(scene, title="", seats=seats, last=last, notes=tuple(_to_you(note, you) for note in scene.notes))
+
+
+def _to_you(text: str, you: int) -> str:
+    """The text with the seat of the reader called You."""
+    return re.sub(rf"\bseat {you}\b", "You", text)
 
 
 def _table(values: npt.ArrayLike, game: Game) -> npt.NDArray[np.float64]:
@@ -197,7 +225,7 @@ def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]
 # --- The curve of the points -----------------------------------------------------------------------------------------
 
 
-def _curve(record: Record) -> str:
+def _curve(record: Record, you: int | None) -> str:
     """Points of each seat after each action, as HTML."""
     seats = range(record.rules.num_players)
     gains = np.array([[0] * len(seats), *(turn.gains for turn in record.turns)])
@@ -209,8 +237,10 @@ def _curve(record: Record) -> str:
         for seat, own in enumerate(totals.T.tolist())
     )
     zero = f'<line x1="0" x2="{last}" y1="{high}" y2="{high}"/>' if low < 0 else ""
-    named = enumerate(record.seats or [""] * len(seats))
-    names = [f"seat {seat}" + (f": {name}" if name else "") for seat, name in named]
+    players = [_player(record, seat, you) for seat in seats]
+    names = [
+        name if seat == you else f"seat {seat}: {name}" if name else f"seat {seat}" for seat, name in enumerate(players)
+    ]
     label = "; ".join(f"{name}, {total} points" for name, total in zip(names, totals[-1].tolist(), strict=True))
     legend = "".join(
         f'<li><svg viewBox="0 0 22 7" aria-hidden="true"><line class="seat{seat}" x2="22" y1="3.5" y2="3.5"'

@@ -14,7 +14,7 @@ from math import isfinite
 from numbers import Real
 from typing import Literal, NamedTuple
 from unicodedata import normalize
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Suit
 from quincunx_env.core.scoring import Part
@@ -105,6 +105,7 @@ def draw(
     play: ScoredPlay | None = None,
     candidates: Iterable[ScoredPlay] = (),
     values: Mapping[int, float] | None = None,
+    marked: Iterable[int] = (),
     scale: float = 1.0,
 ) -> str:
     """Draw a scene as SVG.
@@ -117,6 +118,7 @@ def draw(
         play: a candidate to show with its parts, in place of the last play.
         candidates: plays to show as points and draws in their cells.
         values: numbers to show in empty cells, with a colour on a scale from the lowest to the highest.
+        marked: cells to put a frame around.
         scale: factor of the size; 1 draws a table of 960 x 640 pixels.
 
     Returns:
@@ -133,7 +135,8 @@ def draw(
         raise ValueError(f"portion must be one of table, grid, hand, got {portion!r}")
     if not isinstance(scale, Real) or not MIN_SCALE <= scale <= MAX_SCALE:
         raise ValueError(f"scale must be a number from {MIN_SCALE} to {MAX_SCALE}, got {scale!r}")
-    return _Drawing(scene, theme).svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
+    drawing = _Drawing(scene, theme, marked)
+    return drawing.svg(portion, play, {one.cell: one for one in candidates}, values or {}, scale)
 
 
 def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
@@ -144,6 +147,22 @@ def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
     drawing = _Drawing(scene, theme)
     drawing.card(scene.faces[card], Rect(0.5, 0.5, 79, 99))
     return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
+
+
+def draw_part(scene: Scene, play: ScoredPlay, theme: Theme = PAGE) -> str:
+    """Draw the cells of a scene with the marks of a play."""
+    drawing = _Drawing(scene, theme)
+    drawing._grid(play, play, {}, {})
+    cells = drawing.where.cells.values()
+    left, top = min(cell.x for cell in cells), min(cell.y for cell in cells)
+    right, bottom = max(cell.right for cell in cells), max(cell.bottom for cell in cells)
+    return drawing.document(Rect(left, top, right - left, bottom - top).grown(14), play.title, 1.0)
+
+
+def draw_suit(suit: Suit) -> str:
+    """Draw the emblem of a suit for a line of text."""
+    ground = f'<rect x="-1.3" y="-1.3" width="2.6" height="2.6" rx=".4" fill="{_ground(suit)}"/>'
+    return f'<svg class="suit" viewBox="-1.3 -1.3 2.6 2.6" aria-hidden="true">{ground}{_emblem(suit)}</svg>'
 
 
 # --- Letters ---------------------------------------------------------------------------------------------------------
@@ -214,9 +233,10 @@ class _Drawing:
     The elements are in the order in which they are painted.
     """
 
-    def __init__(self, scene: Scene, theme: Theme) -> None:
+    def __init__(self, scene: Scene, theme: Theme, marked: Iterable[int] = ()) -> None:
         self.scene = scene
         self.theme = theme
+        self.marked = marked
         self.where: TableLayout = layout_scene(scene)
         self.lines: list[str] = []
         self.defined: dict[str, str] = {}
@@ -235,6 +255,7 @@ class _Drawing:
         chosen = play.card if play else next(iter({one.card for one in candidates.values()}), None)
         self._rect(view, self.theme.table)
         if portion != "hand":
+            self._numbers()
             self._grid(shown, play or scene.pending, candidates, values)
         if portion == "table":
             self._write(scene.title, 20, 25, 17, self.theme.quiet, room=780)
@@ -309,7 +330,7 @@ class _Drawing:
         left, base = x - align * width, y + font().capital * scale / 2
         move = f"translate({_n(left)} {_n(base)}) scale({scale:.4g})"
         if used:
-            attributes = {"aria-label": words, "fill": colour or self.theme.text, "transform": move}
+            attributes = {"aria-label": words, "role": "img", "fill": colour or self.theme.text, "transform": move}
             self.lines.append(f"<g{_attributes(attributes)}>{''.join(used)}</g>")
         return width
 
@@ -336,6 +357,7 @@ class _Drawing:
         """
         scale = rect.height / 100
         self._open(transform=f"translate({_n(rect.x)} {_n(rect.y)}) scale({scale:.4g})")
+        self.lines.append(f"<title>{escape(face.words)}</title>")
         self._rect(Rect(0, 0, 80, 100), CARD, 8, self.theme.edge, 1 / scale)
         count = len(face.suits)
         for number, suit in enumerate(face.suits):
@@ -379,7 +401,6 @@ class _Drawing:
         values: Mapping[int, float],
     ) -> None:
         scene = self.scene
-        self._numbers()
         if shown and shown.scored:
             self._links(shown)
         for cell, rect in self.where.cells.items():
@@ -394,6 +415,8 @@ class _Drawing:
             self._frames(shown)
         if scene.last:
             self._frame(self.where.cells[scene.last.cell], 2.5, 3, self.theme.accent)
+        for cell in self.marked:
+            self._frame(self.where.cells[cell], 3, 4, self.theme.candidate)
         if ghost:
             self._frame(self.where.cells[ghost.cell], 2.5, 3, self.theme.candidate)
         if shown and shown.scored:
@@ -639,7 +662,9 @@ class _Drawing:
         scene, where = self.scene, self.where
         if where.large is not None and label and where.hand:
             top = min(rect.y for rect in where.hand.values())
-            self._write(f"hand of {scene.seats[where.large].name}", where.play.x + 2, top - 18, 15, self.theme.quiet)
+            owner = scene.seats[where.large].name
+            words = "your hand" if owner == "You" else f"hand of {owner}"
+            self._write(words, where.play.x + 2, top - 18, 15, self.theme.quiet)
         self._open(class_="hand")
         for held, rect in where.hand.items():
             lifted = rect._replace(y=rect.y - 6) if held == chosen else rect

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from quincunx_env.core.cards import EMPTY
-from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Seat, Suit
+from quincunx_env.core.scene import Disc, Face, Polygon, Scene, ScoredPlay, Seat, Suit, in_words
 from quincunx_env.core.scoring import Part
-from quincunx_env.spiral.cards import CARDS, RANKS, card_name
+from quincunx_env.spiral.cards import CARDS, RANKS, Card, card_name
 from quincunx_env.spiral.game import Game
 from quincunx_env.spiral.rules import COLUMNS, PLAYS, ROWS, SIDE, SPIRAL
 from quincunx_env.spiral.scoring import Line, parts, score_hand
@@ -138,5 +138,14 @@ SUITS = (
 )
 """In the order of the pack; four colours make a flush easy to see."""
 
-FACES = tuple(Face(card.name, RANKS[card.rank].replace("T", "10"), (SUITS[card.suit],)) for card in CARDS)
+RANK_WORDS = {"A": "Ace", "T": "10", "J": "Jack", "Q": "Queen", "K": "King"}
+"""Ranks without a digit in words."""
+
+
+def _face(card: Card) -> Face:
+    rank, suits = RANKS[card.rank], (SUITS[card.suit],)
+    return Face(card.name, rank.replace("T", "10"), suits, words=in_words(RANK_WORDS.get(rank, rank), suits))
+
+
+FACES = tuple(map(_face, CARDS))
 """By card id."""

@@ -229,16 +229,16 @@ from quincunx_env import Rules
 from quincunx_env.play.session import Session, adviser_name, seat_players
 
 rules = Rules(num_players=2)
-session = Session(rules, seat_players(rules), adviser=adviser_name())
+session = Session(rules, seat_players(rules), adviser=adviser_name(rules))
 print(*session.names, session.adviser)
 """
-    assert installed.run("-c", program).split() == ["human", "heuristic", "heuristic"]
+    assert installed.run("-c", program).split() == ["human", "heuristic", "value"]
     command = [str(installed.python), "-m", "quincunx_env", "play", "--terminal", "--num-players", "2", "--seed", "0"]
     run = subprocess.run(
         command, cwd=installed.folder, env=ENVIRONMENT, input="hint\n", capture_output=True, text=True, check=True
     )
     assert "seat 1 heuristic" in run.stdout
-    assert "heuristic prefers:\n1. " in run.stdout
+    assert "value prefers:\n1. " in run.stdout
 
 
 def test_the_policy_network_trains_from_the_wheel(installed: Installed) -> None:

@@ -20,7 +20,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import play_score, to_text
 from quincunx_env.play.console import COMMANDS, Console, replay
-from quincunx_env.play.session import Session
+from quincunx_env.play.session import Session, adviser_name
 from quincunx_env.quincunx import Rules
 from quincunx_env.registry import spec_of
 from tests.play.test_session import drawn, play_on
@@ -211,7 +211,7 @@ def test_the_game_on_the_page(tmp_path: Path, type_lines: TypeLines, capsys: pyt
         r"```text\n(Quincunx, solitaire: .*?)```", (ROOT / "docs/play.md").read_text(encoding="utf-8"), re.DOTALL
     )
     type_lines(*re.findall(r"^seat 0: (.*)$", text, re.MULTILINE))
-    Console(Session(Rules(), [None], Seeded(0), adviser="heuristic"), tmp_path / "game.txt").run()
+    Console(Session(Rules(), [None], Seeded(0), adviser_name(Rules())), tmp_path / "game.txt").run()
     assert capsys.readouterr().out.startswith(re.sub(r"^(seat 0: ).*\n", r"\1", text, flags=re.MULTILINE))
 
 

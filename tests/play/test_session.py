@@ -12,7 +12,15 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, adviser_name, recorded_players, resuming, seat_players, unregistered
+from quincunx_env.play.session import (
+    Session,
+    adviser_name,
+    levels,
+    recorded_players,
+    resuming,
+    seat_players,
+    unregistered,
+)
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
@@ -186,6 +194,22 @@ def test_a_file_with_any_name_is_resumed(name: str, tmp_path: Path, monkeypatch:
     assert Session.resume(record, players).names == session.names
 
 
+@pytest.mark.parametrize(
+    ("rules", "expected", "adviser"),
+    [
+        (Rules(), ("greedy", "heuristic", "value", "search"), "value"),
+        (Rules(3, simpleton=True, match=True), ("greedy", "heuristic", "value", "search"), "value"),
+        (Rules(2, mini=True), ("greedy", "heuristic", "monte-carlo"), "monte-carlo"),
+        (spiral.Rules(scoring="end"), ("greedy", "heuristic", "value", "search"), "value"),
+    ],
+)
+def test_levels_that_cannot_play_the_rules_are_left_out(
+    rules: BaseRules, expected: tuple[str, ...], adviser: str
+) -> None:
+    assert tuple(levels(rules).values()) == expected
+    assert adviser_name(rules) == adviser
+
+
 def test_players_are_seated() -> None:
     rules = Rules(num_players=3)
     assert seat_players(rules, 1, ["a"]) == ["a", None, "a"]
@@ -193,7 +217,7 @@ def test_players_are_seated() -> None:
     assert seat_players(Rules()) == [None]
     assert seat_players(Rules(2), 1) == ["heuristic", None], "an opponent by default"
     assert seat_players(spiral.Rules()) == [None, "heuristic"]
-    assert (adviser_name(), adviser_name("human")) == ("heuristic", None)
+    assert (adviser_name(rules), adviser_name(rules, "human")) == ("value", None)
     assert recorded_players(Record(rules, Seeded(0))) == [None] * 3
 
 

@@ -9,27 +9,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 from unittest.mock import Mock
 from urllib.parse import quote
 
 import pytest
+from markupsafe import escape
 from starlette.testclient import TestClient
 
 from quincunx_env import Record, Rules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
-from quincunx_env.play.web import pages, server
+from quincunx_env.play.web import pages, rules_pictures, server
 from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.server import HEADERS, listen, make_app, make_server, offer
 from quincunx_env.play.web.tables import Lobby, Stale, Table
 from quincunx_env.policies import resolve
 from quincunx_env.registry import spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
+from tests.variants import BASES, SPIRAL
 
-RECORDS = Path(__file__).parents[1] / "golden/records"
+ROOT = Path(__file__).parents[2]
+RECORDS = ROOT / "tests/golden/records"
 ORIGIN = {"origin": "http://localhost:8017"}
 
 
@@ -275,17 +278,19 @@ def test_every_variant_is_shown(name: str, client: TestClient, lobby: Lobby) -> 
         begun = Record(record.rules, record.dealt, record.actions[:number])
         table = lobby.start(Session.resume(begun, [None] * record.rules.num_players), lobby.folder / f"{number}.txt")
         game = table.session.game
+        if table.paused:
+            table.next_deal(table.position)
         for play in table.session.candidates()[:1]:
             card, cell = spec_of(record.rules).notation.decode_play(game, play.action)
             view = View(table, card, cell)
             assert (view.card, view.cell, view.play is None) == (card, cell, False)
             assert View(table, card, 99).play is None or len(view.scene.legal) == 1, "an impossible choice is dropped"
         shown = client.get(f"/token/game/{number}").text
-        assert '<section id="board" class=""><svg' in shown
+        assert '<section id="board" class="" aria-hidden="true"><svg' in shown
         assert shown.count("<li value=") == number
         for turn in table.session.turns:
             assert f'<li value="{turn.number}"><' in shown
-            assert f"<b>{turn.text}</b>" in shown
+            assert f"<b>{pages.with_suits(turn.text, spec_of(record.rules).scene(game))}</b>" in shown
         assert (f"<p>{table.session.ending and table.session.ending.headline}</p>" in shown) == game.over
 
 
@@ -294,6 +299,104 @@ def test_agents_of_each_kind_can_play_it() -> None:
         names = pages.agents(kind)
         assert "greedy" in names
     assert pages.agents("spiral")[0] == "heuristic"
+    for kind in KINDS:
+        offered = [name for name, _ in pages.opponents(kind, {})]
+        assert offered == ["greedy", "heuristic", "value", "search"], "from easy to hard"
+        assert {*offered} <= {*pages.agents(kind)}
+
+
+@pytest.mark.parametrize("rules", [*BASES.values(), *SPIRAL.values()], ids=[*BASES, *SPIRAL])
+def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestClient, lobby: Lobby) -> None:
+    found = rules_pictures.examples(rules)
+    assert len(found) == 6
+    for example in found:
+        scene, play = rules_pictures.scene_of(rules, example)
+        assert (play.points, play.draws) == (example.points, example.draws), example.text
+        assert {play.cell} | scene.board.keys() >= {cell for part in play.parts for cell in part.cells}
+    table = lobby.start(Session(rules, [None] * rules.num_players, Seeded(0)))
+    shown = client.get(f"/token/game/{table.name}").text
+    assert all(escape(example.text) in shown for example in found)
+    assert all(escape(text) in shown for text in rules_pictures.sentences(rules))
+    assert ("diagonal" in shown) == (not isinstance(rules, SpiralRules) and rules.num_players > 1)
+    assert client.get("/token/rules").text == (ROOT / "RULES.md").read_text(encoding="utf-8")
+
+
+def play_on(table: Table, until: Callable[[], bool]) -> None:
+    """Let all seats take their candidate with the most points."""
+    while not until():
+        table.play(table.position, table.session.candidates()[0].action)
+
+
+def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, lobby: Lobby) -> None:
+    table = lobby.start(Session(Rules(num_players=2, match=True), [None, None], Seeded(0)))
+    address = f"/token/game/{table.name}"
+    play_on(table, lambda: table.paused)
+    last, position = len(table.session.turns), table.position
+    for _ in range(2):  # the second time after a restart
+        shown = client.get(address).text
+        assert table.session.game.ply == 0
+        assert all(f'data-cell="{cell}" data-name=' in shown for cell in range(25)), "the grid is full"
+        assert "Next deal" in shown
+        assert "The end of round 1 of 2." in shown
+        penalties = table.game.penalties
+        assert f"Left in hand: Seat 0 {pages.signed(-penalties[0])}, Seat 1 {pages.signed(-penalties[1])}" in shown
+        card, cell = next(iter(table.session.game.hand(0))), next(iter(pages.View(table).scene.legal), 1)
+        answer = client.post(f"{address}/play", content=f"position={position}&card={card}&cell={cell}")
+        assert (answer.status_code, "the next deal has not begun" in answer.text) == (400, True)
+        lobby._tables.clear()
+        table = lobby.table(table.name)
+        position = table.position
+    assert client.post(f"{address}/next", content=f"position={position}").status_code == 200
+    assert not table.paused
+    assert client.post(f"{address}/next", content=f"position={position + 1}").status_code == 400
+    table.undo(table.position)
+    assert len(table.session.turns) == last - 1
+    play_on(table, lambda: table.paused)
+    assert len(table.session.turns) == last
+
+
+def test_points_are_compared_at_the_end(client: TestClient, lobby: Lobby) -> None:
+    tables = []
+    for seed in (0, 1):
+        table = lobby.start(Session(Rules(), [None], Seeded(seed), "value"))
+        while not table.session.game.over:
+            table.play(table.position, next(table.session.hints()).action)
+        wait(lambda table=table: not table.comparing)
+        points = table.session.game.totals[0]
+        assert str(table.compared).startswith(f"{points}: better than ")
+        assert str(table.compared).endswith(f"value reached {points} on this deal."), "who plays as it advises"
+        tables.append(table)
+    most = tables[0].session.game.totals[0]
+    assert lobby.best(tables[1].session.record, tables[1].name) == most
+    assert "Your best so far" in client.get(f"/token/game/{tables[1].name}").text
+    assert str(tables[1].compared) in client.get(f"/token/game/{tables[1].name}").text
+
+
+def test_todays_deal_is_that_of_the_date(client: TestClient, lobby: Lobby) -> None:
+    begin(client, "kind=solitaire&today=yes")
+    (table,) = lobby._tables.values()
+    assert table.session.record.dealt == Seeded(int(time.strftime("%Y%m%d")))
+    assert lobby.todays(Rules()) is None
+    table.play(0, table.session.candidates()[0].action)
+    assert lobby.todays(Rules()) is not None
+    assert client.post("/token/new", content="kind=solitaire&today=no").status_code == 400
+
+
+def test_opponents_of_the_command_line_are_offered_where_they_can_play(tmp_path: Path) -> None:
+    class OnlyTwo:
+        def for_rules(self, rules: Any) -> Any:
+            if rules != Rules(num_players=2):
+                raise ValueError("others")
+            return resolve("greedy")
+
+    lobby = Lobby(tmp_path, pause=0.0, named={"runs/mine.zip": OnlyTwo(), "human": "human"})
+    client = TestClient(make_app(lobby, "token"), "http://localhost:8017", headers=ORIGIN, follow_redirects=False)
+    assert client.get("/token/").text.count('<option value="runs/mine.zip">') == 3, "as any of three opponents"
+    begin(client, "kind=players&opponent1=runs/mine.zip")
+    (table,) = lobby._tables.values()
+    assert table.session.players[1] is lobby.named["runs/mine.zip"]
+    for form in ("kind=players&num_players=3&opponent1=runs/mine.zip", "kind=players&opponent1=runs/other.zip"):
+        assert client.post("/token/new", content=form).status_code == 400
 
 
 # --- Threads ---------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def test_a_policy_of_another_package_is_found_everywhere(install: Install) -> No
     assert (evaluate("other-first", 4).scores == evaluate(policy, 4).scores).all()
     assert compare(["other-first", "uniform"], 2).names == ("other-first", "uniform")
     rules = Rules(num_players=2)
-    played = Session(rules, seat_players(rules, opponents=["other-first"]), adviser=adviser_name("other-first"))
+    played = Session(rules, seat_players(rules, opponents=["other-first"]), adviser=adviser_name(rules, "other-first"))
     assert played.names == ("human", "other-first")
     assert next(played.hints()).action == min(play.action for play in played.candidates())
 

@@ -185,3 +185,22 @@ def test_a_replay_shows_a_game() -> None:
 def test_values_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\[cards, cells\], here \[36, 16\], got \[16\]"):
         replay_page([Record(Rules(), Seeded(0))], values=lambda game: np.zeros(game.rules.num_cells))
+
+
+def test_the_reader_is_called_you_and_finds_the_way_back() -> None:
+    record = Record(Rules(num_players=2), Seeded(0), (51,), ("human", "greedy"))
+    page = replay_page([record], you=0, back=("/x/game/a%22b", 'All "games"'), when="31 Jan 2026, 18:05")
+    assert '<a class="button" href="/x/game/a%22b">All &quot;games&quot;</a>' in page
+    assert "<time>31 Jan 2026, 18:05</time>" in page
+    (game,) = data_of(page)["games"]
+    assert game["name"].startswith("You, greedy, deal 0")
+    assert game["positions"][1]["caption"].startswith("1. You ")
+    shown = picture(data_of(page), game["positions"][1]["picture"])
+    assert "aria-label='You'" in shown
+    assert "aria-label='seat 1: greedy'" in shown
+    assert "You played" in shown
+    assert "seat 0" not in json.dumps(data_of(page)) + page
+    plain = replay_page([record])
+    assert "seat 0: human" in plain
+    assert "<time>" not in plain
+    assert '<a class="button"' not in plain

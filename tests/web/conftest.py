@@ -23,7 +23,14 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 LOCAL = {"127.0.0.1", "localhost", "::1"}
 """Hosts to which a page may send requests."""
 
-VIEWPORTS = {"desktop": {"width": 1200, "height": 900}, "phone": {"width": 375, "height": 812}}
+VIEWPORTS = {
+    "desktop": {"width": 1200, "height": 900},
+    "phone": {"width": 375, "height": 812},
+    "390x664": {"width": 390, "height": 664},  # a phone whose browser shows its bars
+    "390x844": {"width": 390, "height": 844},
+    "1280x800": {"width": 1280, "height": 800},
+    "640x400": {"width": 640, "height": 400},  # the same at 200 %
+}
 
 TIMEOUT = 30_000
 """Milliseconds to wait for what a test expects: computers may be busy."""

@@ -37,7 +37,7 @@ def player(browser: Browser, out: Path) -> None:
 
 def play(browser: Browser, out: Path) -> None:
     """A game of two after a hint, in a window, light, and on a phone, dark."""
-    session = Session(Rules(num_players=2), [None, "heuristic"], Seeded(0), "heuristic")
+    session = Session(Rules(num_players=2), [None, "heuristic"], Seeded(0), "value")
     while len(session.turns) < 8:
         session.play(next(session.hints()).action)
     shots = []

@@ -51,12 +51,22 @@ def cells(page: Page) -> Locator:
 
 
 def click_through(page: Page) -> None:
-    """Play to the end with clicks: a card, then a cell."""
+    """Play to the end with clicks: a card, then a cell; the points of Simpleton are 5, and the next deal follows."""
     while True:
-        expect(page.locator("#hand .card:enabled, #ending > div").first).to_be_visible()
+        expect(page.locator("#hand .card:enabled, #ending > div, #announce").first).to_be_visible()
+        if page.locator("[data-act=next]").count():
+            assert page.locator("#board .cell.taken").count() == 25
+            page.locator("[data-act=next]").click()
+            expect(page.locator("#ending > div")).to_have_count(0)
+            continue
         if page.locator("#ending > div").count():
             return
         before = plays(page)
+        if page.locator("#announce").count():
+            page.locator("#announce input").fill("5")
+            page.get_by_role("button", name="Announce").click()
+            page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+            continue
         page.locator("#hand .card:enabled").first.click()
         expect(page.locator("#hand .card").first).to_have_attribute("aria-pressed", "true")
         expect(page.locator("#board")).to_have_class("yours")
@@ -90,6 +100,31 @@ def test_a_game_of_two_players_by_clicks(page: Page, server: Running) -> None:
     (path,) = server.lobby.folder.glob("*.txt")
     assert Record.read(path).seats == ("human", "greedy")
     assert plays(page) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "options", "seats"),
+    [
+        ("players", {"num_players": "3"}, 3),
+        ("players", {"num_players": "4", "start": "open"}, 4),
+        ("players", {"match": "yes"}, 2),
+        ("players", {"simpleton": "yes"}, 2),
+        ("spiral", {}, 2),
+        ("spiral", {"scoring": "end", "deals": "1"}, 2),
+    ],
+)
+def test_whole_games_of_each_form_by_clicks(
+    page: Page, server: Running, kind: str, options: dict[str, str], seats: int
+) -> None:
+    begin(page, server, kind, **options, **{f"opponent{number}": "greedy" for number in range(1, seats)})
+    click_through(page)
+    expect(page.locator("#ending")).to_contain_text(re.compile(r"win|draw"))
+    (path,) = server.lobby.folder.glob("*.txt")
+    record = Record.read(path)
+    assert record.game().over
+    assert len(record.seats) == seats
+    expect(page.locator("#ending")).to_contain_text(re.compile("value (reached|lost)"))
 
 
 def test_the_spiral_game_by_second_clicks_on_cards(page: Page, server: Running) -> None:
@@ -227,6 +262,74 @@ def test_phone_width(open_page: OpenPage, server: Running, kind: str, options: d
         "[...document.querySelectorAll('#hand .card')].map(card => card.getBoundingClientRect().width)"
     )
     assert min(sizes) >= 40  # wide enough for a finger
+
+
+SIZES = ("390x664", "390x844", "1280x800", "640x400")
+
+HIDDEN = """() => [...document.querySelectorAll('#hand .card, #board .cell, #actions button, #score, #status, .seat')]
+    .filter(one => {
+        const hand = one.closest('#hand');
+        if (hand) hand.scrollLeft = one.offsetLeft - hand.offsetLeft - hand.clientWidth / 2;
+        const box = one.getBoundingClientRect();
+        const over = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        return scrollY || box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight
+            || !over || !(one.contains(over) || over.closest('#board') && one.closest('#board'));
+    }).map(one => one.outerHTML.slice(0, 200))"""
+"""Returns what is not reached without scrolling the page, where the hand may be scrolled sideways."""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("kind", "options"), [("solitaire", {}), ("players", {}), ("players", {"num_players": "4"}), ("spiral", {})]
+)
+def test_hand_grid_and_buttons_are_always_visible(
+    open_page: OpenPage, server: Running, size: str, kind: str, options: dict[str, str]
+) -> None:
+    page = open_page(size)
+    begin(page, server, kind, **options)
+    assert page.evaluate(HIDDEN) == []
+    page.locator("#hand .card:enabled").last.click()
+    expect(page.locator("#board")).to_have_class("yours")
+    assert page.evaluate(HIDDEN) == []
+    before = page.locator("#hand").evaluate("hand => (hand.scrollLeft = 30, hand.scrollLeft)")
+    page.keyboard.press("p")
+    expect(page.locator("[data-act=points]")).to_have_attribute("aria-pressed", "false")
+    assert page.locator("#hand").evaluate("hand => hand.scrollLeft") == before, "what is scrolled stays so"
+
+
+@pytest.mark.parametrize(("lesson", "steps"), [("Quincunx", 8), ("the spiral game", 3)])
+@pytest.mark.parametrize("by", ["keyboard", "touch"])
+def test_a_guided_game_to_its_end(open_page: OpenPage, server: Running, lesson: str, steps: int, by: str) -> None:
+    page = open_page("390x664", has_touch=by == "touch", is_mobile=by == "touch")
+    page.goto(server.link)
+    learn = page.get_by_role("button", name=f"Learn {lesson}")
+    if by == "touch":
+        learn.tap()
+    else:
+        learn.focus()
+        page.keyboard.press("Enter")
+    for number in range(1, steps + 1):
+        expect(page.locator("#lesson")).to_contain_text(f"{number} of {steps}")
+        expect(page.locator("#hand .card:enabled")).to_have_count(1)
+        assert page.evaluate(HIDDEN.replace(", #status", ", #lesson")) == []
+        before = plays(page)
+        card = page.locator("#hand .card:enabled")
+        if by == "touch":
+            card.tap()
+            expect(page.locator("#score")).to_have_class("candidate")
+            page.locator("#board .cell.chosen").tap()
+        else:
+            while page.evaluate("!document.activeElement.matches('#hand .card:enabled')"):
+                page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+            expect(page.locator("#score")).to_have_class("candidate")
+            page.keyboard.press("Enter")
+        page.wait_for_function("before => document.querySelectorAll('#log li').length > before", arg=before)
+    expect(page.locator("#lesson")).to_contain_text("You know how to score")
+    expect(page.locator("#hand .card:enabled").nth(1)).to_be_visible()
+    page.get_by_role("link", name="Leave").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Quincunx")
+    assert not [*server.lobby.folder.iterdir()], "it is not listed among the games"
 
 
 def test_simpleton_asks_for_the_points(page: Page, server: Running) -> None:

@@ -1,20 +1,36 @@
 """Values for the templates: the choices for a game, and a position."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from quincunx_env.core.policy import Agent, policy_for
+from markupsafe import Markup
+
+from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.core.scene import Face, ScoredPlay
+from quincunx_env.core.scene import Face, Scene, ScoredPlay
+from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.viewer import describe
-from quincunx_env.play.session import DEFAULT_AGENT, HUMAN, Hint, Session, adviser_name, seat_players
-from quincunx_env.play.web.tables import Table
-from quincunx_env.policies import registered_policies, resolve
+from quincunx_env.play.comparison import points_of, your_seat
+from quincunx_env.play.session import (
+    DEFAULT_LEVEL,
+    HUMAN,
+    Hint,
+    Session,
+    adviser_name,
+    can_play,
+    levels,
+    seat_players,
+)
+from quincunx_env.play.web.rules_pictures import pictures, sentences
+from quincunx_env.play.web.tables import Table, todays_deal
+from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES, spec_of
-from quincunx_env.render.svg import MINUS, PAGE, THEMES, draw, draw_card
+from quincunx_env.render.svg import MINUS, PAGE, THEMES, draw, draw_card, draw_suit
 
 # --- The start page --------------------------------------------------------------------------------------------------
 
@@ -138,16 +154,21 @@ KINDS = {
 
 @cache
 def agents(kind: str) -> tuple[str, ...]:
-    """Names of the registered policies that can play a kind of game, the default agent first."""
+    """Names of the registered policies that can play a kind of game, the default opponent first."""
     rules = KINDS[kind].rules({})
-    found = [DEFAULT_AGENT]
-    for name in registered_policies():
-        try:
-            policy_for(resolve(name), rules)
-        except Exception:  # whatever the packages of others raise
-            continue
-        found.append(name)
-    return tuple(dict.fromkeys(found))
+    found = (name for name in registered_policies() if can_play(name, rules))
+    return tuple(dict.fromkeys((levels(rules)[DEFAULT_LEVEL], *found)))
+
+
+def opponents(kind: str, named: Mapping[str, Agent | str]) -> list[tuple[str, str]]:
+    """Return (policy, text) of the opponents that are offered: levels, and ``named``."""
+    rules, slow = KINDS[kind].rules({}), {"Hardest": "Hardest, takes seconds a move"}
+    found = {name: slow.get(level, level) for level, name in levels(rules).items()}
+    return [*found.items(), *((name, name) for name in _able(named, rules) if name not in found)]
+
+
+def _able(named: Mapping[str, Agent | str], rules: BaseRules) -> list[str]:
+    return [name for name, agent in named.items() if name != HUMAN and can_play(agent, rules)]
 
 
 @cache
@@ -160,8 +181,15 @@ def picture(kind: str) -> str:
     return draw(spec_of(rules).scene(session.game), portion="grid", theme=PAGE)
 
 
-def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
+def session_of(
+    form: Mapping[str, str], adviser: Agent | str | None, named: Mapping[str, Agent | str] | None = None
+) -> Session:
     """The game that the form of the start page describes.
+
+    Args:
+        form: the fields of the form.
+        adviser: the agent that gives hints.
+        named: opponents by name, besides the registered policies.
 
     Raises:
         ValueError: if a value is none of the choices, or the choices do not go together.
@@ -169,11 +197,12 @@ def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
     kind = KINDS.get(form.get("kind", ""))
     if kind is None:
         raise ValueError(f"A game is one of {', '.join(KINDS)}.")
-    known = {"kind", "seat", "opponent1", "opponent2", "opponent3", *(option.name for option in kind.options)}
+    known = {"kind", "seat", "today", "opponent1", "opponent2", "opponent3", *(option.name for option in kind.options)}
     if unknown := set(form) - known:
         raise ValueError(f"The form has no field {min(unknown)[:40]!r}.")
     rules = kind.rules(form)
-    allowed = (HUMAN, *agents(kind.name))
+    named = named or {}
+    allowed = (HUMAN, *agents(kind.name), *_able(named, rules))
     opponents = [form.get(f"opponent{number}") or allowed[1] for number in range(1, 4)]
     for name in opponents:
         if name not in allowed:
@@ -181,8 +210,10 @@ def session_of(form: Mapping[str, str], adviser: Agent | str | None) -> Session:
     seat = form.get("seat", "0")
     if seat not in ("0", "1", "2", "3"):
         raise ValueError("Seats are 0, 1, 2 and 3.")
-    players = seat_players(rules, int(seat), opponents[: rules.num_players - 1])
-    return Session(rules, players, adviser=adviser_name(adviser))
+    players = seat_players(rules, int(seat), [named.get(name, name) for name in opponents[: rules.num_players - 1]])
+    if form.get("today") not in (None, "yes"):
+        raise ValueError("The field today is yes, or left out.")
+    return Session(rules, players, todays_deal() if "today" in form else None, adviser_name(rules, adviser))
 
 
 # --- A position ------------------------------------------------------------------------------------------------------
@@ -206,6 +237,8 @@ class View:
         scene: the position from the seat that is shown.
         yours: whether a human is to choose a card and a cell.
         held: the cards in the hand that is shown large.
+        open: whether all hands are shown, as at the end of a round.
+        ending: the end of the game, or of a round.
         play: the candidate play; None unless a card and a cell are chosen.
         names: names of the seats for the reader.
     """
@@ -214,12 +247,20 @@ class View:
         self, table: Table, card: int | None = None, cell: int | None = None, points: bool | None = None
     ) -> None:
         self.table, self.session = table, table.session
-        session, game, rules = table.session, table.session.game, table.session.rules
-        self.spec = spec_of(rules)
-        self.scene = scene = self.spec.scene(game, session.seat)
-        self.yours = session.human_to_move and scene.pending is None
-        self.held = scene.seats[scene.shown].cards or () if session.seat is not None else ()
-        self.card = card if self.yours and card in self.held else None
+        session, game, rules = table.session, table.game, table.session.rules
+        self.spec, self.game = spec_of(rules), game
+        seat = None if table.paused else session.seat
+        self.scene = scene = self.spec.scene(game, seat)
+        self.open = seat is None
+        self.wanted = None if table.wanted is None else self.spec.notation.decode_play(game, table.wanted)
+        if self.wanted:
+            self.scene = scene = replace(scene, legal=frozenset({self.wanted[1]}))
+        self.yours = session.human_to_move and scene.pending is None and not table.paused
+        self.held = () if self.open else scene.seats[scene.shown].cards or ()
+        self.names = _names(session)
+        agents = ["" if name == HUMAN else name for name in session.names]
+        self.ending = ending(game, agents, your_seat(session.names))
+        self.card = card if self.yours and card in self.choices else None
         self.cell = cell if self.card is not None and cell in scene.legal else None
         if self.card is not None and len(scene.legal) == 1:
             (self.cell,) = scene.legal
@@ -228,7 +269,24 @@ class View:
         if self.card is not None and self.cell is not None:
             play = self.spec.candidate(game, self.card, self.cell)
             self.play = play if self.points else play._replace(parts=(), scored=False)
-        self.names = _names(session)
+
+    @property
+    def choices(self) -> Sequence[int]:
+        """The cards that may be chosen: in a guided game one."""
+        return () if not self.yours else self.held if self.wanted is None else [self.wanted[0]]
+
+    @property
+    def lesson(self) -> str:
+        """The sentence of a guided game; empty in other games."""
+        lesson, step = self.table.lesson, self.table.step
+        return "" if lesson is None else lesson.end if step is None else lesson.steps[step].text
+
+    @property
+    def _marked(self) -> list[int]:
+        """The cells that the sentence of a guided game is about."""
+        if self.table.lesson is None or self.table.step is None or self.wanted is None or self.card is not None:
+            return []
+        return [row * self.scene.side + column for row, column in self.table.lesson.steps[self.table.step].cells]
 
     @property
     def announcing(self) -> str:
@@ -239,8 +297,8 @@ class View:
     def board(self) -> str:
         """The grid as SVG, with points and draws of the chosen card."""
         card, cells = self.card, sorted(self.scene.legal) if self.points else ()
-        candidates = [] if card is None else [self.spec.candidate(self.session.game, card, cell) for cell in cells]
-        return draw(self.scene, portion="grid", theme=PAGE, play=self.play, candidates=candidates)
+        candidates = [] if card is None else [self.spec.candidate(self.game, card, cell) for cell in cells]
+        return draw(self.scene, portion="grid", theme=PAGE, play=self.play, candidates=candidates, marked=self._marked)
 
     @property
     def columns(self) -> int:
@@ -258,17 +316,15 @@ class View:
         shown = self.play or (None if self.scene.pending else self.scene.last)
         if shown is None:
             return None
-        title = shown.title
-        for seat, name in enumerate(self.names):
-            title = title.replace(f"seat {seat} played", f"{name} played")
-        return shown._replace(title=title)
+        return shown._replace(title=self.named(shown.title))
 
     @property
     def status(self) -> str:
         """Return a line on the next step of the game."""
         session, scene = self.session, self.scene
-        if session.mover is None:
-            return "The game is over."
+        if self.ending:
+            return "The round is over." if self.table.paused else "The game is over."
+        assert session.mover is not None
         if not session.human_to_move:
             return f"{session.names[session.mover]} is thinking …"
         whose = "" if len(session.human_seats) == 1 else f"{self.names[session.mover]}: "
@@ -282,9 +338,61 @@ class View:
         return f"{whose}Play {name} at {scene.place(self.cell)}?"
 
     @property
+    def said(self) -> str:
+        """The last play in words, for screen readers."""
+        play = None if self.scene.pending else self.scene.last
+        faces = {face.name: face.words for face in self.scene.faces}
+        lesson = re.sub(r"\b\w+\b", lambda match: faces.get(match[0], match[0]), self.lesson)
+        if play is None:
+            return lesson
+        row, column = self.scene.place(play.cell)
+        who = self.named(play.title).partition(" played ")[0]
+        points = f": {', '.join(text for text, _ in chips(play)) or 'no points'}" if play.scored else ""
+        return f"{who} played {self.scene.faces[play.card].words} at row {row}, column {column}{points}. {lesson}"
+
+    def named(self, text: str) -> str:
+        """Return a text with the names of the seats for the reader."""
+        return re.sub(r"\bseat (\d)\b", lambda match: self.names[int(match[1])], text).replace(" -", f" {MINUS}")
+
+    def level(self, seat: int) -> str:
+        """The level of play of an agent, and its name; empty for a human."""
+        name = self.session.names[seat]
+        known = [level for level, policy in levels(self.session.rules).items() if policy == name]
+        return "" if name == HUMAN else f"{known[0]} ({name})" if known else name
+
+    def result(self, best: int | None) -> list[str]:
+        """Return sentences on the points and on the best so far."""
+        seat = your_seat(self.session.names)
+        points = None if seat is None else points_of(self.game, seat)
+        if self.table.paused or seat is None or not self.game.decided:
+            return []
+        found = [self.table.compared, *["An agent plays the same deal for comparison …"] * self.table.comparing]
+        if points is not None and best is not None:
+            found.append("Your best so far!" if points > best else f"Your best so far: {best}.")
+        return found
+
+    @property
+    def rows(self) -> list[tuple[int, list[str]]]:
+        """The grid in words by row, with the points of the chosen card."""
+        return [
+            (row, [self._cell(row * self.scene.side + column) for column in self.scene.columns])
+            for row in self.scene.rows
+        ]
+
+    def _cell(self, cell: int) -> str:
+        if cell in self.scene.board:
+            return self.scene.faces[self.scene.board[cell]].words
+        if cell not in self.scene.legal:
+            return "face down" if self.scene.face_down else "closed"
+        if self.card is None or not self.points:
+            return "free"
+        play = self.spec.candidate(self.game, self.card, cell)
+        return f"free, {', '.join(text for text, _ in chips(play)) or 'no points'}"
+
+    @property
     def good(self) -> bool:
         """Whether the ending is a good one for the reader."""
-        game = self.session.game
+        game = self.game
         if self.session.rules.num_players == 1:
             return not self.spec.notation.public_state(game)["lost"]
         return any(seat in self.session.human_seats for seat in game.winners) if game.decided else False
@@ -302,10 +410,23 @@ def _names(session: Session) -> list[str]:
     return ["You" if alone and seat in session.human_seats else f"Seat {seat}" for seat in range(len(session.names))]
 
 
-def words(face: Face) -> str:
-    """A card in words."""
-    suits = " and ".join(suit.name for suit in face.suits)
-    return f"{face.name}: {face.rank} of {suits}" if suits else face.name
+def with_suits(text: str, scene: Scene) -> Markup:
+    """Return a text with the emblems of suits in place of letters.
+
+    Screen readers read each card in words. The text content remains that of the text.
+    """
+    faces = {face.name: face for face in scene.faces}
+    pieces = re.split(rf"\b({'|'.join(map(re.escape, faces))})\b", text)
+    return Markup("").join(_named(faces[piece]) if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+@cache
+def _named(face: Face) -> Markup:
+    suits = Markup("").join(Markup(draw_suit(suit)) for suit in face.suits)
+    return Markup(
+        '<span class="named" role="img" aria-label="{0}" title="{0}" data-rank="{1}"><span class="reader">{2}</span>'
+        "{3}</span>"
+    ).format(face.words, face.rank, face.name, suits)
 
 
 def tone(points: int) -> str:
@@ -334,7 +455,20 @@ def outcome(turn: RecordedAction) -> str:
     return describe(turn).partition(turn.text)[2].lstrip(":, ").replace("-", MINUS)
 
 
-FUNCTIONS = {function.__name__: function for function in (words, tone, signed, chips, outcome, draw_card)}
+def when(time: date | None) -> str:
+    """Return a date, with the time of day if it has one: ``31 Jan 2026, 18:05``."""
+    return "" if time is None else f"{time:%d %b %Y, %H:%M}" if isinstance(time, datetime) else f"{time:%d %b %Y}"
+
+
+def suits(scene: Scene) -> list[tuple[str, str]]:
+    """(emblem, name) of each suit."""
+    return [*dict.fromkeys((draw_suit(suit), suit.name) for face in scene.faces for suit in face.suits)]
+
+
+FUNCTIONS = {
+    function.__name__: function
+    for function in (with_suits, tone, signed, chips, outcome, draw_card, suits, when, pictures, sentences)
+}
 """Functions that templates call."""
 
 

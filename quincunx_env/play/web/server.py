@@ -15,7 +15,9 @@ import sys
 import webbrowser
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from importlib.resources import files
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -35,6 +37,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
+from quincunx_env.play.comparison import your_seat
+from quincunx_env.play.lessons import lessons
+from quincunx_env.play.session import DEFAULT_LEVEL
 from quincunx_env.play.web import pages
 from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.tables import Lobby, Stale, Table
@@ -164,12 +169,15 @@ class Answers:
         return [
             Route("/", self._answer(self.start)),
             Route("/new", self._answer(self.new), methods=["POST"]),
+            Route("/learn", self._answer(self.learn), methods=["POST"]),
             Route("/open", self._answer(self.open), methods=["POST"]),
+            Route("/rules", self._answer(self.rules)),
             Route("/file/{name}", self._answer(self.file)),
             Route(game, self._answer(self.game)),
             Route(f"{game}/view", self._answer(self.view)),
             Route(f"{game}/play", self._answer(self.play), methods=["POST"]),
             Route(f"{game}/undo", self._answer(self.undo), methods=["POST"]),
+            Route(f"{game}/next", self._answer(self.next_deal), methods=["POST"]),
             Route(f"{game}/hint", self._answer(self.hint), methods=["POST"]),
             Route(f"{game}/again", self._answer(self.again), methods=["POST"]),
             Route(f"{game}/record", self._answer(self.record)),
@@ -208,7 +216,11 @@ class Answers:
             400 if problem else 200,
             problem=problem,
             kinds=KINDS.values(),
-            agents={name: pages.agents(name) for name in KINDS},
+            lessons=lessons(),
+            opponents={name: pages.opponents(name, self.lobby.named) for name in KINDS},
+            default=DEFAULT_LEVEL,
+            today=date.today(),
+            todays=self.lobby.todays(KINDS["solitaire"].rules({})),
             pictures={name: pages.picture(name) for name in KINDS},
             saved=self.lobby.saved(),
         )
@@ -216,10 +228,16 @@ class Answers:
     def new(self, form: Mapping[str, str]) -> Response:
         """Start a game."""
         try:
-            session = pages.session_of(form, self.lobby.adviser)
+            session = pages.session_of(form, self.lobby.adviser, self.lobby.named)
         except ValueError as error:
             return self.start({}, str(error))
         return self._go_to(self.lobby.start(session))
+
+    def learn(self, form: Mapping[str, str]) -> Response:
+        """Start a guided game."""
+        if form.keys() != {"lesson"} or form["lesson"] not in lessons():
+            raise ValueError(f"A guided game is one of {', '.join(lessons())}.")
+        return self._go_to(self.lobby.learn(lessons()[form["lesson"]]))
 
     def open(self, form: Mapping[str, str]) -> Response:
         """Keep a record that was sent as text, and show it."""
@@ -242,6 +260,14 @@ class Answers:
             text = pages.colours() + text
         return Response(text, media_type=ASSETS[name], headers={"Cache-Control": "no-cache"})
 
+    def rules(self, form: Mapping[str, str]) -> Response:
+        """The complete rules as text."""
+        package = Path(str(files("quincunx_env")))  # the wheel has a copy; in a checkout the file is above it
+        found = next((path for path in (package / "RULES.md", package.parent / "RULES.md") if path.exists()), None)
+        if found is None:
+            raise LookupError("This installation has no RULES.md.")
+        return PlainTextResponse(found.read_text(encoding="utf-8"))
+
     # --- A game ------------------------------------------------------------------------------------------------------
 
     def _show(
@@ -250,7 +276,8 @@ class Answers:
         points = {"": None, "0": False, "1": True}.get(form.get("points", ""))
         with table.lock:
             view = View(table, _number(form, "card"), _number(form, "cell"), points)
-            return self.page(template, status, view=view, problem=problem or table.problem)
+            best = self.lobby.best(table.session.record, table.name) if table.session.game.over else None
+            return self.page(template, status, view=view, best=best, problem=problem or table.problem)
 
     def game(self, form: Mapping[str, str], name: str) -> Response:
         """The page of a game."""
@@ -261,7 +288,7 @@ class Answers:
         table = self.lobby.table(name)
         if form.get("have") == table.version:
             return Response(status_code=204)
-        return self._show("parts.html", table, form, problem, status)
+        return self._show("answer.html", table, form, problem, status)
 
     def _act(self, form: Mapping[str, str], name: str, act: Callable[[Table, int], object]) -> Response:
         """Change a game, and show it; where that is refused, show the position and the reason."""
@@ -295,6 +322,10 @@ class Answers:
         """Take back a play."""
         return self._act(form, name, lambda table, position: table.undo(position))
 
+    def next_deal(self, form: Mapping[str, str], name: str) -> Response:
+        """Go on after the end of a round."""
+        return self._act(form, name, lambda table, position: table.next_deal(position))
+
     def hint(self, form: Mapping[str, str], name: str) -> Response:
         """Ask for hints."""
         return self._act(form, name, lambda table, position: table.ask(position))
@@ -312,7 +343,14 @@ class Answers:
     def replay(self, form: Mapping[str, str], name: str) -> Response:
         """A page that replays a game; it is a program of its own, kept apart from the other pages."""
         record = self.lobby.record(name)
-        page = replay_page([record], seat=pages.replayed_from(record))
+        here = f"game/{quote(name)}" if self.lobby.is_open(name) else ""
+        page = replay_page(
+            [record],
+            seat=pages.replayed_from(record),
+            you=your_seat(record.seats),
+            back=(f"{self.root}{here}", "Back to the game" if here else "All games"),
+            when=pages.when(self.lobby.written(name)),
+        )
         return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPLAY_POLICY})
 
 

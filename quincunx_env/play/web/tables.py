@@ -1,23 +1,31 @@
 """The games of a server: sessions with their files, and the threads in which agents compute."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import date, datetime
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from threading import RLock, Thread
 from typing import NamedTuple
 
-from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.deal import Deals
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.policy import Agent
-from quincunx_env.notation.record import Record, RecordError
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.record import Record, RecordError, Seeded
+from quincunx_env.notation.viewer import Viewer
+from quincunx_env.play import comparison
+from quincunx_env.play.lessons import Lesson
 from quincunx_env.play.session import (
+    ADVISING_LEVEL,
     HINTS,
     HUMAN,
     Hint,
     Session,
     adviser_name,
+    levels,
     new_path,
     recorded_players,
     resuming,
@@ -30,6 +38,11 @@ LISTED = 12
 
 MOST_GAMES = 1_000
 """Games that a server begins, or keeps as records: more than people play, and few for memory and disk."""
+
+
+def todays_deal() -> Seeded:
+    """Return the seed of today's deal: the local date, such as 20260131."""
+    return Seeded(int(f"{date.today():%Y%m%d}"))
 
 
 class Stale(ValueError):
@@ -45,10 +58,11 @@ class Table:
         session: the game.
         path: its file.
         pause: least time in seconds for which a position is shown before an agent's next play.
+        lesson: the guided game that is played, which is not saved.
     """
 
-    def __init__(self, session: Session, path: Path, pause: float) -> None:
-        self.session, self.path, self.pause = session, path, pause
+    def __init__(self, session: Session, path: Path, pause: float, lesson: Lesson | None = None) -> None:
+        self.session, self.path, self.pause, self.lesson = session, path, pause, lesson
         self.lock = RLock()
         """Held while the session changes, and by readers that need a consistent position."""
         self.position = 0
@@ -59,6 +73,10 @@ class Table:
         """Whether further hints may follow."""
         self.problem = ""
         """Why an agent could not play, or the file could not be written."""
+        self.compared, self.comparing = "", False
+        """How good the points of a finished game are, in a sentence, and whether an agent still plays the same deal."""
+        self.round = max(session.game.round - (session.game.ply == 0), 0)
+        """The round that is shown: the end of a round stays until the players ask for the next deal."""
         self._continue()
 
     @property
@@ -70,7 +88,36 @@ class Table:
     def version(self) -> str:
         """Changes whenever the page does."""
         hints = "" if self.hints is None else len(self.hints)
-        return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}"
+        return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}.{int(self.comparing)}"
+
+    @property
+    def step(self) -> int | None:
+        """Number of the step of a guided game, from 0; None after the last one, and in other games."""
+        if self.lesson is None:
+            return None
+        number = sum(turn.seat in self.session.human_seats for turn in self.session.turns)
+        return number if number < len(self.lesson.steps) else None
+
+    @property
+    def wanted(self) -> int | None:
+        """The action that a guided game asks for; None if any may be taken."""
+        if self.lesson is None or self.step is None or not self.session.human_to_move:
+            return None
+        return self.session.parse(self.lesson.steps[self.step].play)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the end of a round is shown."""
+        return self.session.game.round > self.round
+
+    @property
+    def game(self) -> Game:
+        """The position that is shown."""
+        if not self.paused:
+            return self.session.game
+        viewer = Viewer(self.session.record)
+        viewer.number = len(self.session.turns)
+        return viewer.game
 
     def play(self, position: int, action: int) -> None:
         """Take an action of a human.
@@ -80,10 +127,31 @@ class Table:
             IllegalAction: if it is illegal, or no human is to move.
         """
         with self._at(position):
-            if not self.session.human_to_move:
-                raise IllegalAction("it is not your turn")
+            self._check_turn()
+            if self.wanted not in (None, action):
+                raise IllegalAction("this guided game goes on with the card and the cell in the frames")
             self.session.play(action)
             self._changed()
+
+    def next_deal(self, position: int) -> None:
+        """Go on after the end of a round.
+
+        Raises:
+            Stale: if the game has left the position.
+            ValueError: if no end of a round is shown.
+        """
+        with self._at(position):
+            if not self.paused:
+                raise ValueError("The round is not over.")
+            self.round = self.session.game.round
+            self.position += 1
+            self._continue()
+
+    def _check_turn(self) -> None:
+        if self.paused:
+            raise IllegalAction("the next deal has not begun")
+        if not self.session.human_to_move:
+            raise IllegalAction("it is not your turn")
 
     def lay(self, position: int, card: int, cell: int) -> None:
         """Play a card into a cell; raises as `play`, and ValueError if there is no such card or cell."""
@@ -103,6 +171,7 @@ class Table:
         """
         with self._at(position):
             self.session.undo()
+            self.round = min(self.round, self.session.game.round)
             self._changed()
 
     def ask(self, position: int) -> None:
@@ -113,8 +182,7 @@ class Table:
             ValueError: if no human is to move.
         """
         with self._at(position):
-            if not self.session.human_to_move:
-                raise ValueError("it is not your turn")
+            self._check_turn()
             if self.hints is None:
                 self.hints, self.advising = [], True
                 Thread(target=self._advise, args=(position, self.session.hints()), daemon=True).start()
@@ -129,17 +197,36 @@ class Table:
     def _changed(self) -> None:
         """Save and show a new position."""
         self.position += 1
-        self.hints, self.advising, self.problem = None, False, ""
+        self.hints, self.advising, self.problem, self.compared = None, False, "", ""
         try:
-            self.session.save(self.path)
+            if self.lesson is None:
+                self.session.save(self.path)
         except OSError as error:
             self.problem = f"The game cannot be saved: {error}"
         self._continue()
 
     def _continue(self) -> None:
-        """Call the agent to move, if there is one."""
-        if self.session.mover is not None and not self.session.human_to_move:
+        """Call the agent to move, or compare the points at the end."""
+        self.comparing = self.session.game.over
+        if self.comparing:
+            Thread(target=self._compare, args=(self.position, self.session.record), daemon=True).start()
+        elif not self.paused and not self.session.human_to_move:
             Thread(target=self._move, args=(self.position,), daemon=True).start()
+
+    def _compare(self, position: int, record: Record) -> None:
+        """Compare the points with stored figures, then with an agent's."""
+        seat = comparison.your_seat(record.seats)
+        agent = levels(record.rules).get(ADVISING_LEVEL, "")
+        with suppress(Exception):  # an agent of another package may raise anything: no comparison then
+            if seat is not None and record.game().decided:
+                points = comparison.points_of(record.game(), seat)
+                with self._at(position):
+                    self.compared = comparison.comparison(record.rules, points)
+                reached = comparison.points_on_the_same_deal(record, agent, self.session.players)
+                with self._at(position):
+                    self.compared = comparison.comparison(record.rules, points, agent, reached)
+        with suppress(Stale), self._at(position):
+            self.comparing = False
 
     def _move(self, position: int) -> None:
         begun = time.monotonic()
@@ -178,6 +265,13 @@ class Saved(NamedTuple):
     players: str
     result: str
     over: bool
+    time: datetime
+    """When it was written."""
+    rules: BaseRules
+    seats: tuple[str, ...]
+    dealt: Seeded | Deals
+    points: int | None
+    """Of the only human; None if there is none, or the points do not count."""
 
 
 class Lobby:
@@ -187,15 +281,22 @@ class Lobby:
 
     Args:
         folder: where games are saved.
-        adviser: the agent that gives hints; by default `DEFAULT_AGENT` of `quincunx_env.play.session`.
+        adviser: the agent that gives hints; by default as of `quincunx_env.play.session.adviser_name`.
         trusted: names of agents that games may be continued with, besides registered ones.
         pause: as of a `Table`.
+        named: opponents by name that the start page offers besides the levels of play: those of the command line.
     """
 
     def __init__(
-        self, folder: Path, adviser: Agent | str | None = None, trusted: Collection[str] = (), pause: float = 0.8
+        self,
+        folder: Path,
+        adviser: Agent | str | None = None,
+        trusted: Collection[str] = (),
+        pause: float = 0.8,
+        named: Mapping[str, Agent | str] | None = None,
     ) -> None:
         self.folder, self.adviser, self.trusted, self.pause = folder, adviser, trusted, pause
+        self.named = dict(named or {})
         self.lock = RLock()
         self._begun = 0
         self._tables: dict[str, Table] = {}
@@ -206,6 +307,14 @@ class Lobby:
         """Open a table for a session, in a file of its own or that of a game that goes on."""
         with self.lock:
             table = Table(session, path or self._new_path(), self.pause)
+            self._tables[table.name] = table
+            return table
+
+    def learn(self, lesson: Lesson) -> Table:
+        """Open a table for a guided game."""
+        with self.lock:
+            session = lesson.session(adviser_name(lesson.rules, self.adviser))
+            table = Table(session, self._new_path(), self.pause, lesson)
             self._tables[table.name] = table
             return table
 
@@ -253,8 +362,8 @@ class Lobby:
                     f"This game was played by {', '.join(others)}, and a file never chooses code. If you know these "
                     f"policies, end this program and start it with: quincunx play {resuming(record, path)}"
                 )
-            players = recorded_players(record, others)
-            return self.start(Session.resume(record, players, adviser_name(self.adviser)), path)
+            players = recorded_players(record, [self.named.get(name, name) for name in others])
+            return self.start(Session.resume(record, players, adviser_name(record.rules, self.adviser)), path)
 
     def record(self, name: str) -> Record:
         """The record of a game.
@@ -271,14 +380,45 @@ class Lobby:
         except (OSError, KeyError):
             raise LookupError("There is no such game.") from None
 
+    def is_open(self, name: str) -> bool:
+        """Whether a game has a table."""
+        return name in self._tables
+
+    def written(self, name: str) -> datetime | None:
+        """When the file of a game was written; None if there is none."""
+        with suppress(OSError, KeyError):
+            return datetime.fromtimestamp(self._files()[name].stat().st_mtime)
+        return None
+
     def saved(self) -> list[Saved]:
         """The games in the folder, the newest first. Files that are no records are left out."""
+        return [*islice(self._described(), LISTED)]
+
+    def _described(self) -> Iterator[Saved]:
+        """Yield all games in the folder, the newest first."""
         dated = []
         for path in self._files().values():
             with suppress(OSError):
                 dated.append((path.stat().st_mtime_ns, path))
-        games = (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True))
-        return [*islice(filter(None, games), LISTED)]
+        yield from filter(None, (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True)))
+
+    def best(self, record: Record, name: str) -> int | None:
+        """Return the most points of the human in earlier games of this kind.
+
+        Games of a kind have the same rules and the same opponents.
+
+        Args:
+            record: a game of this kind.
+            name: the game that does not count.
+        """
+        kind = record.rules, sorted(record.seats)
+        games = (game for game in self._described() if (game.rules, sorted(game.seats)) == kind and game.name != name)
+        return max((game.points for game in games if game.points is not None), default=None)
+
+    def todays(self, rules: BaseRules) -> Saved | None:
+        """The latest game of today's deal."""
+        deal = todays_deal()
+        return next((game for game in self._described() if (game.rules, game.dealt) == (rules, deal)), None)
 
 
 @cache
@@ -288,9 +428,19 @@ def _describe(path: Path, time_ns: int) -> Saved | None:
         record = Record.read(path)
     except (RecordError, OSError):
         return None
-    game = record.game()
-    title, over = spec_of(record.rules).scene(game).title, game.over
-    return Saved(path.stem, title, _players(record.seats), " : ".join(map(str, game.totals)), over)
+    game, seat = record.game(), comparison.your_seat(record.seats)
+    return Saved(
+        path.stem,
+        spec_of(record.rules).scene(game).title,
+        _players(record.seats),
+        " : ".join(map(str, game.totals)),
+        game.over,
+        datetime.fromtimestamp(time_ns / 1e9),
+        record.rules,
+        record.seats,
+        record.dealt,
+        None if seat is None else comparison.points_of(game, seat),
+    )
 
 
 def _players(names: Sequence[str]) -> str:

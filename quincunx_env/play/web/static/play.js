@@ -17,8 +17,12 @@ function show(html) {
   const focused = document.activeElement?.dataset.focus;
   for (const part of new DOMParser().parseFromString(html, "text/html").querySelectorAll("body > [id]")) {
     const old = document.getElementById(part.id); // what has not changed stays, so that clicks and focus are not lost
-    if (old.outerHTML !== part.outerHTML) old.replaceWith(part);
+    if (old.outerHTML === part.outerHTML) continue;
+    const { scrollLeft } = old;
+    old.replaceWith(part);
+    part.scrollLeft = scrollLeft;
   }
+  if (one("#live").textContent !== state().said) one("#live").textContent = state().said;
   if (focused && document.activeElement?.dataset.focus !== focused) one(`[data-focus="${focused}"]`)?.focus();
 }
 
@@ -66,6 +70,7 @@ function choose(change) {
   const before = { ...chosen };
   Object.assign(chosen, change);
   for (const card of document.querySelectorAll("#hand .card")) card.ariaPressed = card.dataset.card === chosen.card;
+  if (chosen.card !== before.card) one("#hand [aria-pressed=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   for (const hint of document.querySelectorAll("[data-hint]")) hint.ariaPressed = hint.dataset.hint === `${chosen.card} ${chosen.cell}`;
   if (!acting && Object.keys(chosen).some((key) => chosen[key] !== before[key])) ask("view", chosen);
 }
@@ -139,7 +144,7 @@ function onMove(event) {
 function onDown(event) {
   const card = event.target.closest?.("#hand .card:enabled")?.dataset.card;
   pressed = event.button === 0 && card !== undefined ? { card, again: card === chosen.card } : null;
-  if (pressed) choose({ card });
+  if (pressed && event.pointerType === "mouse") choose({ card }); // a finger may scroll the hand: it chooses with a click
 }
 
 function onUp(event) {
@@ -149,7 +154,7 @@ function onUp(event) {
   if (cell && chosen.card !== "") {
     if (event.pointerType === "mouse" || cell === chosen.cell) play(cell);
     else choose({ cell });
-  } else if (pressed && pressed.again && card === pressed.card && legal().length === 1) play();
+  } else if (event.pointerType === "mouse" && pressed?.again && card === pressed.card && legal().length === 1) play();
   pressed = null;
 }
 
@@ -163,8 +168,8 @@ function onClick(event) {
   else if (what) act(what);
   else if (button.dataset.hint) chooseHint(button);
   else if (announce) act("play", { announce });
-  else if (card && event.detail === 0) {
-    if (card === chosen.card && legal().length === 1) play(); // by keyboard
+  else if (card && (event.detail === 0 || event.pointerType !== "mouse")) {
+    if (card === chosen.card && legal().length === 1) play(); // by keyboard or finger
     else choose({ card });
   }
 }

@@ -1,0 +1,29 @@
+"""Write the points of the heuristic at the tasks of the benchmark: ``python -m docs.heuristic_scores``.
+
+The table of the game compares a player's points with them. It plays the final deals of each task, with the heuristic in
+every seat; a lost solitaire counts 0. That takes a minute or two.
+"""
+
+import csv
+
+import numpy as np
+
+from quincunx_env.arena.benchmark import TASKS, Task
+from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.arena.runner import run_lineups
+from quincunx_env.play.comparison import COLUMNS, POLICY, SCORES
+
+
+def row(task: Task) -> list[str]:
+    """The name of a task, the mean, and the percentiles 1 to 99 of the points of a seat."""
+    deals = task.final
+    config = MatchConfig(task.rules, deals.domain, deals.first, deals.count, 0, 250)
+    results = run_lineups({POLICY: POLICY}, [(POLICY,)], config, None, 1, iter, None)[(POLICY,)]
+    points = np.where(results.lost[..., None], 0, results.totals).ravel()
+    percentiles = np.percentile(points, range(1, 100), method="inverted_cdf")
+    return [task.name, f"{points.mean():.5f}", " ".join(str(int(each)) for each in percentiles)]
+
+
+if __name__ == "__main__":
+    with SCORES.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *map(row, TASKS.values())])
