@@ -9,7 +9,7 @@ from gymnasium import spaces
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, as_integer
-from quincunx_env.core.observation import Flat, Mask, Pieces
+from quincunx_env.core.observation import Flat, FlatDtype, Mask, Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.common import Batch, check_option
 from quincunx_env.registry import make_observer
@@ -22,7 +22,7 @@ class EnvCodec:
 
     Args:
         rules: rules of the game.
-        observation: ``"pieces"`` or ``"flat"``.
+        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, which is the flat vector as float32.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         actions: ``"joint"`` or ``"factored"``.
@@ -33,6 +33,7 @@ class EnvCodec:
     Attributes:
         observer: the observer that observations and masks come from.
         flat: whether observations are one vector.
+        dtype: of the vector.
         factored: whether an action is a pair (card, cell).
         factor_sizes: number of cards and of cells of a factored action.
         lose_on_illegal: whether an illegal action ends the game instead of raising.
@@ -54,7 +55,7 @@ class EnvCodec:
         padded: bool = False,
         mask_in: str = "info",
     ) -> None:
-        check_option("observation", observation, "pieces", "flat")
+        check_option("observation", observation, "pieces", "flat", "float32")
         check_option("preview", preview, False, True)
         check_option("actions", actions, "joint", "factored")
         check_option("illegal", illegal, "raise", "lose")
@@ -64,7 +65,8 @@ class EnvCodec:
         self.observer = make_observer(rules, preview, padded)
         if actions == "factored" and not self.observer.factors:
             raise ValueError("actions='factored' has no announcements and needs a choice of cells: use 'joint' here")
-        self.flat = observation == "flat"
+        self.flat = observation != "pieces"
+        self.dtype: FlatDtype = np.float32 if observation == "float32" else np.int16
         self.mask_in_obs = mask_in in ("obs", "both")
         self.mask_in_info = mask_in in ("info", "both")
         self.factored = actions == "factored"
@@ -75,7 +77,7 @@ class EnvCodec:
 
     def observation_space(self) -> spaces.Space[Any]:
         """Return the space of one observation."""
-        space = self.observer.flat_space() if self.flat else self.observer.dict_space()
+        space = self.observer.flat_space(self.dtype) if self.flat else self.observer.dict_space()
         if not self.mask_in_obs:
             return space
         pieces = space.spaces if isinstance(space, spaces.Dict) else {"observation": space}
@@ -93,16 +95,16 @@ class EnvCodec:
             return observation
         if self.mask_in_info:
             mask = mask.copy()  # the info has the mask itself
-        pieces = observation if isinstance(observation, dict) else {"observation": observation}
-        return {**pieces, "action_mask": mask}
+        pieces: dict[str, Any] = observation if isinstance(observation, dict) else {"observation": observation}
+        return pieces | {"action_mask": mask}
 
     def encode(self, pieces: Pieces) -> Pieces | Flat:
         """Encode pieces, of one game or of a batch, as observations of the environment."""
-        return self.observer.flatten(pieces) if self.flat else pieces
+        return self.observer.flatten(pieces, self.dtype) if self.flat else pieces
 
     def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
         """Return the observation of a seat of a game."""
-        return self.observer.observe_flat(game, seat) if self.flat else self.observer.observe(game, seat)
+        return self.observer.observe_flat(game, seat, self.dtype) if self.flat else self.observer.observe(game, seat)
 
     def mask(self, game: Game) -> Mask:
         """Return the mask of the seat to move, int8 [mask_size]."""

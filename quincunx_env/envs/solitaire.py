@@ -56,7 +56,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
 
     ## Observation Space
     ``observation="pieces"`` (default): a dictionary of integer arrays. ``observation="flat"``: the same values in one
-    int16 vector. ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True``
+    int16 vector. ``observation="float32"``: that vector as float32, for libraries that convert nothing. ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True``
     adds the points and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the mask is one more entry of
     the dictionary, ``action_mask``; the vector is then its entry ``observation``.
 
@@ -94,7 +94,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
             `quincunx_env.quincunx.rules.Rules`.
         rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
             mapping of its fields.
-        observation: ``"pieces"`` or ``"flat"``.
+        observation: ``"pieces"``, ``"flat"`` or ``"float32"``.
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
         padded: observations and actions have the same shape in all variants of the game
@@ -114,7 +114,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         self,
         *,
         rules: RulesLike | None = None,
-        observation: Literal["pieces", "flat"] = "pieces",
+        observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
@@ -227,7 +227,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         self._deals, self._value = replace(state["deals"]), state["value"]
 
 
-class SolitaireVectorEnv(GamesVectorEnv):
+class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Quincunx solitaire: many games, stepped together by the batch engine.
 
     ## Description
@@ -268,7 +268,7 @@ class SolitaireVectorEnv(GamesVectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
-        observation: Literal["pieces", "flat"] = "pieces",
+        observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,

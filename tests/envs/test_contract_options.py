@@ -32,6 +32,31 @@ from quincunx_env.quincunx.scoring import RATING_STEPS
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
 from tests.variants import same
 
+# --- Observations as float32 -----------------------------------------------------------------------------------------
+
+
+def parts(shown: Any, kind: type[Any]) -> Any:
+    """What an environment shows as lists and dictionaries; int16 arrays, which are flat observations, as ``kind``."""
+    if isinstance(shown, dict):
+        return {name: parts(value, kind) for name, value in shown.items()}
+    if isinstance(shown, list | tuple) or (isinstance(shown, np.ndarray) and shown.dtype.hasobject):
+        return [parts(value, kind) for value in shown]
+    return shown.astype(kind) if isinstance(shown, np.ndarray) and shown.dtype == np.int16 else shown
+
+
+@every_environment()
+def test_float32_observations_have_the_values_of_the_flat_ones(case: Case) -> None:
+    """At every step, also at the end of a game; nothing else differs."""
+    flat, other = (drive(case, observation=observation).started() for observation in ("flat", "float32"))
+    for shown, found in zip([flat.shown, *flat.walk(40)], [other.shown, *other.walk(40)], strict=True):
+        same(parts(shown, np.float32), parts(found, np.int16))
+    if isinstance(other, Agents):
+        state = other.inner.state()
+        same(flat.inner.state().astype(np.float32), state)
+        assert other.inner.state_space.contains(state)
+        assert other.inner.state_space.dtype == np.float32
+
+
 # --- Options ---------------------------------------------------------------------------------------------------------
 
 
@@ -89,8 +114,9 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (
         [*GYMNASIUM, batched_games],
         {"observation": "image"},
-        "observation must be one of 'pieces', 'flat', got 'image'",
+        "observation must be one of 'pieces', 'flat', 'float32', got 'image'",
     ),
+    (AGENTS, {"observation": "pieces"}, "observation must be one of 'flat', 'float32', got 'pieces'"),
     (GYMNASIUM, {"actions": "both"}, "actions must be one of 'joint', 'factored', got 'both'"),
     (VS_OPPONENTS, {"actions": "factored", "simpleton": True}, "actions='factored' has no announcements"),
     (WINDOWED, {"render_mode": "rgb"}, "render_mode must be one of None, 'ansi', 'rgb_array', 'human', got 'rgb'"),
@@ -100,8 +126,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VECTOR, {"autoreset_mode": "Sometimes"}, "'Sometimes' is not a valid AutoresetMode"),
     (VECTOR, {"copy": None}, "copy must be one of False, True, got None"),
     (VECTOR, {"max_episode_steps": 5}, "max_episode_steps must be None"),
-    (VS_OPPONENTS, {"opponents": None}, "either opponents or pool must be given"),
-    (VS_OPPONENTS, {"pool": ["greedy"]}, "either opponents or pool must be given, and not both"),
+    (VS_OPPONENTS, {"pool": ["greedy"]}, "opponents and pool exclude each other: give one of them"),
     (VS_OPPONENTS, {"opponents": None, "pool": []}, "pool must be a sequence of at least one policy, got []"),
     (
         VS_OPPONENTS,
@@ -173,8 +198,8 @@ def test_wrong_options_are_named(make: Make, options: Options, match: str) -> No
 
 UNKNOWN: list[tuple[list[Make], list[str]]] = [
     (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward", "illegal_reward"]),
-    (QUINCUNX_AGENTS, ["edge_contact", "observation", "actions", "mask", "lost_value"]),
-    (SPIRAL_AGENTS, ["num_players", "excuse", "observation", "actions"]),
+    (QUINCUNX_AGENTS, ["edge_contact", "actions", "mask", "lost_value"]),
+    (SPIRAL_AGENTS, ["num_players", "excuse", "actions"]),
     ([*VS_OPPONENTS, batched_games], ["mask", "lost_value", "deals"]),
     ([vs_opponents, SolitaireEnv], ["num_envs", "autoreset_mode", "copy"]),
 ]
@@ -280,10 +305,9 @@ def test_given_rules_are_not_changed() -> None:
 
 def test_gymnasium_sets_no_limit_of_steps() -> None:
     """A game ends by itself; vector environments, which Gymnasium cannot wrap, refuse a limit."""
-    others: dict[str, Options] = {"Quincunx/Solitaire-v0": {}, "Quincunx/VsOpponents-v0": {"opponents": "greedy"}}
-    for name, options in others.items():
+    for name in ("Quincunx/Solitaire-v0", "Quincunx/VsOpponents-v0"):
         with pytest.raises(ValueError, match="max_episode_steps must be None"):
-            gymnasium.make_vec(name, num_envs=2, max_episode_steps=5, **options)
+            gymnasium.make_vec(name, num_envs=2, max_episode_steps=5)
 
 
 @every_environment(lambda case: issubclass(case[0], Agents | Single) or case[0] is Vector)
@@ -315,8 +339,12 @@ def test_agents_ignore_the_reset_option_of_pettingzoos_tests(case: Case) -> None
 
 REQUIRED: dict[str, list[Options]] = {
     "Quincunx/Solitaire-v0": [{}, {"rules": Rules(flush=True), "actions": "factored", "lost_value": -1}],
+    "Quincunx/SolitaireFlat-v0": [{}],
+    "Quincunx/SolitaireMasked-v0": [{}, {"actions": "factored"}],
+    "Quincunx/VsOpponentsFlat-v0": [{}],
+    "Quincunx/VsOpponentsMasked-v0": [{}, {"opponents": "uniform"}],
     "Quincunx/VsOpponents-v0": [
-        {"opponents": "greedy"},
+        {},
         {"opponents": ["greedy", "quincunx_agents.uniform:uniform"], "rules": asdict(Rules(3, "open")), "seat": 1},
         {"pool": ["uniform", "greedy"], "game": "spiral", "rules": {"deals": 1}, "preview": True},
     ],
@@ -380,6 +408,13 @@ def test_environments_are_made_again_from_json(make: Make, name: str, options: O
     assert again.spec.to_json() == text
     assert again.unwrapped.rules == env.unwrapped.rules
     same(again.reset(seed=SEED), env.reset(seed=SEED))
+
+
+def test_the_default_opponent_is_greedy() -> None:
+    """As its name, which JSON can hold."""
+    env = gymnasium.make("Quincunx/VsOpponents-v0").unwrapped
+    assert env.envs.policies == VsOpponentsEnv(opponents="greedy").envs.policies  # type: ignore[attr-defined]
+    assert VsOpponentsEnv(pool=["uniform"]).envs.policies != env.envs.policies  # type: ignore[attr-defined]
 
 
 def test_functions_are_not_written_as_json() -> None:

@@ -70,6 +70,7 @@ def legal(env: VecEnv, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     [
         {},
         {"observation": "flat"},
+        {"observation": "float32"},
         {"observation": "flat", "preview": True},
         {"actions": "factored"},
         {"edge_contact": True, "excuse": True, "pawns": True, "flush": True},
@@ -230,7 +231,7 @@ def test_a_masked_policy_learns_and_is_evaluated_the_same_way(options: Options) 
 
     The same seeds lead to the same weights and results as with stable-baselines3's own vector environment.
     """
-    policy = "MlpPolicy" if options.get("observation") == "flat" else "MultiInputPolicy"
+    policy = "MlpPolicy" if options.get("observation", "pieces") != "pieces" else "MultiInputPolicy"
     outcomes = []
     for env in monitored(options):
         model = MaskablePPO(policy, env, n_steps=16, batch_size=32, n_epochs=1, seed=SEED, device="cpu")

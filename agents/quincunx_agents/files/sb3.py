@@ -84,7 +84,8 @@ class Model:
             shape = ", ".join(getattr(space, "spaces", {})) or f"{space.dtype} {list(space.shape)}"
             raise ValueError(f"its observations ({shape}) fit no environment of {rules}")
         last = self.model._last_obs
-        if any(np.asarray(piece).dtype.kind == "f" for piece in (last.values() if isinstance(last, dict) else [last])):
+        seen = [np.asarray(piece) for piece in (last.values() if isinstance(last, dict) else [last])]
+        if any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen):
             raise ValueError(
                 "its last observations were changed by a wrapper such as VecNormalize, which is not part of the file; "
                 "name it as 'module:attribute', with a function that does the same"
