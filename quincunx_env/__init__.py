@@ -149,8 +149,8 @@ PAINTERS |= {"svg": _draw, "html": _player}
 # Variants of an id by their options: for programs that are given an id and nothing else (docs/libraries.md).
 _IDS: dict[str, dict[str, Any]] = {
     "": {},
-    "Flat": {"observation": "float32", "illegal": "lose"},
-    "Masked": {"observation": "float32", "illegal": "lose", "mask_in": "obs"},
+    "Flat": {"observation": "float32", "illegal": "next"},
+    "Masked": {"observation": "float32", "illegal": "next", "mask_in": "obs"},
 }
 for _suffix, _options in _IDS.items():
     register(

@@ -33,7 +33,8 @@ Environments
                                            one agent against policies; game="spiral" for the spiral game
   "Quincunx/SolitaireFlat-v0", "Quincunx/VsOpponentsFlat-v0"
                                            the same as float32 vectors, for programs that take an id alone;
-  "Quincunx/SolitaireMasked-v0", "Quincunx/VsOpponentsMasked-v0": with the mask in the observation
+  "Quincunx/SolitaireMasked-v0", "Quincunx/VsOpponentsMasked-v0"
+                                           the same with the mask in the observation
   gymnasium.make("Quincunx/Text-v0")       prompts and answers for language models; opponents= as above
   quincunx_env.quincunx_v0.env()           Quincunx for two to four players (PettingZoo)
   quincunx_env.spiral_v0.env()             the spiral game for two players (PettingZoo)

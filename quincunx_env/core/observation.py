@@ -182,7 +182,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @cached_property
     def _spaces(self) -> tuple[spaces.Dict, spaces.Box]:
-        """Both spaces, for checks; float32 holds int16, too. Callers of `dict_space` get one of their own, which they may seed."""
+        """Both spaces, for checks. Callers of `dict_space` get one of their own, which they may seed."""
         return self.dict_space(), self.flat_space(np.float32)
 
     def _limits(self, piece: Piece) -> tuple[Any, Any]:

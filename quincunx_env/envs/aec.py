@@ -84,7 +84,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             each legal card makes for the observer and for the other player.
         padded: observations and actions have the same shape in all variants of the game.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            game.
+            game; ``"next"``: the legal action with the next higher number is played, from 0 on after the last.
         illegal_reward: reward of an agent whose illegal action ends the game; the others get 0.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
@@ -106,7 +106,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         mask_in: Literal["obs", "info", "both"] = "obs",
         preview: bool = False,
         padded: bool = False,
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         illegal_reward: float = -1.0,
         render_mode: str | None = None,
     ) -> None:
@@ -228,7 +228,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             self._was_dead_step(action)
             return
         try:
-            rewards = self._rewards(game.step(self.codec.decode_action(action)))
+            rewards = self._rewards(game.step(self.codec.decode_action(action, game)))
         except IllegalAction:
             if not self.codec.lose_on_illegal:
                 raise

@@ -151,7 +151,7 @@ class BatchedGames:
         """
         batch = self.batch
         before = batch.over.copy()
-        gains = batch.step(self.codec.decode_actions(actions, ~before))
+        gains = batch.step(self.codec.decode_actions(actions, ~before, batch))
         ended = batch.over & ~before
         rewards = step_rewards(self.reward, gains)
         if self.reward == "outcome":

@@ -26,7 +26,7 @@ class EnvCodec:
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         actions: ``"joint"`` or ``"factored"``.
-        illegal: ``"raise"`` or ``"lose"``.
+        illegal: ``"raise"``, ``"lose"`` or ``"next"``.
         padded: observations and actions have the same shape in all variants of the game.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
 
@@ -37,6 +37,7 @@ class EnvCodec:
         factored: whether an action is a pair (card, cell).
         factor_sizes: number of cards and of cells of a factored action.
         lose_on_illegal: whether an illegal action ends the game instead of raising.
+        play_next: whether the next legal action takes the place of an illegal one.
         mask_size: length of a mask.
         mask_in_obs: whether observations are dictionaries that hold the mask.
         mask_in_info: whether infos hold the mask.
@@ -58,7 +59,7 @@ class EnvCodec:
         check_option("observation", observation, "pieces", "flat", "float32")
         check_option("preview", preview, False, True)
         check_option("actions", actions, "joint", "factored")
-        check_option("illegal", illegal, "raise", "lose")
+        check_option("illegal", illegal, "raise", "lose", "next")
         check_option("padded", padded, False, True)
         check_option("mask_in", mask_in, "obs", "info", "both")
         self.rules = rules
@@ -72,6 +73,7 @@ class EnvCodec:
         self.factored = actions == "factored"
         self._renumbered = self.observer.num_actions != rules.num_actions
         self.lose_on_illegal = illegal == "lose"
+        self.play_next = illegal == "next"
         self.factor_sizes = self.observer.factors or (0, 0)
         self.mask_size = sum(self.factor_sizes) if self.factored else self.observer.num_actions
 
@@ -114,13 +116,31 @@ class EnvCodec:
         """Return the masks of the seats to move, bool [B, mask_size]; ``out`` is overwritten and returned if given."""
         return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
 
-    def decode_action(self, action: Any) -> int:
-        """Return the engine's number of an action.
+    def next_legal(self, action: Any, mask: npt.NDArray[Any]) -> Any:
+        """Return an action, or in place of an illegal one the legal one with the next higher number.
+
+        After the highest number the search goes on from 0. Of a pair both parts are replaced by themselves.
+
+        Raises:
+            ValueError: if it does not consist of as many integers as an action.
+        """
+        numbers = [as_integer(each) for each in (action if self.factored else [action])]
+        parts = np.split(mask, [self.factor_sizes[0]]) if self.factored else [mask]
+        found = []
+        for number, part in zip(numbers, parts, strict=True):
+            legal = np.flatnonzero(part)
+            found.append(int(legal[np.searchsorted(legal, number % len(part)) % len(legal)]))
+        return found if self.factored else found[0]
+
+    def decode_action(self, action: Any, game: Game) -> int:
+        """Return the engine's number of an action in a game, with ``illegal="next"`` of a legal one.
 
         Raises:
             IllegalAction: if it is not an action of the space.
         """
         try:
+            if self.play_next:
+                action = self.next_legal(action, self.mask(game))
             if not self.factored:
                 number = as_integer(action)
             else:
@@ -135,11 +155,14 @@ class EnvCodec:
             raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space()} is needed")
         return number
 
-    def decode_actions(self, actions: Any, live: Bools) -> Ints:
+    def decode_actions(self, actions: Any, live: Bools, batch: Batch) -> Ints:
         """Return the engine's numbers of actions, int64 [n]; -1 where out of range.
+
+        With ``illegal="next"`` the actions of games in progress are legal ones.
 
         Args:
             actions: integers [n] or, factored, [n, 2].
+            batch: the games.
             live: bool [n], the games in progress; actions of others are not checked.
 
         Raises:
@@ -152,6 +175,10 @@ class EnvCodec:
             raise IllegalAction(
                 f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
             )
+        if self.play_next:
+            array, masks = array.astype(np.int64), self.mask_batch(batch)
+            for each in np.flatnonzero(live).tolist():
+                array[each] = self.next_legal(array[each], masks[each])
         joint = array.astype(np.int64, copy=False)
         if self.factored:
             (card, cell), (cards, cells) = joint.T, self.factor_sizes

@@ -56,9 +56,10 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
 
     ## Observation Space
     ``observation="pieces"`` (default): a dictionary of integer arrays. ``observation="flat"``: the same values in one
-    int16 vector. ``observation="float32"``: that vector as float32, for libraries that convert nothing. ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True``
-    adds the points and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the mask is one more entry of
-    the dictionary, ``action_mask``; the vector is then its entry ``observation``.
+    int16 vector. ``observation="float32"``: that vector as float32, for libraries that convert nothing.
+    ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True`` adds the points
+    and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the mask is one more entry of the dictionary,
+    ``action_mask``; the vector is then its entry ``observation``.
 
     ## Action Mask
     ``info["action_mask"]``: int8, 1 = legal; [cards * cells] or, factored, [cards + cells], cards first. Every legal
@@ -101,7 +102,8 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
             (`quincunx_env.quincunx.padded`).
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            round as lost.
+            round as lost; ``"next"``: the legal action with the next higher number is played, from 0 on after the last,
+            of a pair (card, cell) the next legal card and the next legal cell.
         lost_value: the return of a lost round.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
@@ -119,7 +121,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
         **options: Any,
@@ -172,7 +174,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         if game.over:
             raise ResetNeeded("the round is over: call reset() before the next step()")
         try:
-            reward = float(game.step(self.codec.decode_action(action))[0])
+            reward = float(game.step(self.codec.decode_action(action, game))[0])
         except IllegalAction:
             if not self.codec.lose_on_illegal:
                 raise
@@ -273,7 +275,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
         given_deals: GivenDeals | None = None,

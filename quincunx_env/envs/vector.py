@@ -212,7 +212,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
                 "reset(options={'reset_mask': ...}) before the next step()"
             )
-        actions = self.codec.decode_actions(actions, ~ended_before)
+        actions = self.codec.decode_actions(actions, ~ended_before, batch)
         if self.codec.lose_on_illegal:
             batch.forfeit(~ended_before & ~batch.is_legal(actions))
         rewards = self._apply_actions(actions, ended_before)

@@ -33,7 +33,6 @@ from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, make_rules
 from quincunx_env.render import Renderer
 
-
 DEFAULT_OPPONENT = "greedy"
 """The policy of the other seats where none is given: registered by this distribution, and fast."""
 
@@ -54,8 +53,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     Quincunx with Simpleton, have joint actions only.
 
     ## Observation Space
-    The agent's observation, in which its own seat is seat 0: pieces, or one flat vector, int16 or
-    float32.
+    The agent's observation, in which its own seat is seat 0: pieces, or one flat vector, int16 or float32.
     ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. With ``mask_in="obs"`` or
     ``"both"`` the mask is one more entry of the dictionary, ``action_mask``; the vector is then its entry
     ``observation``.
@@ -88,14 +86,15 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         num_envs: games played side by side.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         opponents: the policy of all other seats, or a sequence of policies for the seats after the agent's, in order of
-            play; ``"greedy"`` if neither this nor ``pool`` is given. A policy is an object or a name: of a registered policy, ``"module:attribute"``, or the path of a file
-            (`quincunx_env.policies.resolve`). Names survive ``spec.to_json()``, objects do not.
+            play; ``"greedy"`` if neither this nor ``pool`` is given. A policy is an object or a name: of a registered
+            policy, ``"module:attribute"``, or the path of a file (`quincunx_env.policies.resolve`). Names survive
+            ``spec.to_json()``, objects do not.
         pool: instead of ``opponents``: policies from which each game samples one for all other seats; `set_pool`
             replaces them.
         seat: the agent's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            game.
+            game; ``"next"``: the legal action with the next higher number is played, from 0 on after the last.
         illegal_reward: added to the agent's reward when an illegal action ends the game.
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
@@ -133,7 +132,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         illegal_reward: float = -1.0,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,

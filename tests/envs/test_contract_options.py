@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +15,7 @@ import pettingzoo
 import pytest
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from quincunx_agents.greedy import greedy
@@ -108,7 +111,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (MULTIPLAYER, {"reward": "score"}, "reward must be one of 'points', 'margin', 'outcome', got 'score'"),
     (AGENTS + GYMNASIUM, {"mask_in": "infos"}, "mask_in must be one of 'obs', 'info', 'both', got 'infos'"),
     (AGENTS + GYMNASIUM, {"mask_in": None}, "mask_in must be one of 'obs', 'info', 'both', got None"),
-    (AGENTS + GYMNASIUM, {"illegal": "ignore"}, "illegal must be one of 'raise', 'lose', got 'ignore'"),
+    (AGENTS + GYMNASIUM, {"illegal": "ignore"}, "illegal must be one of 'raise', 'lose', 'next', got 'ignore'"),
     (EVERY, {"preview": 2}, "preview must be one of False, True, got 2"),
     (EVERY, {"padded": "yes"}, "padded must be one of False, True, got 'yes'"),
     (
@@ -408,6 +411,44 @@ def test_environments_are_made_again_from_json(make: Make, name: str, options: O
     assert again.spec.to_json() == text
     assert again.unwrapped.rules == env.unwrapped.rules
     same(again.reset(seed=SEED), env.reset(seed=SEED))
+
+
+def test_ids_are_found_by_their_module_in_a_fresh_process() -> None:
+    """``quincunx_env:`` before an id lets Gymnasium import the package, for one game and for many."""
+    names = [name for name in REQUIRED if "Text" not in name]
+    program = (
+        "import sys, gymnasium\n"
+        "for name in sys.argv[1:]:\n"
+        "    env = gymnasium.make(f'quincunx_env:{name}')\n"
+        "    assert env.spec.id == name\n"
+        "    envs = gymnasium.make_vec(f'quincunx_env:{name}', num_envs=2)\n"
+        "    assert envs.single_observation_space == env.observation_space\n"
+        "    envs.reset(seed=0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in REQUIRED if name.endswith(("Flat-v0", "Masked-v0"))])
+def test_ids_for_programs_take_any_action(name: str) -> None:
+    """Observations are float32, and random actions play whole games."""
+    env = gymnasium.make(name)
+    check_env(env.unwrapped)
+    space = env.observation_space
+    assert (space["observation"] if isinstance(space, gymnasium.spaces.Dict) else space).dtype == np.float32
+    env.reset(seed=SEED)
+    env.action_space.seed(SEED)
+    over, steps = False, 0
+    while not over:
+        _, _, over, _, _ = env.step(env.action_space.sample())
+        steps += 1
+    assert steps > 3
+
+
+@pytest.mark.parametrize("make", [SolitaireVectorEnv, VsOpponentsVectorEnv])
+def test_vector_environments_have_gymnasiums_class_as_a_base(make: Any) -> None:
+    """A library may look among the direct bases of a class only, as skrl does."""
+    assert gymnasium.vector.VectorEnv in make.__bases__
 
 
 def test_the_default_opponent_is_greedy() -> None:
