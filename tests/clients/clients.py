@@ -56,7 +56,7 @@ Quincunx/SolitaireFlat-v0:
 ''')
 own = "--algo ppo --env Quincunx/SolitaireFlat-v0 --gym-packages quincunx_env".split()
 small = "--conf-file quincunx.yml -n 512 --eval-freq -1 -params n_steps:32 batch_size:64".split()
-for module, arguments in (("train", small), ("enjoy", ["-n", "50", "--no-render"])):
+for module, arguments in (("train", small), ("enjoy", ["-f", "logs", "-n", "50", "--no-render"])):
     sys.argv = [module, *own, *arguments]
     runpy.run_module(f"rl_zoo3.{module}", run_name="__main__")
 """
