@@ -132,6 +132,16 @@ def test_wrong_commands_are_not_understood(command: str, monkeypatch: pytest.Mon
         run(module, arguments, monkeypatch)
 
 
+def test_selected_tests_exist() -> None:
+    """The words after ``-k`` occur in names of tests, or of the worked plays."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("**/test_*.py")]
+    plays = (ROOT / "tests" / "engines" / "quincunx" / "worked_plays.txt").read_text(encoding="utf-8")
+    names = " ".join([*re.findall(r"def (test_\w+)", "".join(sources)), plays])
+    selected = {word for command in NAMED for word in re.findall(r"-k (\w+)", command)}
+    assert selected
+    assert not [word for word in selected if word not in names]
+
+
 @pytest.mark.filterwarnings("ignore:.*WeightUpdaterBase is deprecated:DeprecationWarning")  # TorchRL's own
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules.*:RuntimeWarning")
 @pytest.mark.parametrize("command", NAMED)
