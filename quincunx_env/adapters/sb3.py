@@ -281,7 +281,7 @@ class LearningCurve(BaseCallback):
         self._returns = []
 
     def _on_training_end(self) -> None:
-        if len(self._returns) >= 2 * self.training_env.num_envs:
+        if len(self._returns) >= (2 * self.training_env.num_envs if self.points else 2):
             self._add_point()
         steps = [steps for steps, _ in self.points]
         estimate, low, high = zip(*(estimate for _, estimate in self.points), strict=True) if steps else ((), (), ())

@@ -1,1 +1,1 @@
-"""Programs of other libraries with our ids; `make test-clients` installs the libraries and writes the table of results."""
+"""Programs of other libraries with the ids of this package; `make test-clients` runs them."""
