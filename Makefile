@@ -32,9 +32,10 @@ test-rllib: .venv-rllib/.ready  ## the tests that need Ray, sequentially: each s
 test-openspiel: .venv-openspiel/.ready  ## the tests that need OpenSpiel
 	.venv-openspiel/bin/python -m pytest tests/openspiel $(ARGS)
 
-test-clients: .venv-clients-jax/.ready .venv-clients-torch/.ready  ## programs of other libraries, which need each other's absence; writes docs/clients.csv
+test-clients: .venv-clients-jax/.ready .venv-clients-torch/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
 	.venv-clients-jax/bin/python -m pytest -m clients tests/clients $(ARGS)
 	.venv-clients-torch/bin/python -m pytest -m clients tests/clients $(ARGS)
+	.venv-openspiel/bin/python -m pytest -m clients tests/clients $(ARGS)
 
 docs: $(FULL)  ## write the generated pages, run the notebooks, build the site: build/site/index.html
 	$(RUN) docs.generate
@@ -63,10 +64,10 @@ $(FULL): pyproject.toml constraints/default.txt
 	.venv-rllib/$(INSTALL) ".[rllib,test]" --constraint constraints/rllib.txt
 	touch $@
 
-# PyTorch and dm-tree for the DQN of OpenSpiel, whose wheel does not require them; the arena for its bots.
+# PyTorch and dm-tree for the DQN of OpenSpiel, whose wheel does not require them; the arena for its bots; Shimmy.
 .venv-openspiel/.ready: pyproject.toml constraints/openspiel.txt
 	$(PYTHON) -m venv .venv-openspiel
-	.venv-openspiel/$(INSTALL) ".[arena,openspiel]" pytest torch dm-tree --constraint constraints/openspiel.txt
+	.venv-openspiel/$(INSTALL) ".[arena,openspiel]" pytest torch dm-tree shimmy --constraint constraints/openspiel.txt
 	touch $@
 
 # rl_zoo3 does not require requests, which its program imports, nor Tianshou joblib.

@@ -154,6 +154,33 @@ for agent in env.agent_iter(50):
     env.step(None if over else env.action_space(agent).sample())
 """
 
+SPIEL = """
+import subprocess, sys
+
+program = '''
+import runpy, sys
+import quincunx_env.adapters.openspiel
+del sys.argv[0]
+runpy.run_module(f"open_spiel.python.examples.{sys.argv[0]}", run_name="__main__")
+'''
+for words in ("cfr_example --iterations=1", "mccfr_example --iterations=20", "playthrough"):
+    command = [sys.executable, "-c", program, *words.split(), "--game=python_quincunx_mini"]
+    subprocess.run(command, check=True)
+"""
+
+SHIMMY = """
+import quincunx_env.adapters.openspiel
+from shimmy import OpenSpielCompatibilityV0
+
+for options in ({"game_name": "python_quincunx_mini"}, {"game_name": "python_spiral", "config": {"deals": 1}}):
+    env = OpenSpielCompatibilityV0(render_mode=None, **options)
+    env.reset(seed=0)
+    for agent in env.agent_iter(100):
+        _, _, over, _, info = env.last()
+        env.step(None if over else env.action_space(agent).sample(info["action_mask"]))
+    assert not env.agents
+"""
+
 CLIENTS = (
     Client(
         *("stable-baselines3", ("stable_baselines3",), "PPO, A2C, DQN", FLAT, 0),
@@ -173,4 +200,8 @@ CLIENTS = (
     Client("Tianshou", ("tianshou",), "PettingZooEnv, DQN", "quincunx_v0", 1, TIANSHOU_PLAYERS),
     Client("skrl", ("skrl",), "wrap_env of a vector environment", FLAT, 0, SKRL),
     Client("SuperSuit", ("supersuit",), "frame_stack_v1", "quincunx_v0", 1, SUPERSUIT),
+    Client("OpenSpiel", ("open_spiel",), "cfr, mccfr, playthrough", "python_quincunx_mini", 1, SPIEL),
+    Client("Shimmy", ("shimmy", "open_spiel"), "OpenSpielCompatibilityV0", "python_quincunx_mini", 1, SHIMMY),
+    Client("CleanRL", ("cleanrl",), "ppo, dqn, c51, pqn", FLAT, 0, ""),
+    Client("AgileRL", ("agilerl",), "PPO, DQN", FLAT, 0, ""),
 )
