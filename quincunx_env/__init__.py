@@ -144,7 +144,14 @@ def _player(shown: Any) -> str:
     return embedded(replay_page([shown]))
 
 
-PAINTERS |= {"svg": _draw, "html": _player}
+def _write(shown: Any) -> str:
+    """Write a position as text."""
+    from quincunx_env.notation.text import to_text
+
+    return to_text(shown)
+
+
+PAINTERS |= {"svg": _draw, "html": _player, "text": _write}
 
 # Variants of an id by their options: for programs that are given an id and nothing else (docs/libraries.md).
 _IDS: dict[str, dict[str, Any]] = {

@@ -264,3 +264,27 @@ def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
     loaded = set(run.stdout.split())
     assert {package, "numpy", "gymnasium"} <= loaded
     assert not loaded & (HEAVY | OUTSIDE | {"pytest", "hypothesis"})
+
+
+ENGINE = {"core", "quincunx", "utils"}
+FIRST_USE: dict[str, set[str]] = {
+    "IllegalAction": {"core", "utils"},
+    "Game": ENGINE,
+    "GAMES": {*ENGINE, "registry", "spiral"},
+    "Record": {*ENGINE, "registry", "spiral", "notation"},
+    "registered_policies": {*ENGINE, "registry", "spiral", "policies"},
+    "BatchedGames": {*ENGINE, "registry", "spiral", "render", "envs"},
+}
+"""Public names, and the modules and subpackages that the first use of one loads."""
+
+
+@pytest.mark.parametrize("name", FIRST_USE)
+def test_the_first_use_of_a_name_loads_what_it_needs_alone(name: str) -> None:
+    """In a fresh interpreter, that has imported the package."""
+    program = f"import sys, quincunx_env; quincunx_env.{name}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = [module.split(".") for module in run.stdout.split()]
+    assert {parts[1] for parts in loaded if parts[0] == "quincunx_env" and len(parts) > 1} == FIRST_USE[name]
+    assert not {parts[0] for parts in loaded} & (HEAVY | OUTSIDE | {"quincunx_agents"})
+    environments = {parts[2] for parts in loaded if parts[:2] == ["quincunx_env", "envs"] and len(parts) > 2}
+    assert not environments & ({"aec", "solitaire", "text", "vs_opponents"})

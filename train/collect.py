@@ -126,7 +126,8 @@ def policy_of(run: Run) -> Agent:
     from quincunx_env.adapters.sb3 import SolitaireVecEnv
     from train.ppo import Arguments, make_model
 
-    arguments = Arguments(**run.arguments | {"rules": Rules(**run.arguments["rules"])})
+    given = {"rules": Rules(**run.arguments["rules"]), "opponents": (), "against": Arguments.against}
+    arguments = Arguments(**run.arguments | given)  # the policies that a file names are not imported
     env = SolitaireVecEnv(arguments.num_envs, observation="flat", preview=arguments.preview)
     model = make_model(arguments, env)
     model.policy.load_state_dict(checkpoint.load(run.folder / "checkpoint.pt")["policy"])

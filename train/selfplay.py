@@ -337,7 +337,7 @@ def save_checkpoint(run: Run) -> None:
     for member in run.pool.members:
         snapshot = member.opponent if isinstance(member.opponent, dict) else {}
         tensors = {name: torch.as_tensor(array) for name, array in snapshot.items()}
-        pool.append([member.name, member.won, member.games, tensors])  # no tensors: a baseline, resolved by its name
+        pool.append([member.name, member.won, member.games, tensors])  # no tensors: a baseline
     content = {
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
@@ -371,9 +371,10 @@ def restore_checkpoint(run: Run) -> None:
         )
         for features, *others in content["replay"]:
             run.replay.append(ValueTargets(array(features), *(part.numpy() for part in others)))
+        baselines = {member.name: member.opponent for member in run.pool.members}  # the file names no others
         run.pool.members = [
             Member[Agent | Weights](
-                name, {key: array(each) for key, each in tensors.items()} if tensors else resolve(name), won, games
+                name, {key: array(each) for key, each in tensors.items()} if tensors else baselines[name], won, games
             )
             for name, won, games, tensors in content["pool"]
         ]

@@ -24,6 +24,17 @@ def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
     return with_announcements(observation, best)
 
 
+def points_of_plays(observation: Pieces, mask: Bools, rng: np.random.Generator) -> npt.NDArray[np.floating[Any]]:
+    """Points of all legal plays, the values of `greedy`; see `quincunx_env.core.policy.ValuedPolicy`."""
+    points = observation["preview"][..., 0].reshape(len(mask), -1)
+    values = np.full(mask.shape, -np.inf)
+    values[:, : points.shape[1]] = np.where(mask[:, : points.shape[1]], points, -np.inf)
+    return values
+
+
+greedy.action_values = points_of_plays  # type: ignore[attr-defined]  # a function, to be called by its name in tables
+
+
 def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
     """The chosen plays, int64 [n], and the true points instead where they are to be announced (Simpleton)."""
     if "pending" not in observation:

@@ -10,6 +10,8 @@ equal values may lie on both sides of a boundary between rounded ones.
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.core.policy import NotFiniteError
+
 Ints = npt.NDArray[np.int64]
 
 TOLERANCE = 1e-3
@@ -17,9 +19,26 @@ TOLERANCE = 1e-3
 evaluated alone and with others. It is also far below the gaps between actions that are not equal."""
 
 
+def require_finite(values: npt.NDArray[np.floating]) -> None:
+    """Check the values of legal actions that a network has computed.
+
+    Raises:
+        NotFiniteError: if one is NaN or infinite.
+    """
+    if not np.isfinite(values).all():
+        problem = "it computes numbers that are none (NaN) or infinite for legal actions"
+        raise NotFiniteError(f"{problem}: its weights are damaged or too large")
+
+
 def best(values: npt.NDArray[np.floating]) -> Ints:
-    """The lowest index of the highest value of each row, float [n, A] -> int64 [n]; values may be -inf, not all."""
-    found: Ints = (values >= values.max(axis=1, keepdims=True) - TOLERANCE).argmax(axis=1)
+    """The lowest index of the highest value of each row, float [n, A] -> int64 [n]; values may be -inf.
+
+    Raises:
+        NotFiniteError: if one is NaN, or the highest is infinite.
+    """
+    highest = values.max(axis=1, keepdims=True)
+    require_finite(highest[~np.isneginf(highest)])  # with announcements, no action has a value
+    found: Ints = (values >= highest - TOLERANCE).argmax(axis=1)
     return found
 
 

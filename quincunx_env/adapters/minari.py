@@ -30,11 +30,12 @@ with needs_extra("minari", __name__):
     from minari.dataset.minari_dataset import parse_dataset_id
     from minari.storage import get_dataset_path
 
+from quincunx_env.arena.benchmark import TASKS, baselines
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.deal import check_seed
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent, policy_for
-from quincunx_env.core.rules import RulesLike
+from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer
@@ -67,6 +68,11 @@ def write_dataset(
     ``observation="flat"`` of ``observation`` (int16 [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions],
     1 = legal, all 0 after the last action); with ``"pieces"`` the pieces take the place of the vector.
 
+    ``minari.get_normalized_score`` returns 0 for the mean of ``uniform`` and 1 for that of ``heuristic``, the policies
+    that normalise the benchmark. Both means come from the stored results of the task ``solitaire``,
+    `quincunx_env.arena.benchmark.BASELINES`. Under other rules none are stored, and the dataset has no reference
+    scores.
+
     Args:
         dataset_id: its name and version, such as ``quincunx/heuristic-v0``.
         agent: the agent, or its name as `quincunx_env.policies.resolve` takes it.
@@ -94,6 +100,7 @@ def write_dataset(
     options: dict[str, Any] = {"observation": observation, "preview": preview, "lost_value": lost_value}
     options |= {} if rules is None else {"rules": rules}
     env = gymnasium.make(ENVIRONMENT, mask_in="obs", **options)
+    scores = _reference_scores(env.unwrapped.rules, env.unwrapped.lost_value)  # type: ignore[attr-defined]
     playing = policy_for(policy, env.unwrapped.rules)  # type: ignore[attr-defined]
     dataset: MinariDataset | None = None
     created = False
@@ -119,6 +126,7 @@ def write_dataset(
                     code_permalink=code_permalink,
                     description=f"Games that the agent {name} of quincunx_env plays at {ENVIRONMENT}.",
                     requirements=[f"quincunx_env=={version('quincunx_env')}"],
+                    **scores,
                 )
         assert dataset is not None
         card = dataset_card(dataset)
@@ -129,6 +137,19 @@ def write_dataset(
             shutil.rmtree(get_dataset_path(dataset_id), ignore_errors=True)
         raise
     return dataset
+
+
+def _reference_scores(rules: BaseRules, lost_value: float) -> dict[str, float]:
+    """Return the mean returns that 0 and 1 stand for in normalised scores; nothing if none are stored."""
+    task = TASKS["solitaire"]
+    if rules != task.rules:
+        return {}
+    found = {
+        "ref_min_score": baselines()[task.name, "uniform"],
+        "ref_max_score": baselines()[task.name, task.reference],
+    }
+    # A lost round counts 0 in the stored scores.
+    return {name: result.score.value + (result.lost or 0.0) * lost_value for name, result in found.items()}
 
 
 def _check_name(dataset_id: str) -> None:

@@ -287,6 +287,22 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
     def _legal_actions(self, player: int) -> list[int]:
         return np.flatnonzero(self.get_game().observer.mask(self.game)).tolist()
 
+    def legal_actions_mask(self, player: int | None = None) -> list[int]:
+        """Return 1 for each legal action of a player, 0 for the others; none is legal unless the player is to move.
+
+        OpenSpiel's own method writes outcomes of chance into the mask of a seat, beyond its end.
+
+        Args:
+            player: a seat, or chance, whose mask has an entry for each outcome; the player to move by default.
+        """
+        to_move, game = self.current_player(), self.get_game()
+        player = to_move if player is None else player
+        chance = player == pyspiel.PlayerId.CHANCE
+        mask = [0] * (game.max_chance_outcomes() if chance else game.num_distinct_actions())
+        for action in self.legal_actions() if player == to_move else ():
+            mask[action] = 1
+        return mask
+
     def _apply_action(self, action: int) -> None:
         if self.due:
             self._apply_chance(action)

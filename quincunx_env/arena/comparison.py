@@ -17,7 +17,7 @@ from quincunx_env.arena.matches import (
     play_matches,
     seatings,
 )
-from quincunx_env.arena.statistics import Estimate
+from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -27,7 +27,7 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.markdown import markdown_table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Results of N policies on D paired deals, each played from S seatings of P seats.
 
@@ -135,6 +135,10 @@ class Comparison:
             "seatings": self.seatings.tolist(),
             **self.config.to_json(),
         }
+
+    def __repr__(self) -> str:
+        wins = (f"{name} {in_words(100 * self.wins[:, n], 0, 100)}" for n, name in enumerate(self.names))
+        return f"Comparison, % of wins: {', '.join(wins)}; {self.deals:,} deals"
 
     def _repr_markdown_(self) -> str:
         return self.table()

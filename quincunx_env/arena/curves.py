@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from quincunx_env.utils.figures import plain_text
 from quincunx_env.utils.files import write_atomically, write_csv
 
 
@@ -16,6 +17,7 @@ class Curve(NamedTuple):
     high: Sequence[float]
 
 
+@plain_text()
 def draw_learning_curves(
     path: Path,
     curves: Mapping[str, Curve],
@@ -42,13 +44,15 @@ def draw_learning_curves(
 
     figure = Figure(figsize=(8, 5.5), layout="constrained")
     axes = figure.add_subplot()
+    labels = dict[Any, str]()  # given to the legend, which otherwise leaves out labels that begin with an underscore
     for label, curve in curves.items():
-        (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3, label=label)
+        (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3)
+        labels[line] = label
         axes.fill_between(curve.steps, curve.low, curve.high, color=line.get_color(), alpha=0.15)
     for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
-        axes.axhline(value, color="tab:gray", linestyle=style, label=label)
+        labels[axes.axhline(value, color="tab:gray", linestyle=style)] = label
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
-    figure.legend(loc="outside lower center", ncols=3)
+    figure.legend([*labels], [*labels.values()], loc="outside lower center", ncols=3)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
     points = ((label, *point) for label, curve in curves.items() for point in zip(*curve, strict=True))
     write_csv(path.with_suffix(".csv"), ("curve", *Curve._fields), points)

@@ -12,20 +12,21 @@ import numpy.typing as npt
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, MatchResults
 from quincunx_env.arena.runner import run_lineups
-from quincunx_env.arena.statistics import Estimate
+from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import by_display_name, display_name
 from quincunx_env.quincunx.batch import ratings
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import RATINGS
+from quincunx_env.utils.figures import plain_text
 from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Results of a policy on numbered deals of the solitaire.
 
@@ -70,6 +71,9 @@ class Evaluation:
         classes = ratings(self.scores, self.lost)
         shares = np.bincount(classes, minlength=len(RATINGS)) / len(classes)
         return dict(zip(RATINGS, shares.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"Evaluation: {in_words(self.values)}, {100 * self.lost.mean():.1f} % lost, {len(self.scores):,} deals"
 
     def _repr_markdown_(self) -> str:
         return table({"": self})
@@ -239,6 +243,7 @@ def cells(name: str, evaluation: Evaluation) -> list[str]:
     return [name, str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
 
 
+@plain_text()
 def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) -> "Figure":
     """Plot the distributions of the scores of finished rounds, with the shares of lost rounds in the legend.
 
@@ -253,10 +258,11 @@ def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) 
     scores = {name: evaluation.scores[~evaluation.lost] for name, evaluation in evaluations.items()}
     tens = np.concatenate([*scores.values(), [0]]) // 10
     bins = np.arange(tens.min(), tens.max() + 2) * 10
+    labels = dict[Any, str]()  # given to the legend, which otherwise leaves out names that begin with an underscore
     for name, evaluation in evaluations.items():
         shares = np.histogram(scores[name], bins)[0] / len(evaluation.scores)
-        axes.stairs(shares, bins, label=f"{name}: mean {evaluation.mean:.1f}, {evaluation.lost.mean():.1%} lost")
-    axes.legend(frameon=False)
+        labels[axes.stairs(shares, bins)] = f"{name}: mean {evaluation.mean:.1f}, {evaluation.lost.mean():.1%} lost"
+    axes.legend([*labels], [*labels.values()], frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     if path is not None:
         figure.savefig(path, dpi=150)

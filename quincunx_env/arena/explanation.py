@@ -17,12 +17,13 @@ def explain(policy: Agent | str, game: Game, *, seed: int = 0) -> npt.NDArray[np
     Args:
         policy: a policy with the method ``action_values`` (`quincunx_env.core.policy.ValuedPolicy`), or its name as
             `quincunx_env.arena.resolve` takes it. All agents that come with the package have values but ``uniform``,
-            ``greedy`` and policy networks.
+            and all models in files but those that compute actions only.
         game: the position, which stays as it is.
         seed: seed of the policy's generator.
 
     Returns:
-        float64 [cards, cells], in points; NaN for plays that are illegal or that the policy does not consider.
+        float64 [cards, cells]; NaN for plays that are illegal or that the policy does not consider. The values are
+        points; those of policy networks and of models in files are logits or Q-values.
 
     Raises:
         ValueError: if the game is over or waits for an announcement, or the policy is unknown, has no values or does

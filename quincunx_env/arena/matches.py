@@ -11,9 +11,9 @@ import numpy.typing as npt
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.policy import Agent, NotFiniteError, policy_for
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import display_name
+from quincunx_env.policies import PolicyFileError, display_name
 from quincunx_env.registry import make_observer, spec_of
 
 Actions = npt.NDArray[np.uint16]
@@ -107,6 +107,8 @@ def play_matches(
 
     Raises:
         IllegalAction: if a policy chooses an illegal action.
+        NotFiniteError: if the numbers by which a policy chooses are NaN or infinite.
+        PolicyFileError: if these are the numbers of a model in a file.
     """
     numbers, count = config.deal_numbers(chunk), len(seatings)
     rules = config.rules
@@ -125,12 +127,17 @@ def play_matches(
         for number in np.unique(movers):
             own = rows[movers == number]
             policy, chosen = playing[number], np.zeros(0, np.int64)
+            name = names[number] if names else display_name(policies[number] or "")
             if policy is not None:
                 games = batch.fork(own)
                 try:
                     chosen = policy(observer.observe_batch(games), games.mask(), rngs[number])
+                except PolicyFileError:  # it names the file, whose user has no use for a traceback
+                    raise
+                except NotFiniteError as error:
+                    raise NotFiniteError(f"the policy {name}: {error}") from error
                 except Exception as error:
-                    error.add_note(f"{RAISED_BY} {names[number] if names else display_name(policy)}")
+                    error.add_note(f"{RAISED_BY} {name}")
                     raise
             actions = chosen if recorded is None else recorded.actions[upcoming[own]]
             try:
@@ -138,7 +145,6 @@ def play_matches(
             except IllegalAction as error:
                 if recorded is not None:
                     raise
-                name = names[number] if names else display_name(policies[number])
                 raise IllegalAction(f"the policy {name}: {error}") from None
             if recorded is not None:
                 upcoming[own] += 1

@@ -59,6 +59,20 @@ class Estimate(NamedTuple):
         return cls(value, value - half, value + half)
 
 
+def in_words(values: npt.NDArray[Any], low: float = -math.inf, high: float = math.inf) -> str:
+    """Write the mean of values between two bounds, with its interval where one can be computed.
+
+    >>> import numpy as np
+    >>> in_words(np.array([1, 2, 3, 6]), 0, 6)
+    '3.0 (0.0 to 6.0)'
+    """
+    try:
+        mean, interval = Estimate.of_mean(values).within(low, high).cells(".1f")
+    except (ImportError, ValueError):  # without SciPy, or for a single value
+        return f"{values.mean():.1f}"
+    return f"{mean} ({interval})"
+
+
 def scipy_stats() -> Any:
     """Import ``scipy.stats``.
 

@@ -22,6 +22,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import by_display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.extras import needs_extra
+from quincunx_env.utils.figures import plain_text
 from quincunx_env.utils.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ ELO = 400 / math.log(10)
 """Elo points per unit of log odds (natural logarithm): a difference of 400 points means odds of ten to one."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tournament:
     """Results of N policies, each against each other on the same D deals.
 
@@ -97,6 +98,14 @@ class Tournament:
             "comparisons": [comparison.to_json() for comparison in self.comparisons.values()],
         }
 
+    def __repr__(self) -> str:
+        try:
+            rated = sorted(zip(self.ratings, self.names, strict=True), reverse=True)
+            policies = [f"{name} {rating.value:+.0f}" for rating, name in rated]
+        except ImportError:  # without choix
+            policies = [*self.names]
+        return f"Tournament: {', '.join(policies)}; {self.deals:,} deals"
+
     def _repr_markdown_(self) -> str:
         return self.table()
 
@@ -111,6 +120,7 @@ class Tournament:
         against = (f"against {self.names[m]}" for m in order)
         return markdown_table(("policy", "rating", "95 % interval", *against), rows)
 
+    @plain_text()
     def plot(self, path: Path | str | None = None) -> "Figure":
         """Plot ratings with their intervals, and the matrix of win rates.
 

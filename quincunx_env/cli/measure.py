@@ -274,7 +274,8 @@ numbered deals are public, this does not show that the policy could not see hidd
 chose the recorded actions when it was asked again. Intervals are Student's t at 95 %, over deals; lost rounds count 0
 unless the row says otherwise; such rows have a table of their own. Ratings are Bradley-Terry in Elo points with mean 0,
 their intervals from resampled deals; the columns after them are the share of wins of the policy in the row against that
-in the column.
+in the column. Half a win for each pair, counted in deals, is added, so that ratings are finite. The ratings beside a
+policy that loses nearly all games, such as `uniform`, depend on it.
 """
 
 

@@ -14,6 +14,7 @@ listens on this machine only. On a remote machine forward its port, as in ``ssh 
 open the link that it prints.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +30,11 @@ from quincunx_env.play.session import (
     adviser_name,
     new_path,
     recorded_players,
+    resuming,
     seat_players,
+    unregistered,
 )
-from quincunx_env.policies import UntrustedFileError, load_path
+from quincunx_env.policies import load_path
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors, require_writable, requires_extra
 
@@ -42,7 +45,8 @@ class Arguments(GameOptions):
 
     opponents: tuple[str, ...] = ()
     """one for all other seats, or one for each, beginning with the seat after yours: names of registered policies,
-    ``module:attribute``, paths of files, or ``human``"""
+    ``module:attribute``, paths of files, or ``human``. With --resume: for the seats whose players in the file are not
+    registered policies, in the same order"""
     seat: int = 0
     """your seat"""
     seed: int | None = None
@@ -50,7 +54,8 @@ class Arguments(GameOptions):
     adviser: str | None = None
     """the agent that gives hints, named as an opponent"""
     trust: bool = False
-    """load files of stable-baselines3 and RLlib, too, which executes any code in them; never files that a game names"""
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them; with --resume also let the file
+    name any policies, which executes their code"""
     resume: Path | None = None
     """continue a game from its file"""
     replay: Path | None = None
@@ -73,10 +78,10 @@ class Arguments(GameOptions):
             raise ValueError(f"--port is a number from 0 to {2**16 - 1}, got {self.port}")
         if self.resume and self.replay:
             raise ValueError("--resume continues a game, --replay shows one: leave out either")
-        given = self.opponents or self.seat or self.seed is not None or self.game != "quincunx"
-        if (self.resume or self.replay) and (given or self.rules != Rules()):
+        given = self.seat or self.seed is not None or self.game != "quincunx" or self.rules != Rules()
+        if (self.resume or self.replay) and (given or (self.replay and self.opponents)):
             raise ValueError("the file has rules, deal and players: leave out --resume or --replay, or these options")
-        if self.opponents and self.game == "quincunx" and self.rules.num_players == 1:
+        if self.opponents and not self.resume and self.game == "quincunx" and self.rules.num_players == 1:
             raise ValueError("the solitaire has no --opponents: add --num-players 2")
 
     def begin(self) -> Session | Record:
@@ -84,21 +89,22 @@ class Arguments(GameOptions):
         if self.replay:
             return Record.read(self.replay)
         if self.resume:
-            record = Record.read(self.resume)
-            adviser = adviser_name(self.chosen_adviser)
-            try:
-                return Session.resume(record, recorded_players(record), adviser)
-            except UntrustedFileError as error:
-                if self.adviser and not self.trust:
-                    raise
-                raise ValueError(
-                    f"{self.resume} names a policy file that needs to be trusted, and a saved game never is: it can be "
-                    "replayed, with --replay"
-                ) from error
+            return self._resumed(Record.read(self.resume), self.resume)
         rules = self.chosen_rules
         players = seat_players(rules, self.seat, [self._agent(name) for name in self.opponents])
         dealt = None if self.seed is None else Seeded(self.seed)
         return Session(rules, players, dealt, adviser_name(self.chosen_adviser))
+
+    def _resumed(self, record: Record, path: Path) -> Session:
+        """A game from a file, which chooses no code by itself."""
+        names = unregistered(record)
+        if names and not self.opponents and not self.trust:
+            raise ValueError(
+                f"{path} was played by {', '.join(names)}, and a file never chooses code; if you know these policies: "
+                f"quincunx play {resuming(record, path)}"
+            )
+        players = recorded_players(record, [self._agent(name) for name in self.opponents or names])
+        return Session.resume(record, players, adviser_name(self.chosen_adviser))
 
     @property
     def chosen_adviser(self) -> Agent | str | None:
@@ -142,7 +148,8 @@ def _in_terminal(begin: Session | Record, chosen: Arguments) -> None:
         Console(begin, path).run()
     if path.exists():
         command = "quincunx play --terminal"
-        print(f"Continue or replay this game:\n\n    {command} --resume {path}\n    {command} --replay {path}")
+        again, shown = resuming(begin.record, path), shlex.join(["--replay", str(path)])
+        print(f"Continue or replay this game:\n\n    {command} {again}\n    {command} {shown}")
 
 
 def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:

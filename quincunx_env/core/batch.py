@@ -28,6 +28,9 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     take no part in steps.
     """
 
+    def __repr__(self) -> str:
+        return f"<Batch of {self.num_games} games of {self.rules!r}: {int(self.over.sum())} over>"
+
     def _complete(self) -> None:
         super()._complete()
         # Seeds and numbers of the games whose decks have been shuffled ahead, and these decks.

@@ -256,6 +256,14 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in BaseGame.__slots__}
 
+    def __repr__(self) -> str:
+        state = "over" if self.over else f"seat {self.mover} to move"
+        return f"<Game of {self.rules!r}: round {self.round}, ply {self.ply}, {state}, totals {self.totals}>"
+
+    def __str__(self) -> str:
+        """The position as text, with all hands."""
+        return shown_as("text", self) or repr(self)
+
     def _repr_svg_(self) -> str | None:
         return shown_as("svg", self)
 

@@ -1,4 +1,4 @@
-"""Checks of integer arguments: seats, cards, cells, actions, rows and seeds."""
+"""Checks of integer arguments: seats, cards, cells, actions, rows and seeds; options of NumPy's types."""
 
 from operator import index
 from typing import Any
@@ -48,6 +48,20 @@ def as_array(values: Any) -> npt.NDArray[Any]:
         return np.asarray(values)
     except (TypeError, ValueError):  # rows of different lengths
         return np.full((), None)
+
+
+def as_plain(value: Any) -> Any:
+    """Replace NumPy's scalars and arrays by Python's values and lists.
+
+    It looks into lists, tuples and dictionaries, and leaves everything else as it is.
+    """
+    if isinstance(value, np.bool | np.integer | np.floating | np.str_):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufUTO":
+        return as_plain(value.tolist())
+    if type(value) is dict:
+        return {key: as_plain(each) for key, each in value.items()}
+    return type(value)(map(as_plain, value)) if type(value) in (list, tuple) else value
 
 
 def _written(number: int) -> str:

@@ -9,6 +9,10 @@ from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 
 
+class NotFiniteError(ValueError):
+    """A policy whose numbers for legal actions are NaN or infinite; it has no choice then."""
+
+
 class Policy(Protocol):
     """A function that chooses a joint action in each of n positions."""
 
@@ -34,7 +38,9 @@ class ValuedPolicy(Policy, Protocol):
     def action_values(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
-        """Values of the joint actions in each of n positions, in points; the arguments are those of a call.
+        """Values of the joint actions in each of n positions; the arguments are those of a call.
+
+        They are points, or for a policy from a file its logits or Q-values.
 
         Returns:
             Floating [n, actions], -inf for actions that are illegal or that it does not consider.

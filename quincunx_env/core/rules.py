@@ -4,6 +4,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Protocol
 
+from quincunx_env.core.integers import as_plain
+
 
 class BaseRules(Hashable, Protocol):
     """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options."""
@@ -76,7 +78,7 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
         ValueError: if both are given, if ``rules`` are those of another game or have other fields, or from ``make``.
     """
     if rules is None:
-        return make(**options)
+        return make(**as_plain(dict(options)))
     if options:
         raise ValueError(f"give rules= or single options, not both: got rules= and {', '.join(options)}")
     given = asdict(rules) if isinstance(rules, cls) else rules
@@ -84,4 +86,10 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
     if not isinstance(given, Mapping) or not all(name in names for name in given):
         kind = f"{cls.__module__}.{cls.__qualname__}"
         raise ValueError(f"rules must be a {kind} or a mapping of its fields ({', '.join(names)}), got {rules!r}")
-    return make(**given)
+    return make(**as_plain(dict(given)))
+
+
+def make_plain(rules: Any) -> None:
+    """Replace options of NumPy's types by Python's values, before the rules check them."""
+    for field in fields(rules):
+        object.__setattr__(rules, field.name, as_plain(getattr(rules, field.name)))  # the dataclass is frozen

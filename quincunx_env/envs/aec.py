@@ -22,9 +22,10 @@ from quincunx_env.envs.common import (
     check_finite,
     check_option,
     check_snapshot,
+    given_game,
     reset_options,
 )
-from quincunx_env.envs.options import options_of
+from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
 from quincunx_env.render import Renderer
@@ -96,6 +97,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         "is_parallelizable": False,
     }
 
+    @takes_options()
     def __init__(
         self,
         name: str,
@@ -127,11 +129,12 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         self.agents: list[str] = []
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._deals = DealSequence()
-        self._observation_spaces: dict[str, spaces.Space[Any]] = {}
-        self._action_spaces: dict[str, spaces.Space[Any]] = {}
+        # PettingZoo's deprecated dictionaries, which some libraries still read.
+        self.observation_spaces: dict[str, spaces.Space[Any]] = {}
+        self.action_spaces: dict[str, spaces.Space[Any]] = {}
         for agent in self.possible_agents:
-            self._observation_spaces[agent] = self.codec.observation_space()
-            self._action_spaces[agent] = self.codec.action_space()
+            self.observation_spaces[agent] = self.codec.observation_space()
+            self.action_spaces[agent] = self.codec.action_space()
         # The spiral game has no pile; the bound of the count is the length of the longest one.
         _, _, self._pile_size = self.observer.counts.get("pile", ("", 0, 0))
         self.state_space = self._state_space()
@@ -149,7 +152,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         Raises:
             ValueError: if there is no such agent.
         """
-        return self._observation_spaces[self._checked(agent)]
+        return self.observation_spaces[self._checked(agent)]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         """Return the action space of an agent, always the same object.
@@ -157,7 +160,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         Raises:
             ValueError: if there is no such agent.
         """
-        return self._action_spaces[self._checked(agent)]
+        return self.action_spaces[self._checked(agent)]
 
     def _checked(self, agent: str) -> str:
         """Return the name of an agent.
@@ -180,7 +183,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             ValueError: if the seed, a deal or an option is invalid; nothing has changed then.
         """
         # PettingZoo's `api_test` and `parallel_api_test` hand in an option of this name.
-        given = reset_options(options, "deal", "options").get("deal")
+        given = given_game(self.rules, reset_options(options, "deal", "options").get("deal"))
         self._game = self._deals.deal(self.rules, seed, given)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -229,9 +232,9 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             return
         try:
             rewards = self._rewards(game.step(self.codec.decode_action(action, game)))
-        except IllegalAction:
+        except IllegalAction as error:
             if not self.codec.lose_on_illegal:
-                raise
+                raise self.codec.with_remedy(error) from None
             game.forfeit()
             rewards = [self.illegal_reward if other == agent else 0.0 for other in self.possible_agents]
         self._cumulative_rewards[agent] = 0.0

@@ -155,6 +155,15 @@ class EnvCodec:
             raise IllegalAction(f"action {action!r} is out of range: an action of {self.action_space()} is needed")
         return number
 
+    def with_remedy(self, error: IllegalAction) -> IllegalAction:
+        """Return the error of an illegal action with the ways to avoid it."""
+        place = "info" if self.mask_in_info else "observation"
+        return IllegalAction(
+            f"{error}; choose among the actions of {place}['action_mask'] (quincunx_env.sample_action samples one; "
+            "train with MaskablePPO of sb3-contrib instead of PPO), or make the environment with illegal='lose' or "
+            "'next'"
+        )
+
     def decode_actions(self, actions: Any, live: Bools, batch: Batch) -> Ints:
         """Return the engine's numbers of actions, int64 [n]; -1 where out of range.
 

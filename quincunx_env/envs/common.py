@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
+from gymnasium.utils import seeding
 
 from quincunx_env.core.batch import BaseBatch
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game
+from quincunx_env.core.integers import as_plain
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer, to_svg
@@ -73,6 +76,67 @@ def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str
         if not isinstance(each, cls | str):
             raise ValueError(f"a deal is a Deal or its text, got {each!r}")
     return [cls.parse(each) if isinstance(each, str) else each for each in several]
+
+
+def given_game(rules: BaseRules, deals: BaseDeal | str | Sequence[BaseDeal | str] | None) -> Game | None:
+    """Return a new game of given deals, one for each round; None if there are none.
+
+    Raises:
+        ValueError: if a deal is invalid.
+    """
+    spec = spec_of(rules)
+    return None if deals is None else spec.Game(rules, as_deals(spec.Deal, deals))
+
+
+def drawn_seed(rng: np.random.Generator | None = None) -> int:
+    """Draw a seed that leaves room for the seeds of further rows, from the system's entropy by default."""
+    return int((rng or np.random.default_rng()).integers(MAX_SEED // 2))
+
+
+class GymnasiumEnv:
+    """The generator and the specification of every Gymnasium environment of this package.
+
+    Without a seed, the first ``reset`` draws one, and is the same as ``reset(seed=env.np_random_seed)``. A generator
+    that is assigned to ``np_random`` draws the seed of the next ``reset`` without one.
+    """
+
+    _np_random: np.random.Generator | None
+    _np_random_seed: int | None
+    _made_by: EnvSpec | None = None
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The generator, seeded with ``np_random_seed``."""
+        if self._np_random is None:
+            self._np_random, self._np_random_seed = seeding.np_random(drawn_seed())
+        return self._np_random
+
+    @np_random.setter
+    def np_random(self, generator: np.random.Generator) -> None:
+        self._np_random, self._np_random_seed = generator, -1
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of the generator and of the games; -1 from the assignment of a generator to the next reset."""
+        _ = self.np_random
+        return -1 if self._np_random_seed is None else self._np_random_seed
+
+    def _next_seed(self, started: bool) -> int | None:
+        """Return the seed for a reset without one; None to continue the sequence of games that has ``started``."""
+        if self.np_random_seed < 0:
+            return drawn_seed(self.np_random)
+        return None if started else self.np_random_seed
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The specification that Gymnasium made the environment from, with options as plain Python values."""
+        return self._made_by
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        if spec is not None:
+            spec.kwargs = as_plain(spec.kwargs)  # NumPy's values cannot be written as JSON
+        self._made_by = spec
 
 
 class OneGame(Generic[AnyGame]):
@@ -138,31 +202,24 @@ class DealSequence:
     resets: int = -1
     given: bool = False
 
-    def deal(
-        self,
-        rules: BaseRules,
-        seed: int | None,
-        deals: BaseDeal | str | Sequence[BaseDeal | str] | None,
-    ) -> Any:
+    def deal(self, rules: BaseRules, seed: int | None, given: Game | None) -> Any:
         """Return the next game.
 
         Args:
             rules: rules of the game.
             seed: starts a new sequence; None continues the current one, or starts one with a random seed.
-            deals: the deal to play instead, or one for each round.
+            given: the game to play instead, see `given_game`.
 
         Raises:
-            ValueError: if the seed or a deal is invalid; nothing has changed then.
+            ValueError: if the seed is invalid; nothing has changed then.
         """
-        spec = spec_of(rules)
-        game = None if deals is None else spec.Game(rules, as_deals(spec.Deal, deals))
         if seed is not None:
             self.seed, self.resets = check_seed(seed), -1
         elif self.seed < 0:
-            self.seed = int(np.random.default_rng().integers(MAX_SEED))
+            self.seed = drawn_seed()
         self.resets += 1
-        self.given = game is not None
-        return game or spec.Game.from_seed(rules, self.seed, self.resets)
+        self.given = given is not None
+        return given or spec_of(rules).Game.from_seed(rules, self.seed, self.resets)
 
     @property
     def name(self) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from dataclasses import fields
 from inspect import Parameter
 from typing import Any, TypeVar, cast
 
+from quincunx_env.core.integers import as_plain
 from quincunx_env.registry import GAMES
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
@@ -35,7 +36,8 @@ def options_of(source: Callable[..., Any], *, without: Sequence[str] = (), **def
 def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFunction], AnyFunction]:
     """Return a decorator that replaces ``**kwargs`` in the signature of a function by these parameters.
 
-    A call with any other keyword raises a `TypeError` that names the keyword and those that exist.
+    Values become plain Python (`as_plain`). A call with any other keyword raises a `TypeError` that begins as Python's
+    own, because libraries read these words, and lists the keywords that exist.
 
     Args:
         options: keyword-only parameters.
@@ -52,18 +54,17 @@ def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFu
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            known = keywords
+            known, kwargs = keywords, as_plain(kwargs)
             if of_game and kwargs.keys() - set(known):
                 given = signature.bind_partial(*args, **kwargs)
                 given.apply_defaults()
                 game = given.arguments["game"]
                 exists = isinstance(game, str) and game in GAMES  # `make_rules` refuses other games
                 known = known + ([each.name for each in fields(GAMES[game].Rules)] if exists else [*kwargs])
-            if unknown := kwargs.keys() - set(known):
+            if unknown := [name for name in kwargs if name not in known]:
                 name = function.__qualname__.removesuffix(".__init__")
                 raise TypeError(
-                    f"{name}() has no option {', '.join(map(repr, sorted(unknown)))}; its options are "
-                    f"{', '.join(known)}"
+                    f"{name}() got an unexpected keyword argument {unknown[0]!r}; its options are {', '.join(known)}"
                 )
             return function(*args, **kwargs)
 

@@ -10,18 +10,22 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.game import IllegalAction
+from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.rules import RulesLike, choose_rules
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import (
     METADATA,
     DealSequence,
+    GymnasiumEnv,
     Info,
     OneGame,
     check_finite,
     check_option,
     check_snapshot,
+    given_game,
     reset_options,
     set_generator,
 )
@@ -40,7 +44,7 @@ _FINAL = ("score", "value", "lost", "rating", "penalty", "seed", "game")
 """Keys of the last info of a round, besides the mask."""
 
 
-class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
+class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     """Quincunx solitaire: one game.
 
     ## Description
@@ -75,6 +79,8 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
     ## Starting State
     A shuffled deck: four cards on the grid, eight in hand, the others in the draw pile. ``reset(seed=s)`` starts the
     sequence of deals ``Deal.from_seed(rules, s, game)`` with game 0; each reset without a seed deals the next game.
+    Without any seed the first reset draws one, which ``np_random_seed`` reports. A generator that is assigned to
+    ``np_random`` draws the seed of the next reset without one.
     ``options={"deal": deal}`` plays a given `quincunx_env.quincunx.deal.Deal`, or the text of one.
 
     ## Episode End
@@ -85,7 +91,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
     with the penalty deducted), ``value`` (the return: the sum of the rewards), ``lost``, ``rating`` (index into
     `quincunx_env.quincunx.scoring.RATINGS`), ``penalty``, and ``seed`` and ``game``, which identify the deal (-1 if it
     was given). Other infos do not have these entries, as in `SolitaireVectorEnv`, where computing them at every step
-    would cost time; a recorder that needs the same entries at every step takes ``mask_in="obs"``.
+    would cost time. A recorder that needs the same entries at every step keeps ``action_mask`` alone.
 
     ## Version History
     v0: first release.
@@ -154,8 +160,10 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the seed, the deal or an option is invalid; nothing has changed then.
         """
-        self._game = self._deals.deal(self.rules, seed, reset_options(options, "deal").get("deal"))
-        super().reset(seed=None if seed is None else int(seed))
+        given = given_game(self.rules, reset_options(options, "deal").get("deal"))
+        seed = self._next_seed(self._deals.seed >= 0) if seed is None else check_seed(seed)
+        self._game = self._deals.deal(self.rules, seed, given)
+        super().reset(seed=seed)
         self._value = 0.0
         self._renderer.moved(self.game)
         return self._show({})
@@ -175,9 +183,9 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
             raise ResetNeeded("the round is over: call reset() before the next step()")
         try:
             reward = float(game.step(self.codec.decode_action(action, game))[0])
-        except IllegalAction:
+        except IllegalAction as error:
             if not self.codec.lose_on_illegal:
-                raise
+                raise self.codec.with_remedy(error) from None
             game.forfeit()
             reward = 0.0
         info: Info = {}
@@ -214,6 +222,7 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
             "deals": replace(self._deals),
             "value": self._value,
             "np_random": self.np_random.bit_generator.state,
+            "np_random_seed": self.np_random_seed,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -222,9 +231,11 @@ class SolitaireEnv(OneGame[Game], gymnasium.Env[Any, Any]):
         Raises:
             ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.
         """
-        check_snapshot(state, self.rules, "value", "np_random")
+        check_snapshot(state, self.rules, "value", "np_random", "np_random_seed")
         check_finite("value", state["value"])
+        seed = check_integer("np_random_seed of the snapshot", state["np_random_seed"], -1, MAX_SEED - 1)
         set_generator(self.np_random, state["np_random"])
+        self._np_random_seed = seed
         self._game = state["game"].copy()
         self._deals, self._value = replace(state["deals"]), state["value"]
 

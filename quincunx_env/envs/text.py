@@ -30,7 +30,7 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, Info, OneGame, attribute_of, check_option
+from quincunx_env.envs.common import METADATA, GymnasiumEnv, Info, OneGame, attribute_of, check_option
 from quincunx_env.envs.options import options_of, takes_options
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
@@ -68,7 +68,7 @@ _OPTIONS = options_of(VsOpponentsEnv, without=_FIXED) + tuple(
 _OPTIONAL = ("opponents", "pool", "rules", "given_deals")  # None by default
 
 
-class TextEnv(OneGame[Game], gymnasium.Env[str, str]):
+class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     """One seat of a game as text: the solitaire, or a game against policies.
 
     ## Description
@@ -78,10 +78,11 @@ class TextEnv(OneGame[Game], gymnasium.Env[str, str]):
     same rewards.
 
     ## Action Space
-    ``Text``. The answer is the content of the last ``<action>`` tag, otherwise the last line of the text. It holds one
-    action and nothing else, in any case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at (1, 3).``;
-    in the spiral game a card, ``9H``; with Simpleton ``announce 12`` after the play. Text that may denote two actions
-    is refused. The answers ``legal`` and ``rules`` ask for the legal actions and for the rules card. `step` reads any
+    ``Text``. The answer is the content of the last ``<action>`` tag, otherwise the last line of the text, or a JSON
+    object at its end. Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer holds one action
+    and nothing else, in any case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at (1, 3).``; in the
+    spiral game a card, ``9H``; with Simpleton ``announce 12`` after the play. Text that may denote two actions is
+    refused. The answers ``legal`` and ``rules`` ask for the legal actions and for the rules card. `step` reads any
     string, also longer ones and with other characters than the space has.
 
     ## Observation Space

@@ -15,13 +15,14 @@ from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
-from quincunx_env.core.game import Game
+from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import (
     METADATA,
     Batch,
+    GymnasiumEnv,
     Info,
     as_deals,
     check_option,
@@ -39,7 +40,7 @@ GivenDeals = Sequence[BaseDeal | str | Sequence[BaseDeal | str]]
 """Deals of several games: each a deal or its text, or a list of one for each round."""
 
 
-class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Games of a batch, one seat of each of which is played through the environment.
 
     Subclasses implement ``_apply_actions``, ``_on_deal`` and ``_final_values``, and may override ``_observing_seats``.
@@ -47,13 +48,14 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     ## Action Mask
     ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal; with ``mask_in`` in the observation instead, or in
-    both. ``action_masks()`` returns a bool array, all False where a game is over; elsewhere the mask of such a row
-    depends on the autoreset mode (see Starting State).
+    both. ``action_masks()`` returns the same as a bool array. The mask of a row whose game is over depends on the
+    autoreset mode (see Starting State).
 
     ## Starting State
-    ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. ``options={"deal": [...]}`` gives a
-    deal for each row that is reset, ``options={"reset_mask": bool [num_envs]}`` selects the rows. ``autoreset_mode``
-    decides when the next game of a row is dealt:
+    ``reset(seed=s)`` seeds row i with s + i; a sequence gives the seed of each row. Without any seed the first reset
+    draws s, which ``np_random_seed`` reports. ``options={"deal": [...]}`` gives a deal for each row that is reset,
+    ``options={"reset_mask": bool [num_envs]}`` selects the rows. ``autoreset_mode`` decides when the next game of a row
+    is dealt:
 
     - ``NEXT_STEP`` (default): the next `step` ignores the row's action, which may be anything (its mask is all 1), and
       deals; the reward is 0.
@@ -144,7 +146,8 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Args:
             seed: a number, for ``seed + i`` in row i, or one for each row, whether or not it is reset. None deals the
-                next game of every row. ``np_random`` is seeded with the seed of the first row that is reset.
+                next game of every row. ``np_random`` is seeded with the number, or with that of the first row that is
+                reset.
             options: ``deal``: a deal, or a list of one for each round, for each row that is reset; ``reset_mask``: bool
                 [num_envs].
 
@@ -173,10 +176,9 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             seed = [check_seed(seed[int(row)]) for row in rows]
             first = seed[0]
         elif seed is not None:
-            seed = check_seed(seed)  # type: ignore[arg-type]
-            first = seed + int(rows[0])
-        elif not self._has_reset:
-            seed = self.np_random.integers(MAX_SEED, size=self.num_envs).tolist()
+            first = seed = check_seed(seed)  # type: ignore[arg-type]
+        elif (drawn := self._next_seed(bool(self.batch.resets[0] >= 0))) is not None:
+            return self.reset(seed=drawn, options=options)
         self._deal(rows, seed, decks)
         super().reset(seed=first)
         self._has_reset = True
@@ -212,10 +214,15 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"the games of rows {np.flatnonzero(ended_before).tolist()} are over: reset them with "
                 "reset(options={'reset_mask': ...}) before the next step()"
             )
-        actions = self.codec.decode_actions(actions, ~ended_before, batch)
-        if self.codec.lose_on_illegal:
-            batch.forfeit(~ended_before & ~batch.is_legal(actions))
-        rewards = self._apply_actions(actions, ended_before)
+        try:
+            actions = self.codec.decode_actions(actions, ~ended_before, batch)
+            if self.codec.lose_on_illegal:
+                batch.forfeit(~ended_before & ~batch.is_legal(actions))
+            rewards = self._apply_actions(actions, ended_before)
+        except IllegalAction as error:
+            if self.codec.lose_on_illegal:
+                raise
+            raise self.codec.with_remedy(error) from None
         terminated = batch.over & ~ended_before
         info = self._final_info(terminated) if terminated.any() else {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
@@ -290,19 +297,27 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         observation = self.codec.encode(self.observer.observe_batch(self.batch, self._observing_seats(), copy))
         if without_mask and not self.codec.mask_in_obs:
             return observation, info
-        mask = self.codec.mask_batch(self.batch, out=self._mask_buffer)
+        mask = self._masks(self._mask_buffer)
         if not self._copy:
             self._mask_buffer = mask
-        if self.autoreset_mode == AutoresetMode.NEXT_STEP:
-            mask[self.batch.over] = True
         if self.codec.mask_in_info:
             info["action_mask"] = mask.view(np.int8)
             info["_action_mask"] = np.ones(self.num_envs, np.bool_)
         return self.codec.with_mask(observation, mask.view(np.int8)), info
 
     def action_masks(self) -> Bools:
-        """Return the legal actions, bool [num_envs, actions] (a new array); all False where a game is over."""
-        return self.codec.mask_batch(self.batch)
+        """Return the mask of ``info["action_mask"]`` as bool [num_envs, actions] (a new array).
+
+        Where a game is over it is all True with ``NEXT_STEP``, because the next step ignores the action, and all False
+        with ``DISABLED``. Before the first reset it is all False.
+        """
+        return self._masks()
+
+    def _masks(self, out: Bools | None = None) -> Bools:
+        mask = self.codec.mask_batch(self.batch, out)
+        if self.autoreset_mode == AutoresetMode.NEXT_STEP and self._has_reset:
+            mask[self.batch.over] = True
+        return mask
 
     def render(self) -> tuple[str | Frame, ...] | None:
         """Return the text or the picture (uint8 [height, width, 3]) of each game, depending on ``render_mode``."""
@@ -334,8 +349,10 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
         """Return a snapshot of all games, counters and the generator, as arrays by name, for `set_state`."""
         generator = json.dumps(self.np_random.bit_generator.state).encode()
+        seed = np.array(self.np_random_seed)
         own = {name: getattr(self, name).copy() for name in self.STATE_ARRAYS}
-        own |= {"has_reset": np.array(self._has_reset), "generator": np.frombuffer(generator, np.uint8).copy()}
+        own |= {"has_reset": np.array(self._has_reset), "np_random_seed": seed}
+        own |= {"generator": np.frombuffer(generator, np.uint8).copy()}
         return self.batch.get_state() | own
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Pieces | Flat, Info]:
@@ -350,6 +367,8 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         games = self.batch._with_state(state)
         own = {name: state_entry(state, name, getattr(self, name)).copy() for name in self.STATE_ARRAYS}
         has_reset = bool(state_entry(state, "has_reset", np.array(False)))
+        if (seed := int(state_entry(state, "np_random_seed", np.array(0)))) < -1:
+            raise ValueError("state array 'np_random_seed' must be a seed, or -1")
         if ((games.decks[:, 0, 0] != EMPTY) != has_reset).any():
             raise ValueError("the games of the snapshot do not fit its entry 'has_reset'")
         if fault := self._fault(games, own):
@@ -362,6 +381,7 @@ class GamesVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if generator is None:
             raise ValueError("state array 'generator' must hold JSON as uint8")
         set_generator(self.np_random, generator)
+        self._np_random_seed = seed
         self.batch._copy_from(games)
         for name, array in own.items():
             setattr(self, name, array)

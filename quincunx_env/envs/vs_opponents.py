@@ -13,12 +13,13 @@ from quincunx_env.core.deal import check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.policy import Agent, NotFiniteError, policy_for
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.codec import EnvCodec
 from quincunx_env.envs.common import (
     METADATA,
     Batch,
+    GymnasiumEnv,
     Info,
     OneGame,
     attribute_of,
@@ -264,7 +265,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered
                     batch.forfeit(~batch.over)
-                    if isinstance(error, IllegalAction):
+                    if isinstance(error, IllegalAction | NotFiniteError):
                         raise RuntimeError(f"the opponent {display_name(policy)} is at fault: {error}") from error
                     raise
                 rewards[some] += self._agent_rewards(gains, some)
@@ -315,7 +316,7 @@ def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
 _SINGLE_GAME_OPTIONS = options_of(VsOpponentsVectorEnv, without=("num_envs", "autoreset_mode", "copy", "render_mode"))
 
 
-class VsOpponentsEnv(OneGame[Game], gymnasium.Env[Any, Any]):
+class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     """One game of `VsOpponentsVectorEnv`, which documents the environment.
 
     Args:

@@ -21,6 +21,7 @@ Your action: card, or: legal, rules
 >>> gains = game.step(read_action(game, "I add to nothing yet.\nPlay: 10s."))
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,53 +60,104 @@ def prompt(game: Game, seat: int, names: Sequence[str], top: str) -> str:
 
 # --- Reading answers -------------------------------------------------------------------------------------------------
 
-_TAG = re.compile(r"<action>(.*?)(?:</action>|\Z)", re.DOTALL | re.IGNORECASE)
+_REASONING = re.compile(
+    r"(?:<|\[(?=/?think\])|\u25c1)(/?)(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)[>\]\u25b7]",
+    re.IGNORECASE,
+)
+"""The beginning or the end of a block of reasoning, in the tags that models use."""
+_TAG = re.compile(r"<action>((?:(?!</?action>).)*)</action>|<action>\s*+([^\n<]*+)\s*+\Z", re.DOTALL | re.IGNORECASE)
+_STRAY = re.compile("</?action>", re.IGNORECASE)
+_OBJECT = re.compile(r"\{[^{}]*\}(?=[^\w{]*\Z)")
+"""A JSON object at the end, in one line or several."""
+_KEYS = ("action", "answer", "move", "play", "card", "cell", "row", "column", "col", "announce", "announcement")
+"""Entries of a JSON object that belong to an action."""
 _LOOK_ALIKE = str.maketrans({"\u2212": "-", "\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
-_DECORATION = re.compile(r"\A\s*-(?=\s)(?!\s+\d+\W*(?:points?\W*)?\Z)|[-=]>|[][()*_`\"'{},;:=|/\\.!]")
-"""A bullet, an arrow, punctuation. A minus before a number is neither."""
+_DECORATION = re.compile(
+    r"\A\s*(?:-(?=\s)(?!\s+\d+\W*(?:points?\W*)?\Z)|(?:[>#]++|1[.)]\s)(?=\W*+\w*[a-z]))|[-=]>|[][()*_`\"'{},;:=|/\\.!$]",
+    re.IGNORECASE,
+)
+"""A mark of a list, a quotation or a heading, an arrow, punctuation. A sign before a number is none of them."""
 _PLAY = re.compile(
-    r"(?:(?:MY|FINAL|ACTION|ANSWER|MOVE|I|WILL|PLAY|LAY|PLACE|PUT|THE|CARD) )*"
+    r"(?:(?:MY|FINAL|ACTION|ANSWER|MOVE|IS|I|WILL|PLAY|LAY|PLACE|PUT|THE|CARD|BOXED|TEXT) )*"
     r"(?P<card>(?:10|[2-9ACPXTJQK]) ?[MSVLYKHCD]{0,3})"
     r"(?:(?: (?:AT|TO|IN|INTO|ON|CELL))*(?: ROW)? (?P<row>[0-9]{1,2})"
     r"(?: AND)?(?: COLUMN| COL)? (?P<column>[0-9]{1,2}))?"
 )
 _ANNOUNCEMENT = re.compile(
-    r"(?:(?:MY|FINAL|ACTION|ANSWER|PLAY|I|WILL|ANNOUNCE|ANNOUNCEMENT|IS) )*(?P<points>[-+]?[0-9]{1,4})(?: POINTS?)?"
+    r"(?:(?:MY|FINAL|ACTION|ANSWER|PLAY|I|WILL|ANNOUNCE|ANNOUNCEMENT|IS|THE|BOXED|TEXT) )*"
+    r"(?P<points>[-+]?[0-9]{1,4})(?: POINTS?)?"
 )
 
 
 def answer_of(text: str) -> str:
-    """Return the answer in a text, in capital letters without punctuation: the last ``<action>``, or the last line."""
-    tags = _TAG.findall(text)
-    lines = [tags[-1]] if tags else text.splitlines()
+    """Return the answer in a text, in capital letters without punctuation; see `read_action`."""
+    return _answers(text)[0]
+
+
+def _answers(text: str) -> tuple[str, str]:
+    """Return the answer in a text, and the last line after the ``<action>`` that holds it, or an empty string."""
+    text = _without_reasoning(text)
+    tags = [*_TAG.finditer(text)]
+    if not tags:
+        return _last_line(_STRAY.sub("\n", text)), ""
+    return _last_line(" ".join((tags[-1][1] or tags[-1][2] or "").split())), _last_line(text[tags[-1].end() :])
+
+
+def _without_reasoning(text: str) -> str:
+    """Leave out blocks of reasoning; one may have begun in the prompt, and one may have no end."""
+    kept, *parts = _REASONING.split(text)
+    reasoning = False
+    for closing, part in zip(parts[::2], parts[1::2], strict=True):
+        if closing:
+            kept = kept + part if reasoning else part
+        reasoning = not closing
+    return kept
+
+
+def _last_line(text: str) -> str:
+    """Return the last line that holds more than punctuation; a JSON object at the end is one line."""
+    lines = _OBJECT.sub(_in_one_line, text).splitlines()
     plain = (" ".join(_DECORATION.sub(" ", line.translate(_LOOK_ALIKE)).split()) for line in lines)
     return ([""] + [line.upper() if line.isascii() else line for line in plain if line])[-1]
+
+
+def _in_one_line(found: re.Match[str]) -> str:
+    try:
+        entries = json.loads(found[0], object_pairs_hook=list)
+    except ValueError:  # perhaps a set, as in \boxed{CS (1, 3)}
+        return " ".join(found[0].split())
+    action = [entry for entry in entries if entry[0].lower() in _KEYS] or entries
+    return " ".join(" ".join(f"{key} {value}" for key, value in action).split())
 
 
 def read_action(game: Game, text: str) -> int:
     """Return the legal action that the answer in a text denotes.
 
-    The answer is the content of the last ``<action>`` tag, otherwise the last line. It holds one action and nothing
-    else, in any case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at row 1, column 3.``; in the
-    spiral game ``9H`` or ``10h``; ``announce 12``, ``12 points``.
+    Blocks of reasoning, such as ``<think>...</think>``, are left out. The answer is the content of the last
+    ``<action>`` tag, otherwise the last line, or a JSON object at the end. It holds one action and nothing else, in any
+    case, spacing and punctuation: ``CS (1, 3)``, ``cs 1 3``, ``Play: CS at row 1, column 3.``; in the spiral game
+    ``9H`` or ``10h``; ``announce 12``, ``12 points``. The suits of a card may have any order.
 
     Raises:
-        IllegalAction: if the answer is no action, or an illegal one; the message names the error.
+        IllegalAction: if the answer is no action, or an illegal one, or if the last line after the tag is another
+            action; the message names the error.
     """
-    notation, answer = spec_of(game.rules).notation, answer_of(text)
-    play, announcement = _PLAY.fullmatch(answer), _ANNOUNCEMENT.fullmatch(answer)
-    if announcement:
-        return parse_action(game, f"announce {announcement['points']}")
-    if not play:
-        shown = answer if len(answer) <= 60 else answer[:57] + "..."
+    notation, (answer, after) = spec_of(game.rules).notation, _answers(text)
+    found, also = _parts(answer), _parts(after)
+    if not found:
         raise IllegalAction(
-            f"{ascii(shown.upper())[:120]} is not read as an action: end with a line that holds nothing else, or write "
+            f"{_shown(answer)} is not read as an action: end with a line that holds nothing else, or write "
             "<action>...</action>"
         )
-    card = play["card"].replace(" ", "").replace("10", "T")
-    if play["row"] is None:
+    if any(found[name] != also[name] for name in found.keys() & also.keys()):
+        raise IllegalAction(f"{_shown(answer)} and {_shown(after)} are two actions: write one of them")
+    if "points" in found:
+        return parse_action(game, f"announce {found['points']}")
+    names = map(notation.NAMES.card_name, range(len(notation.NAMES)))
+    card = next((name for name in names if _sorted(name) == found["card"]), found["card"])
+    if "row" not in found:
         return parse_action(game, card)
-    place = int(play["row"]), int(play["column"])
+    place = int(found["row"]), int(found["column"])
     if notation.encode_play(game.rules, 0, 0) != notation.encode_play(game.rules, 0, 1):
         return parse_action(game, f"{card} {place}")
     action = parse_action(game, card)  # the cell is given by the rules
@@ -113,3 +165,21 @@ def read_action(game: Game, text: str) -> int:
     if place != next_cell:
         raise IllegalAction(f"the next card goes to {next_cell}, not to {place}")
     return action
+
+
+def _parts(answer: str) -> dict[str, str]:
+    """Return the parts of an action by name, each in one form; none if the answer is not an action."""
+    found = _ANNOUNCEMENT.fullmatch(answer) or _PLAY.fullmatch(answer)
+    parts = {name: part for name, part in found.groupdict().items() if part} if found else {}
+    return {name: _sorted(part) if name == "card" else str(int(part)) for name, part in parts.items()}
+
+
+def _sorted(card: str) -> str:
+    """Return the name of a card with its suits in alphabetical order, which people often write in another one."""
+    card = card.replace(" ", "").replace("10", "T")
+    return card[0] + "".join(sorted(card[1:]))
+
+
+def _shown(answer: str) -> str:
+    """Return an answer as a message shows it."""
+    return ascii((answer if len(answer) <= 60 else answer[:57] + "...").upper())[:120]

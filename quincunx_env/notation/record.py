@@ -11,11 +11,11 @@
     check 5f3a9c21
 
 The first line has the version of the format, ``game`` the options that differ from the defaults, ``seats`` (optional)
-the names of the players, and ``seed`` the seed of the deals, instead of which a line ``deal`` may hold each deal. In
-names, characters that have a meaning here are percent-encoded as in URLs: a comma is ``%2C``. Each action has a line
-with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the points gained by each seat;
-a line ``round 2`` precedes the second round, and so on. ``over``, or ``stopped`` for a game that has not ended, has the
-points of all seats. Empty lines and everything after a ``#`` are ignored.
+the names of the players, and ``seed`` the seed of the deals, instead of which a line ``deal`` may hold each deal. Names
+are printable text. In them, characters that have a meaning here are percent-encoded as in URLs: a comma is ``%2C``.
+Each action has a line with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the
+points gained by each seat; a line ``round 2`` precedes the second round, and so on. ``over``, or ``stopped`` for a game
+that has not ended, has the points of all seats. Empty lines and everything after a ``#`` are ignored.
 
 Parsing a record replays it: a record that breaks the rules, or whose points are not those of its plays, is an error.
 ``check`` is the CRC-32 checksum of everything before it, so that a changed record is an error, too.
@@ -55,6 +55,9 @@ from quincunx_env.utils.notebook import shown_as
 
 VERSION = 1
 _TITLE = "quincunx_env record"
+
+MAX_NAME = 1000
+"""Characters of the name of a seat, as of a policy."""
 
 Read = TypeVar("Read")
 
@@ -121,7 +124,7 @@ class Record:
         for name in self.seats:
             if not _is_seat_name(name):
                 raise RecordError(
-                    f"the name of a seat is text of at least one character, which UTF-8 can encode, got {name!r}"
+                    f"the name of a seat is text of 1 to {MAX_NAME} printable characters, got {name!r:.220}"
                 )
         game, dealt = _start(self.rules, self.dealt), self.dealt
         if isinstance(dealt, Seeded):
@@ -185,7 +188,7 @@ class Record:
         """
         if not isinstance(text, str):
             raise RecordError(f"a record is text, got {text!r}")
-        numbered = ((number, line.partition("#")[0].split()) for number, line in enumerate(text.splitlines(), 1))
+        numbered = ((number, line.partition("#")[0].split()) for number, line in enumerate(text.split("\n"), 1))
         lines = [_Line(number, " ".join(words)) for number, words in numbered if words]
         if not lines or lines[0].text != f"{_TITLE} {VERSION}":
             raise RecordError(f"a record begins with '{_TITLE} {VERSION}', this one with {text[:40]!r}")
@@ -195,7 +198,7 @@ class Record:
             if line.text[0].isdigit():
                 actions.append(_read_action(line, game, len(actions) + 1))
         record = cls(rules, dealt, tuple(actions), seats)
-        _compare(lines, str(record).splitlines())
+        _compare(lines, str(record).split("\n"))
         return record
 
     # --- Files -------------------------------------------------------------------------------------------------------
@@ -270,9 +273,8 @@ def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
 
 
 def _is_seat_name(name: object) -> bool:
-    """Whether a name can be written to a file."""
-    # A surrogate without its other half cannot be encoded.
-    return isinstance(name, str) and name != "" and not any("\ud800" <= character <= "\udfff" for character in name)
+    """Whether a name can be written to a file, and shown in a terminal and on a page."""
+    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= MAX_NAME
 
 
 # --- Writing ---------------------------------------------------------------------------------------------------------
@@ -292,9 +294,9 @@ def _header(rules: BaseRules, dealt: Seeded | Deals, seats: Sequence[str]) -> li
     return [*lines, *(f"deal {deal}" for deal in dealt)]
 
 
-_ENCODED = re.compile(r"[,#]|[^\S ]|\A | (?= |\Z)|%(?=[0-9A-Fa-f]{2})")
-"""What is encoded in a name: a comma, which separates names, a #, which begins a comment, white space other than single
-spaces between words, and a % that would be decoded."""
+_ENCODED = re.compile(r"[,#]|\A | (?= |\Z)|%(?=[0-9A-Fa-f]{2})")
+"""What is encoded in a name: a comma, which separates names, a #, which begins a comment, spaces other than single ones
+between words, and a % that would be decoded."""
 
 
 def _print_seat(name: str) -> str:

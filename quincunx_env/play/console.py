@@ -20,6 +20,7 @@ from quincunx_env.notation.text import print_action
 from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.play.session import HINTS, Session
 from quincunx_env.registry import spec_of
+from quincunx_env.utils.errors import printable
 
 COMMANDS = {
     "hint": "the plays that the adviser prefers",
@@ -68,7 +69,7 @@ class Console:
         try:
             action = self.session.choose()
         except Exception as error:  # agents of other packages may raise anything
-            print(f"{type(error).__name__}: {error}. The game is kept in {self.path}.")
+            print(printable(f"{type(error).__name__}: {error}. The game is kept in {self.path}."))
             return False
         self._play(action)
         return True
@@ -139,7 +140,7 @@ class Console:
                 also = " ".join(str(scene.place(cell)) for cell in hint.others)
                 print(f"{number}. {hint}{f'; also {also}' if also else ''}")
         except Exception as error:  # agents of other packages may raise anything
-            print(f"{type(error).__name__}: {error}")
+            print(printable(f"{type(error).__name__}: {error}"))
 
     def _scores(self, name: str) -> None:
         """Print points and draws of the legal plays of a card, or of all cards in the hand."""

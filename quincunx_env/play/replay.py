@@ -24,7 +24,7 @@ def transcript(record: Record, seat: int | None = None, positions: bool = False)
     """
     record.game(0).check_seat(seat)
     viewer, totals = Viewer(record), [0] * record.rules.num_players
-    _, *header = takewhile(lambda line: not line[0].isdigit(), str(record).splitlines())
+    _, *header = takewhile(lambda line: not line[0].isdigit(), str(record).split("\n"))
     yield from (line for line in header if line.split()[0] in ("game", "seats", "seed", "deal"))
     yield to_text(viewer.game, seat)
     for viewer.number, turn in enumerate(record.turns, 1):

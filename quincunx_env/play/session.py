@@ -15,6 +15,7 @@
 """
 
 import itertools
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +33,7 @@ from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.notation.ending import Ending, ending
 from quincunx_env.notation.record import Record, RecordedAction, Seeded, apply_action
 from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
-from quincunx_env.policies import display_name, resolve
+from quincunx_env.policies import display_name, registered_policies, resolve
 from quincunx_env.registry import make_observer, spec_of
 
 HUMAN = "human"
@@ -80,9 +81,39 @@ def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
     return next(path for name in names if name not in taken and not (path := folder / f"{name}.txt").exists())
 
 
-def recorded_players(record: Record) -> list[str | None]:
-    """Players by seat as a record names them, as a `Session` takes them; humans where it has no names."""
-    return [None if name == HUMAN else name for name in record.seats or [HUMAN] * record.rules.num_players]
+def unregistered(record: Record) -> list[str]:
+    """Names of players, seat by seat, that are not registered policies, so that they may stand for any code."""
+    known = {HUMAN, *registered_policies()}
+    return [name for name in record.seats if name not in known]
+
+
+def recorded_players(record: Record, others: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
+    """Players by seat, as a `Session` takes them; humans where the record has no names.
+
+    A file never chooses code: of the names in a record only registered ones are followed.
+
+    Args:
+        record: the game.
+        others: players of the seats whose names are not registered, in the same order; or one for all of them.
+
+    Raises:
+        ValueError: if there are too few or too many of them.
+    """
+    names = unregistered(record)
+    chosen = [*others] * len(names) if len(others) == 1 else [*others]
+    if len(chosen) != len(names) or (others and not names):
+        problem = f"names {len(names)} players that are not registered policies{': ' * bool(names)}{', '.join(names)}"
+        raise ValueError(f"the game {problem}; got {len(others)} policies in their place")
+    players = iter(chosen)
+    named = (next(players) if name in names else name for name in record.seats or [HUMAN] * record.rules.num_players)
+    return [None if player == HUMAN else player for player in named]
+
+
+def resuming(record: Record, path: Path) -> str:
+    """The options of ``quincunx play`` that continue a game, with the policies that it does not find by itself."""
+    # A name that begins with a dash would be an option.
+    names = ["POLICY" if name.startswith("-") else name for name in unregistered(record)]
+    return shlex.join(["--resume", str(path), *(["--opponents", *names] if names else [])])
 
 
 class Hint(NamedTuple):

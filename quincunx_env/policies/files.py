@@ -15,6 +15,8 @@ A reader whose library executes code in the file loads trusted files only, and r
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -25,9 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.core.observation import Pieces
-from quincunx_env.core.policy import Policy, policy_for
+from quincunx_env.core.policy import NotFiniteError, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer
+from quincunx_env.utils.errors import printable
 
 GROUP = "quincunx_env.policies.files"
 """The group of entry points."""
@@ -123,9 +126,8 @@ class PolicyFile:
         Raises:
             PolicyFileError: if the file is damaged or has changed, needs a library or trust, or is of other rules.
         """
-        policy = _policy(self, rules)
-        # A policy with values is one of this package, and can be copied and pickled as it is.
-        return policy if hasattr(policy, "action_values") else _FilePolicy(self, rules)
+        kind = _ValuedFilePolicy if hasattr(_policy(self, rules), "action_values") else _FilePolicy
+        return kind(self, rules)
 
     def _find_kind(self) -> str:
         path = self.location
@@ -152,16 +154,44 @@ class _FilePolicy:
 
     def __init__(self, file: PolicyFile, rules: BaseRules) -> None:
         self._source = file, rules
-        self._policy = _policy(file, rules)
+        self._policy: Any = _policy(file, rules)
 
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """Choose legal actions, int64 [n]."""
-        return self._policy(observation, mask, rng)
+        """Choose legal actions, int64 [n].
+
+        Raises:
+            PolicyFileError: if the model computes NaN or infinite numbers.
+        """
+        with _naming(self._source[0]):
+            actions: npt.NDArray[np.int64] = self._policy(observation, mask, rng)
+            return actions
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _FilePolicy, self._source
+        return type(self), self._source
+
+
+class _ValuedFilePolicy(_FilePolicy):
+    """The policy in a file that returns its values, too; a `quincunx_env.core.policy.ValuedPolicy`."""
+
+    def action_values(
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> npt.NDArray[np.floating]:
+        """Values of all actions, floating [n, actions]; raises as a call."""
+        with _naming(self._source[0]):
+            values: npt.NDArray[np.floating] = self._policy.action_values(observation, mask, rng)
+            return values
+
+
+@contextmanager
+def _naming(file: PolicyFile) -> Iterator[None]:
+    """Let a network overflow without warnings, and name its file where it does not choose any more."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except NotFiniteError as error:
+        raise PolicyFileError(f"{file.path} cannot be used: {error}") from error
 
 
 @lru_cache(maxsize=MAX_LOADED)
@@ -197,13 +227,18 @@ def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
         observer = make_observer(rules, preview=True)
         games = observer.make_batch(2)
         games.reset(seed=[0, 1])
-        actions = np.asarray(policy(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
+        with _naming(file):
+            actions = np.asarray(policy(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
         if actions.shape != (2,) or actions.dtype.kind not in "iu":
             raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for two positions")
+        if not games.is_legal(actions).all():
+            raise ValueError(
+                f"it chooses the actions {actions.tolist()}, which are not legal at the beginning of two games"
+            )
     except PolicyFileError:
         raise
     except Exception as error:  # libraries raise anything for a damaged file
-        reason = " ".join(str(error).split())[:MAX_REASON]
+        reason = printable(" ".join(str(error).split()))[:MAX_REASON]
         reason = (
             reason
             if isinstance(error, ModuleNotFoundError | RuntimeError | ValueError)

@@ -90,6 +90,10 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     return _checked(found, f"policy {policy!r}{origin} is {found!r}")
 
 
+SAVED_BY = {"save_to_path": "folder", "save": "model.zip"}
+"""Methods that save the models of RLlib and of stable-baselines3, and the files that `PolicyFile` then reads."""
+
+
 def _checked(found: Any, problem: str) -> Agent:
     """Return ``found`` if it can be an agent.
 
@@ -97,7 +101,12 @@ def _checked(found: Any, problem: str) -> Agent:
         ValueError: beginning with ``problem``.
     """
     if isinstance(found, type) or not (callable(found) or hasattr(found, "for_rules")):
-        raise ValueError(f"{problem}: a function or an instance is needed, not a class or a value")
+        way_out = "a function or an instance is needed, not a class or a value"
+        saved = (method for method in SAVED_BY if hasattr(found, method) and not isinstance(found, type))
+        if method := next(saved, None):
+            file = repr(SAVED_BY[method])
+            way_out = f"save the model by {method}({file}), pass PolicyFile({file}, trust=True)"
+        raise ValueError(f"{problem}: {way_out}")
     agent: Agent = found
     return agent
 

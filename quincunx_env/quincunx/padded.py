@@ -182,4 +182,11 @@ class PaddedObserver(Observer):
         def unpadded(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
             return self.to_engine(policy(self.pad(observation), self.pad_mask(mask), rng))
 
+        if values := getattr(policy, "action_values", None):
+
+            def unpadded_values(observation: Pieces, mask: Bools, rng: np.random.Generator) -> npt.NDArray[Any]:
+                padded: npt.NDArray[Any] = values(self.pad(observation), self.pad_mask(mask), rng)
+                return padded[:, self._actions]
+
+            unpadded.action_values = unpadded_values  # type: ignore[attr-defined]
         return unpadded

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from quincunx_env.core.rules import make_plain
 from quincunx_env.quincunx.cards import BASIC_DECK, EXCUSE, MINI_DECK, PAWNS
 from quincunx_env.quincunx.grid import Grid, grid
 
@@ -84,6 +85,7 @@ class Rules:
     """Not of the sources: twelve cards on a 3x3 grid for one or two players, small enough to be solved (ruling R16)."""
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if type(self.num_players) is not int or not 1 <= self.num_players <= 4:
             raise ValueError(f"num_players must be 1 (solitaire), 2, 3 or 4, got {self.num_players!r}")
         if type(self.start) is not str or self.start not in ("corners", "open"):

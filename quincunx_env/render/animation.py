@@ -67,7 +67,8 @@ def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) ->
 def parts_of(picture: str) -> tuple[list[str], list[str]]:
     """Lines of the definitions and of the elements of a picture that `quincunx_env.render.svg.draw` returns."""
     head, _, body = picture.removesuffix("</svg>\n").partition("</defs>\n")
-    return head.partition("<defs>\n")[2].splitlines(), body.splitlines()
+    # Other characters at which splitlines() divides may stand in a name, in the middle of an attribute.
+    return head.partition("<defs>\n")[2].split("\n")[:-1], body.split("\n")[:-1]
 
 
 def elements_of(lines: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from quincunx_env.core.rules import make_plain
 from quincunx_env.spiral.cards import CARDS
 
 SIDE = 5
@@ -61,6 +62,7 @@ class Rules:
     """A game is two deals or four; a single one is for training."""
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if type(self.scoring) is not str or self.scoring not in ("play", "end"):
             raise ValueError(f"scoring must be 'play' or 'end', got {self.scoring!r}")
         if not isinstance(self.fifteens, bool):

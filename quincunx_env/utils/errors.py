@@ -25,8 +25,18 @@ def fail(message: object, status: int = ERROR) -> NoReturn:
     _end(f"error: {message}", status)
 
 
+def printable(text: object) -> str:
+    r"""Escape characters that a terminal would follow, such as those of a file in a message.
+
+    >>> print(printable("a\x1b[2Jb, é"))
+    a\x1b[2Jb, é
+    """
+    shown = (each if each.isprintable() else each.encode("unicode_escape").decode() for each in str(text))
+    return "".join(shown)
+
+
 def _end(message: str, status: int) -> NoReturn:
-    print(re.sub(r"\s*\n\s*", " ", message.strip()), file=sys.stderr)
+    print(printable(re.sub(r"\s*\n\s*", " ", message.strip())), file=sys.stderr)
     raise SystemExit(status)
 
 

@@ -1,11 +1,11 @@
-"""How notebooks show an object. `quincunx_env` sets the painters, because pictures are built on the games."""
+"""How notebooks and ``print`` show an object. `quincunx_env` sets the painters, which are built on the games."""
 
 from collections.abc import Callable
 
 Painter = Callable[[object], str | None]
 
 PAINTERS: dict[str, Painter] = {}
-"""Functions that draw an object, by the format: ``svg`` or ``html``."""
+"""Functions that draw an object, by the format: ``svg``, ``html`` or ``text``."""
 
 
 def shown_as(form: str, shown: object) -> str | None:

@@ -48,6 +48,12 @@ def test_seatings_are_complete_and_distinct(lineup: list[int]) -> None:
     assert set(rows) == set(permutations(lineup))
 
 
+def test_seatings_of_equal_policies_are_in_ascending_order() -> None:
+    """Files of games have them in this order."""
+    assert seatings([0, 0, 1, 1]).tolist() == sorted(seatings([0, 0, 1, 1]).tolist())
+    assert seatings([0, 1, 1, 1]).argmin(axis=1).tolist() == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_different_policies_rotate(players: int) -> None:
     table = seatings(range(players))
@@ -100,6 +106,7 @@ def test_a_comparison_is_what_the_plain_game_plays(rules: Rules) -> None:
 
 
 def test_shared_wins_and_several_seats() -> None:
+    pytest.importorskip("scipy")
     config = MatchConfig(Rules(num_players=4), "benchmark", 0, 2, 0, 250)
     totals = np.array([[[9, 9, 5, 9], [1, 2, 3, 4]], [[7, 7, 7, 7], [0, 0, 8, 0]]])
     result = Comparison(("a", "b"), np.array([[0, 0, 1, 1], [1, 0, 0, 1]]), totals, config)
@@ -110,6 +117,7 @@ def test_shared_wins_and_several_seats() -> None:
         np.array([[(2 / 3 + 0) / 2, (1 / 3 + 1) / 2], [(1 / 2 + 1) / 2, (1 / 2 + 0) / 2]])
     )
     assert result.even.tolist() == [0.5, 0.5]
+    assert result.table().splitlines()[2].startswith("| a | 5.6 | +1.5 | ")
     # First deal: 9 and 9 of a against 5 and 9 of b, then 2 and 3 of a against 1 and 4 of b.
     assert result.beats[0, 0, 1] == (1 + 0.5 + 1 + 0.5 + 1 + 0 + 1 + 0) / 8
     assert (result.beats + result.beats.transpose(0, 2, 1) == 1).all()
@@ -149,6 +157,20 @@ def test_policies_have_separate_generators() -> None:
     once, again, differently = (compare([uniform, greedy], 30, seed=seed) for seed in (1, 1, 2))
     assert (once.totals == again.totals).all()
     assert (once.totals != differently.totals).any()
+
+
+def test_each_chunk_has_generators_of_its_own() -> None:
+    generators: list[np.random.Generator] = []
+    drawn: list[float] = []
+
+    def gambler(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        if not any(rng is each for each in generators):
+            generators.append(rng)
+            drawn.append(rng.random())
+        return first_legal(observation, mask, rng)
+
+    compare([first_legal, gambler], 5, seed=3, chunk=2)
+    assert drawn == [np.random.default_rng([3, chunk, 1]).random() for chunk in range(3)]
 
 
 def test_three_different_policies() -> None:

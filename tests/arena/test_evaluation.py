@@ -1,5 +1,6 @@
 """Evaluations of the solitaire, their intervals, and the two simplest agents."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,20 @@ def test_a_plot_shows_every_policy(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
+NAMES = (r"$\frac{$", "$x$", "_hidden", r"a_b^c\d")
+"""Names of policies that Matplotlib would take for mathematics, or leave out."""
+
+
+def test_a_plot_shows_names_as_they_are(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = plot(dict.fromkeys(NAMES, Evaluation(np.array([1, 2]), np.zeros(2, np.bool_))), tmp_path / "plot.svg")
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert tuple(text.get_text().split(":")[0] for text in legend.get_texts()) == NAMES
+    assert all(f"<!-- {name}" in (tmp_path / "plot.svg").read_text() for name in NAMES)
+    figure.savefig(tmp_path / "later.svg")
+
+
 # --- Control variates ------------------------------------------------------------------------------------------------
 
 
@@ -162,6 +177,30 @@ def test_adjusted_intervals_count_the_luck_that_controls_share() -> None:
         _, low, high = adjusted_mean(scores(slow), [scores(control) for control in controls])
         covered += low <= 100 <= high
     assert 0.92 <= covered / repeats <= 0.98
+
+
+def test_an_adjusted_interval_by_hand() -> None:
+    """The standard error of the regression at the means of the controls, and that of these means."""
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(3)
+    n, sizes = 7, (12, 20)
+    luck = rng.normal(0, 30, max(sizes))
+    first, second = (100 + luck[:size] + rng.normal(0, 15, size) for size in sizes)
+    slow = first[:n] - second[:n] / 2 + rng.normal(0, 5, n)
+    # One control: a straight line.
+    line = stats.linregress(second[:n] - second.mean(), slow)
+    error = math.hypot(line.intercept_stderr, line.slope * second.std(ddof=1) / math.sqrt(20))
+    low, high = stats.t.interval(0.95, n - 2, line.intercept, error)
+    assert adjusted_mean(scores(slow), [scores(second)]) == pytest.approx((line.intercept, low, high), rel=1e-3)
+    # Two of them, with 12 and 20 deals.
+    columns = np.stack([np.ones(n), first[:n] - first.mean(), second[:n] - second.mean()], axis=1)
+    mean, one, other = np.linalg.solve(columns.T @ columns, columns.T @ slow)
+    residual = ((slow - columns @ [mean, one, other]) ** 2).sum() / (n - 3)
+    (own, shared), (_, others) = np.cov(first, second[:12])
+    of_means = one**2 * own / 12 + 2 * one * other * shared / 20 + other**2 * others / 20
+    error = math.sqrt(residual * np.linalg.inv(columns.T @ columns)[0, 0] + of_means)
+    low, high = stats.t.interval(0.95, n - 3, mean, error)
+    assert adjusted_mean(scores(slow), [scores(first), scores(second)]) == pytest.approx((mean, low, high))
 
 
 def test_a_control_needs_more_deals() -> None:

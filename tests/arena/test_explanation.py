@@ -22,6 +22,8 @@ from tests.variants import new_game
         ("quincunx_agents.search.monte_carlo:FAST", Rules()),
         ("value", spiral.Rules()),
         ("heuristic", spiral.Rules("end")),
+        ("greedy", Rules(2, "open", simpleton=True)),
+        ("greedy", spiral.Rules()),
     ],
     ids=str,
 )
@@ -38,6 +40,13 @@ def test_the_play_of_the_highest_value_is_chosen(name: str, rules: Any) -> None:
     mask = observer.mask(game)[None].astype(bool)
     [action] = policy_for(resolve(name), rules)(observation, mask, np.random.default_rng(5))
     assert values[spec_of(rules).notation.decode_play(game, action)] >= np.nanmax(values) - 1e-3
+
+
+def test_the_values_of_greedy_are_points() -> None:
+    game = new_game(Rules(2, simpleton=True), 1)
+    values = explain("greedy", game)
+    points = {(card, cell): game.value(card, cell)[0] for card in game.legal_cards() for cell in game.legal_cells()}
+    assert {place: values[place] for place in zip(*np.nonzero(np.isfinite(values)), strict=True)} == points
 
 
 def test_values_do_not_depend_on_hidden_cards() -> None:

@@ -26,6 +26,8 @@ def test_a_report_by_hand() -> None:
     # 2 beats 0 1 1; 3 beats 0 1 1 and ties with 3; 5 beats all but 5, with which it ties; 9 beats all.
     assert result.improvement["a", "b"].value == pytest.approx((3 + 3.5 + 4.5 + 5) / 20)
     assert result.improvement["b", "a"].value == pytest.approx(1 - 16 / 20)
+    value, low, high = result.improvement["a", "b"]
+    assert result.improvement["b", "a"] == pytest.approx((1 - value, 1 - high, 1 - low))
     assert (result.runs, result.deals) == ({"a": 4, "b": 5}, 2)
     for estimate in (*result.mean.values(), *result.iqm.values(), *result.improvement.values()):
         assert estimate.low <= estimate.value <= estimate.high

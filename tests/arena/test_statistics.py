@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from quincunx_env.arena import Evaluation, compare, regret
+from quincunx_env.arena import Evaluation, Tournament, compare, regret, tournament
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.oracle import NUM_BENCHMARK_DEALS, oracle_scores
 
@@ -34,6 +34,22 @@ def test_intervals_of_win_rates_are_cut_at_their_bounds() -> None:
     few = compare(["greedy", "heuristic"], 3)
     assert (few.win_rate(0).low, few.win_rate(1).high) == (0, 1)
     assert Estimate.of_mean(few.wins[:, 0]).low < 0
+
+
+def test_results_introduce_themselves_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, lost = np.repeat([150, 90, 40], [600, 389, 11]), np.repeat([False, True], [989, 11])
+    evaluation = Evaluation(scores, lost)
+    assert str(evaluation) == "Evaluation: 125.0 (123.0 to 127.0), 1.1 % lost, 1,000 deals"
+    assert repr([Evaluation(scores[:1], lost[:1])]) == "[Evaluation: 150.0, 0.0 % lost, 1 deals]"
+    comparison = compare(["greedy", "uniform"], 20)
+    assert str(comparison) == "Comparison, % of wins: greedy 100.0 (100.0 to 100.0), uniform 0.0 (0.0 to 0.0); 20 deals"
+    result = tournament(["uniform", "greedy"], 20)
+    first, second = (f"{rating.value:+.0f}" for rating in sorted(result.ratings, reverse=True))
+    assert repr(result) == f"Tournament: greedy {first}, uniform {second}; 20 deals"
+    for library in ("scipy", "choix"):
+        monkeypatch.setitem(sys.modules, library, None)
+    assert str(evaluation) == "Evaluation: 125.0, 1.1 % lost, 1,000 deals"
+    assert repr(Tournament(result.names, result.comparisons)) == "Tournament: uniform, greedy; 20 deals"
 
 
 def test_a_single_value_has_no_interval() -> None:

@@ -17,6 +17,7 @@ from quincunx_env.arena.games import Games
 from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
+from tests.arena.test_evaluation import NAMES
 from tests.arena.test_games import interrupted
 
 stats = pytest.importorskip("scipy.stats")
@@ -199,6 +200,13 @@ def test_the_plot(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_plot_shows_names_as_they_are(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    tournament(dict.fromkeys(NAMES, "greedy"), deals=2).plot(tmp_path / "plot.svg")
+    picture = (tmp_path / "plot.svg").read_text()
+    assert all(picture.count(f"<!-- {name} -->") == 3 for name in NAMES)
+
+
 # --- Ratings ---------------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +227,16 @@ def test_bradley_terry_by_hand() -> None:
     assert np.diff(bradley_terry(wins))[0] == pytest.approx(np.log(24.5 / 75.5))
     never = bradley_terry(np.array([[0, 100.0], [0, 0]]))
     assert never[0] - never[1] == pytest.approx(np.log(100.5 / 0.5)), "finite"
+
+
+def test_intervals_of_ratings_are_those_of_95_percent() -> None:
+    """Of two policies, the standard error of the log odds is 1/sqrt(D p (1 - p)); a rating is half of them."""
+    deals, wins = 2000, 1200
+    beats = np.full((2, 2, deals), np.nan)
+    beats[0, 1], beats[1, 0] = np.arange(deals) < wins, np.arange(deals) >= wins
+    half = stats.norm.ppf(0.975) * ELO / 2 / np.sqrt(deals * 0.6 * 0.4)
+    for rating in rate(beats, resamples=10_000):
+        assert (rating.high - rating.value, rating.value - rating.low) == pytest.approx((half, half), rel=0.06)
 
 
 def test_ratings_have_the_order_of_strength_and_repeat() -> None:

@@ -1,6 +1,7 @@
 """``quincunx replay``: a game record as text."""
 
 import errno
+import json
 import os
 import re
 import tempfile
@@ -9,11 +10,13 @@ from typing import NoReturn
 
 import pytest
 
+from quincunx_env.arena import evaluate_all
 from quincunx_env.arena.games import Games
 from quincunx_env.notation.record import Record, Seeded
 from quincunx_env.notation.text import to_text
 from quincunx_env.play.replay import transcript
 from quincunx_env.quincunx import Rules
+from tests.arena.test_games import seal, unseal
 from tests.cli.conftest import Command
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
@@ -77,6 +80,47 @@ def test_positions_as_a_seat_sees_them() -> None:
 def test_errors(arguments: str, complaint: str, quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(RECORDS.parents[2])
     assert quincunx.error(f"replay {arguments}").startswith(complaint)
+
+
+ESCAPE = "\x1b[2J\x1b]0;x\x07\x9b1m"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        f"game {ESCAPE}",
+        f"game quincunx {ESCAPE}=1 start={ESCAPE}",
+        f"seats {ESCAPE}\ngame quincunx\nseed 0 game 0 domain play",
+        f"game quincunx\nseed {ESCAPE}",
+        f"game quincunx\ndeal {ESCAPE}",
+        f"game quincunx\nseed 0 game 0 domain play\n1. seat 0: AV{ESCAPE} (0, 1) = 3",
+    ],
+)
+def test_text_of_a_record_is_shown_escaped(line: str, tmp_path: Path, quincunx: Command) -> None:
+    (tmp_path / "game.txt").write_text(f"quincunx_env record 1\n{line or ESCAPE}", encoding="utf-8")
+    assert quincunx.error(f"replay {tmp_path / 'game.txt'}").isprintable()
+
+
+def test_text_of_a_file_of_games_is_shown_escaped(tmp_path: Path, quincunx: Command) -> None:
+    path = tmp_path / "games.npz"
+    evaluate_all(["greedy"], 2, records=path)
+    header, arrays = unseal(path.read_bytes())
+    config, [lineup] = header["config"], header["lineups"]
+    for change, status in (
+        ({"config": config | {"game": ESCAPE}}, 2),
+        ({"config": config | {"domain": ESCAPE}}, 2),
+        ({"config": config | {"rules": {ESCAPE: 1}}}, 2),
+        ({"config": config | {"rules": {"start": ESCAPE}}}, 2),
+        ({"lineups": [lineup | {"policies": [ESCAPE]}]}, 2),
+        ({"lineups": [lineup | {"seats": [ESCAPE]}]}, 2),
+        ({"lineups": [lineup | {"claims": {"lost_value": ESCAPE}}]}, 1),
+    ):
+        path.write_bytes(seal(json.dumps(header | change), arrays))
+        assert quincunx.error(f"verify {path}", status).isprintable()
+    path.write_bytes(seal(json.dumps(header | {"about": {ESCAPE: ESCAPE}}), arrays))
+    for command in (f"verify {path} --show", f"verify {path}"):
+        assert all(line.isprintable() for line in quincunx(command).split("\n"))
 
 
 def test_a_page_that_cannot_be_written(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -229,6 +231,23 @@ def test_notebooks_need_no_checkout_and_have_exercises(path: Path) -> None:
     assert of_the_checkout("\n".join(line for line in lines if not line.startswith("%"))) == set()
     text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     assert re.search(r"^## Exercises\n\n1\. .*\*Hint:\*", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_analysis_shows_no_missing_values_as_numbers() -> None:
+    """The agent evaluates a part of the actions, and not all of those that greedy chooses."""
+    pytest.importorskip("IPython")
+    pytest.importorskip("matplotlib")
+    cells = json.loads((ROOT / "notebooks" / "analysis.ipynb").read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    names: dict[str, Any] = {}
+    for source in [source for source, cell in zip(sources, cells, strict=True) if cell["cell_type"] == "code"][:4]:
+        exec(compile(source, "analysis", "exec"), names)
+    evaluated = [np.isfinite(values).sum() for _, values, *_ in names["decisions"]]
+    assert 24 <= evaluated[0] < 30, "a few more than 24, as the text says"
+    assert evaluated[0] < len(names["decisions"][0][0].legal_cards()) * 12
+    table = "\n".join(names["lines"])
+    assert "nan" not in table
+    assert "not evaluated" in table
 
 
 def test_there_are_notebooks() -> None:

@@ -157,10 +157,10 @@ class Driver(ABC):
         same(self.play_on(), before)
 
     @contextmanager
-    def refused(self, error: type[Exception], match: str | None = None) -> Iterator[None]:
+    def refused(self, error: type[Exception], match: str | None = None) -> Iterator[pytest.ExceptionInfo[Exception]]:
         """What happens inside raises this error, and changes nothing."""
-        with self.unchanged(), pytest.raises(error, match=match):
-            yield
+        with self.unchanged(), pytest.raises(error, match=match) as raised:
+            yield raised
 
     def moments(self) -> list[int]:
         """Numbers of steps: to the start, the middle and around the end of the first game, and into the next one."""

@@ -14,6 +14,7 @@ from pettingzoo import AECEnv
 from pettingzoo.test import api_test, seed_test
 from pettingzoo.test.render_test import render_test
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
+from pettingzoo.utils.wrappers import BaseWrapper, TerminateIllegalWrapper
 
 from quincunx_env import Deal, quincunx_v0
 from quincunx_env.envs.common import METADATA
@@ -146,6 +147,13 @@ def test_agents_and_their_spaces(options: Options) -> None:
         assert observations == (spaces.Dict({"observation": flat, "action_mask": mask}) if in_obs else flat)
         assert actions == spaces.Discrete(rules.num_actions)
     assert len({id(space) for pair in given for space in pair}) == 2 * len(agents), "each agent has its own"
+    # The dictionaries are deprecated, but some libraries read them; wrappers pass them on, here without a warning.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for each_env in (env, TerminateIllegalWrapper(env, illegal_reward=-1), BaseWrapper(wrapped)):
+            for number, spaces_of in enumerate((each_env.observation_spaces, each_env.action_spaces)):
+                assert spaces_of == {agent: pair[number] for agent, pair in zip(agents, given, strict=True)}
+    assert all(env.action_spaces[agent] is actions for agent, (_, actions) in zip(agents, given, strict=True))
     for _ in range(2):
         env.reset(seed=SEED)
         assert env.agents == agents

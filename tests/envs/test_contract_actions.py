@@ -72,7 +72,7 @@ def shown_masks(driver: Driver) -> list[npt.NDArray[Any]]:
 def test_masks_hold_the_legal_actions(case: Case) -> None:
     """int8 in infos, bool from ``action_masks()`` and in positions; nothing is legal after the end.
 
-    In the next-step mode any action is, where a game has ended.
+    In the next-step mode any action is, where a game has ended, so that a softmax of masked logits is never empty.
     """
     driver, rng = drive(case).started(), np.random.default_rng(0)
     next_step = getattr(driver.env, "autoreset_mode", None) == AutoresetMode.NEXT_STEP
@@ -81,9 +81,9 @@ def test_masks_hold_the_legal_actions(case: Case) -> None:
         expected = np.stack([expected_mask(driver, game) for game in games])
         assert expected.any(axis=1).tolist() == [not game.over for game in games]
         assert [np.asarray(mask).shape for mask in driver.raw_masks()] == [expected[0].shape] * driver.rows
-        same(np.asarray(driver.raw_masks()), expected)
         if next_step:
             expected[[game.over for game in games]] = True
+        same(np.asarray(driver.raw_masks()), expected)
         for mask in shown_masks(driver):
             same(mask, expected if isinstance(driver, Batched) else expected.astype(np.int8))
         driver.advance(rng)
@@ -221,6 +221,18 @@ def test_illegal_actions_raise_and_change_nothing(case: Case) -> None:
             for action in outside(driver):
                 with pytest.raises(IllegalAction, match=in_row + ".*out of range"):
                     driver.step(action)
+
+
+@every_environment(lambda case: not issubclass(case[0], Batched))
+def test_the_error_of_an_illegal_action_names_the_ways_out(case: Case) -> None:
+    """In one line: where the mask is, who heeds it, and the option; ``action_space.sample()`` is what people try."""
+    driver = drive(case).started()
+    in_info = case[2].get("mask_in", "obs" if isinstance(driver, Agents) else "info") != "obs"
+    with driver.refused(IllegalAction) as error:
+        driver.step(driver.encode(int(driver.mask().argmin())))
+    for word in ("info['action_mask']" if in_info else "observation['action_mask']", "MaskablePPO", "illegal='lose'"):
+        assert word in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @every_environment(lambda case: issubclass(case[0], Single | Agents))

@@ -21,16 +21,19 @@ from gymnasium.vector import AutoresetMode
 from quincunx_agents.greedy import greedy
 from quincunx_env import (
     BatchedGames,
+    CardGameAEC,
     IllegalAction,
     Rules,
     SolitaireEnv,
     SolitaireVectorEnv,
     VsOpponentsEnv,
     VsOpponentsVectorEnv,
+    make_rules,
     quincunx_v0,
     spiral,
     spiral_v0,
 )
+from quincunx_env.core.integers import as_plain
 from quincunx_env.quincunx.scoring import RATING_STEPS
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
 from tests.variants import same
@@ -97,9 +100,9 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (QUINCUNX, {"num_players": 5}, "num_players must be one of 2, 3, 4, got 5"),
     (QUINCUNX, {"num_players": "2"}, "num_players must be one of 2, 3, 4, got '2'"),
     (QUINCUNX, {"num_players": 2.0}, "num_players must be one of 2, 3, 4, got 2.0"),
-    (QUINCUNX, {"num_players": np.array([2, 3])}, "num_players must be one of 2, 3, 4, got array"),
-    (QUINCUNX, {"start": np.array(["open"] * 2)}, "start must be 'corners' or 'open', got array"),
-    (SPIRAL_AGENTS, {"scoring": np.array(["end"] * 2)}, "scoring must be 'play' or 'end', got array"),
+    (QUINCUNX, {"num_players": np.array([2, 3])}, "num_players must be one of 2, 3, 4, got [2, 3]"),
+    (QUINCUNX, {"start": np.array(["open"] * 2)}, "start must be 'corners' or 'open', got ['open', 'open']"),
+    (SPIRAL_AGENTS, {"scoring": np.array(["end"] * 2)}, "scoring must be 'play' or 'end', got ['end', 'end']"),
     (QUINCUNX, {"start": "middle"}, "start must be 'corners' or 'open', got 'middle'"),
     (QUINCUNX, {"simpleton": 0.0}, "simpleton must be True or False, got 0.0"),
     (QUINCUNX, {"match": 2}, "match must be True or False, got 2"),
@@ -220,27 +223,17 @@ UNKNOWN: list[tuple[list[Make], list[str]]] = [
 )
 def test_unknown_options_are_refused(make: Make, option: str) -> None:
     """The error names the option, and those that there are."""
-    with pytest.raises(TypeError, match=rf"has no option '{option}'; its options are .*preview"):
+    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '{option}'; its options are .*preview"):
         make(**{option: 1})
 
 
 @pytest.mark.parametrize("make", [*VS_OPPONENTS, batched_games])
 def test_the_known_options_are_those_of_the_game(make: Make) -> None:
     """An option of the rules of another game is unknown."""
-    with pytest.raises(TypeError, match=r"has no option 'pawns'; its options are .*game, .*scoring, fifteens, deals$"):
+    with pytest.raises(TypeError, match=r" argument 'pawns'; its options are .*game, .*scoring, fifteens, deals$"):
         make(game="spiral", pawns=True)
-    with pytest.raises(TypeError, match=r"has no option 'scoring'; its options are .*game, .*num_players, start, "):
+    with pytest.raises(TypeError, match=r" argument 'scoring'; its options are .*game, .*num_players, start, "):
         make(scoring="end")
-
-
-def test_the_second_argument_of_batched_games_selects_the_options() -> None:
-    """The game given by position."""
-    assert BatchedGames(2, "spiral", deals=1).rules == spiral.Rules(deals=1)
-    with pytest.raises(TypeError, match="no option 'start'"):
-        BatchedGames(2, "spiral", start="open")
-
-
-# --- Rules -----------------------------------------------------------------------------------------------------------
 
 
 def made(name: str, kind: str = "gymnasium.make") -> Make:
@@ -259,6 +252,121 @@ def made(name: str, kind: str = "gymnasium.make") -> Make:
 
     make.__name__ = f"{kind}-{name}"
     return make
+
+
+NAMES = {
+    "gymnasium.make": ["Quincunx/Solitaire-v0", "Quincunx/VsOpponents-v0", "Quincunx/Text-v0"],
+    "gymnasium.make_vec": ["Quincunx/Solitaire-v0", "Quincunx/VsOpponents-v0", "Quincunx/Text-v0"],
+    "pettingzoo": ["Quincunx/Quincunx-v0", "Quincunx/Spiral-v0"],
+    "sb3": ["SolitaireVecEnv", "VsOpponentsVecEnv"],
+}
+"""What `made` makes, by its kind."""
+
+
+def rules_by_name(**options: Any) -> Any:
+    """`make_rules` of Quincunx."""
+    return make_rules("quincunx", **options)
+
+
+def card_game(**options: Any) -> CardGameAEC:
+    """`CardGameAEC` by itself."""
+    return CardGameAEC("quincunx", Rules(2), **options)
+
+
+EVERY_MAKER = [
+    *(made(name, kind) for kind, names in NAMES.items() for name in names),
+    *(*EVERY, card_game, Rules, spiral.Rules, rules_by_name),
+]
+
+
+@pytest.mark.parametrize("make", EVERY_MAKER, ids=lambda make: f"{make.__module__.split('.')[-2]}.{make.__name__}")
+def test_unknown_options_are_named_in_the_words_of_python(make: Make) -> None:
+    """TorchRL's ``GymEnv`` passes ``frameskip``, and leaves it out again only if the error has these words."""
+    with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument 'frameskip'"):
+        make(frameskip=1)
+
+
+NUMPY: list[tuple[list[Make], Options]] = [
+    ([*EVERY, card_game, made("Quincunx/Solitaire-v0")], {"preview": np.bool_(True)}),
+    (QUINCUNX + SOLITAIRE + [Rules, rules_by_name], {"flush": np.bool_(True), "excuse": np.array(True)}),
+    (
+        [*QUINCUNX, Rules, rules_by_name],
+        {"num_players": np.int64(2), "start": np.str_("open")},
+    ),
+    ([*QUINCUNX, rules_by_name], {"rules": {"num_players": np.uint8(3)}}),
+    ([*SPIRAL_AGENTS, spiral.Rules], {"deals": np.int8(4), "scoring": np.str_("end")}),
+    ([*MULTIPLAYER, card_game], {"reward": np.str_("points")}),
+    (SOLITAIRE, {"lost_value": np.float32(-5)}),
+    (VS_OPPONENTS, {"seat": np.int64(0), "illegal_reward": np.float16(-2), "illegal": np.str_("lose")}),
+    (VS_OPPONENTS, {"opponents": None, "pool": np.array(["greedy", "uniform"])}),
+    (VS_OPPONENTS, {"opponents": np.array(["greedy", "uniform"], object), "num_players": 3}),
+    (VECTOR, {"num_envs": np.int64(2), "autoreset_mode": np.str_("SameStep"), "copy": np.bool_(False)}),
+    ([made("Quincunx/Text-v0")], {"max_mistakes": np.int64(1), "names": np.array(["Ada"]), "num_players": np.int64(1)}),
+]
+"""Options as tables and sweeps hold them."""
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        pytest.param(make, options, id=f"{make.__name__}-{'-'.join(options)}")
+        for several, options in NUMPY
+        for make in several
+    ],
+)
+def test_options_may_have_numpys_types(make: Make, options: Options) -> None:
+    """They are what Python's own values are, also in the rules."""
+    env, expected = make(**options), make(**as_plain(options))
+    assert repr(rules_of(env)) == repr(rules_of(expected))
+    if hasattr(env, "reset"):
+        same(env.reset(seed=SEED), expected.reset(seed=SEED))
+
+
+def rules_of(thing: Any) -> Any:
+    """The rules of an environment; rules are their own."""
+    inner = getattr(thing, "unwrapped", thing)
+    return getattr(inner, "rules", inner)
+
+
+NUMPY_SPECS: list[tuple[str, Options]] = [
+    ("Quincunx/Solitaire-v0", {"preview": np.bool_(True), "lost_value": np.float32(-5), "flush": np.bool_(True)}),
+    ("Quincunx/VsOpponents-v0", {"opponents": "greedy", "seat": np.int64(0), "rules": {"num_players": np.int8(2)}}),
+    ("Quincunx/VsOpponents-v0", {"pool": np.array(["greedy", "uniform"]), "reward": np.str_("points")}),
+    ("Quincunx/Text-v0", {"max_mistakes": np.int64(1), "names": np.array(["Ada"])}),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "options"),
+    [
+        pytest.param(make, name, options, id=f"{make.__name__}-{name}-{'-'.join(options)}")
+        for name, options in NUMPY_SPECS
+        for make in (gymnasium.make, gymnasium.make_vec)
+        if make is gymnasium.make or gymnasium.spec(name).vector_entry_point
+    ],
+)
+def test_options_of_numpys_types_are_written_as_json(make: Make, name: str, options: Options) -> None:
+    """As the values that they stand for."""
+    assert make(name, **options).spec.to_json() == make(name, **as_plain(options)).spec.to_json()
+
+
+@pytest.mark.parametrize("value", [np.bool_(True), np.float64(1.0), np.array([1]), np.str_("1")], ids=repr)
+def test_numpys_values_of_another_kind_are_refused(value: Any) -> None:
+    """As Python's are: True and 1.0 are no number of players, nor of a seat."""
+    with pytest.raises(ValueError, match="num_players must be "):
+        Rules(num_players=value)
+    with pytest.raises(ValueError, match="seat must be one of 'rotate', 0, 1, got"):
+        vs_opponents(seat=value)
+
+
+def test_the_second_argument_of_batched_games_selects_the_options() -> None:
+    """The game given by position."""
+    assert BatchedGames(2, "spiral", deals=1).rules == spiral.Rules(deals=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'start'"):
+        BatchedGames(2, "spiral", start="open")
+
+
+# --- Rules -----------------------------------------------------------------------------------------------------------
 
 
 NAMED_SOLITAIRE = [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import spec_of
@@ -98,6 +99,75 @@ def test_without_a_seed_games_are_random_and_can_be_repeated(case: Case) -> None
             seeds.add(seed)
     assert len(seeds) == 2 * driver.rows
     assert min(seeds) >= 0
+
+
+of_gymnasium = every_environment(lambda case: issubclass(case[0], Single) or case[0] is Vector)
+
+
+@of_gymnasium
+def test_the_seed_that_was_drawn_repeats_the_games(case: Case) -> None:
+    """Gymnasium's ``np_random_seed`` is the seed of the games, and of random opponents; also if asked for before."""
+    for asked_before in (True, False):
+        driver, twin = drive(case), drive(case)
+        asked = {driver.env.np_random_seed} if asked_before else set()
+        driver.reset()
+        [seed] = asked | {driver.env.np_random_seed}
+        assert identified(driver) == [(seed + row, 0) for row in range(driver.rows)]
+        twin.reset(seed)
+        same(twin.shown, driver.shown)
+        same(twin.play_on(20), driver.play_on(20))
+        driver.reset()
+        assert identified(driver) == [(seed + row, 1) for row in range(driver.rows)]
+        assert driver.env.np_random_seed == seed
+
+
+@of_gymnasium
+@pytest.mark.parametrize("steps", [None, 3], ids=["new", "in use"])
+def test_a_generator_that_is_assigned_draws_the_seed(case: Case, steps: int | None) -> None:
+    """Of the next reset without a seed, and of no other; that seed repeats the games, too."""
+    drivers = [drive(case), drive(case)]
+    for driver in drivers:
+        if steps is not None:
+            driver.started(steps)
+        driver.env.np_random = np.random.default_rng(5)
+        assert driver.env.np_random_seed == -1
+        with pytest.raises(ValueError, match="a deal is written"):
+            driver.reset(deals=[[""]] * driver.rows)
+        driver.reset()
+    same(drivers[0].play_on(20), drivers[1].play_on(20))
+    driver, twin = drivers[0], drive(case)
+    seed = driver.env.np_random_seed
+    assert seed == np.random.default_rng(5).integers(2**62), "the failed reset drew nothing"
+    twin.reset(seed)
+    same(twin.play_on(20), driver.play_on(20))
+    driver.reset()
+    assert identified(driver) == [(seed + row, 1) for row in range(driver.rows)]
+
+
+@of_gymnasium
+def test_the_seed_belongs_to_snapshots(case: Case) -> None:
+    """A restored environment reports the seed of its games."""
+    driver, other = drive(case).started(3), drive(case)
+    other.env.set_state(driver.env.get_state())
+    assert other.env.np_random_seed == SEED
+    fresh = drive(case)
+    if isinstance(fresh, Vector):  # the others have no state before the first reset
+        other.env.set_state(fresh.env.get_state())
+        fresh.reset()
+        other.reset()
+        same(other.play_on(20), fresh.play_on(20))
+
+
+def test_the_seed_of_a_partial_reset_repeats_it() -> None:
+    """The rows that are not reset keep their games."""
+    env = SolitaireVectorEnv(ROWS)
+    env.reset(seed=SEED)
+    env.np_random = np.random.default_rng(1)
+    seed = None
+    for _ in range(2):
+        env.reset(seed=seed, options={"reset_mask": np.array([False, True, True])})
+        seed = env.np_random_seed
+        assert env.batch.seed.tolist() == [SEED, seed + 1, seed + 2]
 
 
 @every_environment(lambda case: not issubclass(case[0], Stable))

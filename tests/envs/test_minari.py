@@ -1,9 +1,13 @@
 """Datasets of Minari: every mask, games that can be played again, cards, and nothing outside the datasets' folder."""
 
 import json
+import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -14,6 +18,8 @@ from quincunx_agents.greedy import greedy  # noqa: E402
 from quincunx_env import Rules  # noqa: E402
 from quincunx_env.adapters import minari as adapter  # noqa: E402
 from quincunx_env.adapters.minari import write_dataset  # noqa: E402
+from quincunx_env.arena.benchmark import TASKS  # noqa: E402
+from quincunx_env.arena.statistics import Estimate  # noqa: E402
 
 NAME = "quincunx/games-v0"
 
@@ -82,6 +88,66 @@ def test_long_datasets_are_written_in_chunks(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_array_equal(one.actions, other.actions)
         np.testing.assert_array_equal(one.observations["observation"], other.observations["observation"])
     assert whole.storage.metadata["author"] == {"A"}
+
+
+def test_scores_are_normalised_as_in_the_benchmark() -> None:
+    """0 for uniform play, 1 for the heuristic; a lost round of the stored scores counts 0, here ``lost_value``."""
+    stored = TASKS["solitaire"].normalised
+    dataset = write_dataset(NAME, "uniform", 2)
+    for score in (0.0, 129.552):
+        assert minari.get_normalized_score(dataset, np.array(score)) == pytest.approx(stored(Estimate(*[score] * 3))[0])
+    assert minari.get_normalized_score(dataset, np.array(129.552)) == pytest.approx(1)
+    lost = write_dataset("quincunx/lost-v0", "uniform", 100, lost_value=-100.0)
+    returns = np.array([episode.rewards.sum() for episode in lost])
+    assert abs(minari.get_normalized_score(lost, returns).mean()) < 4 * returns.std() / 100**0.5 / 190
+    other = write_dataset("quincunx/rules-v0", "uniform", 2, rules={"flush": True})
+    with pytest.raises(ValueError, match="Reference score not provided"):
+        minari.get_normalized_score(other, np.array(0.0))
+
+
+class MaskAlone(minari.StepDataCallback):  # type: ignore[misc, name-defined]  # Minari comes without types
+    """Leaves out the entries that only the last info has."""
+
+    def __call__(self, env: Any, **step: Any) -> Any:
+        """Return the data of a step for the recorder."""
+        data = super().__call__(env, **step)
+        return data | {"info": {"action_mask": data["info"]["action_mask"]}}
+
+
+def tree_map(function: Any, tree: Any, *others: Any) -> Any:
+    """That of JAX, for dictionaries."""
+    if not isinstance(tree, dict):
+        return function(tree, *others)
+    if any(tree.keys() != other.keys() for other in others):
+        raise ValueError("different numbers of pytree children")
+    return {name: tree_map(function, each, *(other[name] for other in others)) for name, each in tree.items()}
+
+
+@pytest.mark.filterwarnings("ignore:.*is set to None:UserWarning")
+@pytest.mark.parametrize(
+    ("callback", "error"), [(minari.StepDataCallback, "different numbers of pytree children"), (MaskAlone, None)]
+)
+def test_a_recorder_of_infos_keeps_the_mask_alone(
+    callback: Any, error: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Minari's own recorder needs the same entries in every info. It uses one function of JAX, which is large."""
+    jax = SimpleNamespace(tree_util=SimpleNamespace(tree_map=tree_map))
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setitem(sys.modules, "jax.tree_util", jax.tree_util)
+    env = minari.DataCollector(
+        gymnasium.make("Quincunx/Solitaire-v0", observation="flat"), step_data_callback=callback, record_infos=True
+    )
+    masks, folders = [], [env._tmp_dir]  # which Minari leaves to the garbage collector
+    with pytest.raises(ValueError, match=error) if error else nullcontext():
+        over, info = False, env.reset(seed=0)[1]
+        while not over:
+            masks.append(info["action_mask"])
+            _, _, over, _, info = env.step(masks[-1].argmax())
+    if not error:
+        [episode] = env.create_dataset("quincunx/infos-v0")
+        np.testing.assert_array_equal(episode.infos["action_mask"], [*masks, np.zeros_like(masks[0])])
+    for folder in [*folders, env._tmp_dir]:
+        folder.cleanup()
 
 
 def test_the_card_states_the_games_of_the_dataset(folder: Path) -> None:

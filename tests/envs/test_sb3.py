@@ -33,7 +33,7 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
     VecVideoRecorder,
 )
 
-from quincunx_env import Deal, Game, Rules  # noqa: E402
+from quincunx_env import Deal, Game, IllegalAction, Rules  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, LearningCurve, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
 from tests.envs.solitaire import FINAL, ID, OPTIONS, Options, choose, each, row_of  # noqa: E402
@@ -331,6 +331,12 @@ def test_a_training_without_a_finished_game_has_an_empty_curve(tmp_path: Path) -
     model = MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=ROWS, n_epochs=1, seed=SEED, device="cpu")
     model.learn(1, callback=LearningCurve(tmp_path / "mine.png"))
     assert (tmp_path / "mine.csv").read_text(encoding="utf-8") == "curve,steps,estimate,low,high\n"
+
+
+def test_unmasked_training_is_told_what_to_use() -> None:
+    """The first illegal action ends it; the error names the algorithm that heeds masks."""
+    with pytest.raises(IllegalAction, match=r"MaskablePPO of sb3-contrib instead of PPO.*illegal='lose'"):
+        PPO("MlpPolicy", SolitaireVecEnv(2, observation="flat"), n_steps=8, batch_size=16, device="cpu").learn(64)
 
 
 def test_options_are_used_by_the_next_reset_only() -> None:

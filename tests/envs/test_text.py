@@ -219,7 +219,7 @@ def test_wrong_options_are_named(options: dict[str, Any], match: str) -> None:
 
 @pytest.mark.parametrize("options", [{"preview": True}, {"reward": "points"}, {"simple": 1}], ids=str)
 def test_unknown_options_are_named(options: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=f"has no option '{next(iter(options))}'"):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(options))}'; its options are "):
         text_env(**options)
 
 
@@ -231,6 +231,12 @@ def test_other_actions_than_text_are_refused() -> None:
     for action in (3, None, b"CS (1, 3)", ["CS (1, 3)"]):
         with pytest.raises(IllegalAction, match="an action of this environment is a string"):
             env.step(action)
+
+
+def test_the_seed_that_was_drawn_repeats_the_prompts() -> None:
+    env = text_env(opponents="uniform")
+    prompt, _ = env.reset()
+    assert text_env(opponents="uniform").reset(seed=env.np_random_seed)[0] == prompt
 
 
 def test_given_deals_specs_and_copies() -> None:

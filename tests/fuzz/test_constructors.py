@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 from hypothesis import strategies as st
@@ -72,11 +73,12 @@ CONSTRUCTORS: dict[str, tuple[Callable[..., Any], Values]] = {
 
 
 def documented(name: str, value: Any, valid: Values) -> bool:
-    """Whether the documentation allows this value of an option."""
+    """Whether the documentation allows this value of an option; NumPy's are as good as Python's."""
+    value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
     if name in SIZE:
         return not isinstance(value, bool) and (as_integer(value) or 0) >= 1
     if name in FINITE:
-        return isinstance(value, int | float) and math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     alike = (type(value) is type(each) or (isinstance(value, str) and isinstance(each, str)) for each in valid[name])
     return any(same and value == each for same, each in zip(alike, valid[name], strict=True))
 

@@ -36,6 +36,33 @@ QUINCUNX = [
         "<think>AV (0, 1)?</think>\n<ACTION>\ncs 1 3\n</ACTION>\nDone.",
     ),
     *("It pairs.\n<action>CS (1, 3)", "<action>AV (0, 1)</action> no: <action>CS (1, 3)</action>"),
+    *(
+        "It pairs.\n<action>\nCS (1, 3)",
+        "Answers are in <action> tags.\nCS (1, 3)",
+        "<action>AV</action> <action> CS 1 3\n",
+    ),
+    *("<action>CS (1, 3)</action>\nI play the CS.", "<action>CS (1, 3)</action>\nCS at row 1, column 3"),
+    *(
+        "<think>Perhaps <action>AV (0, 1)</action>? No.</think>\nCS (1, 3)",
+        "<Thinking>\nAV (0, 1)\n</Thinking>CS (1, 3)",
+        "AV (0, 1)? <action>AV (0, 1)</action> No.\n</think>\n\nCS (1, 3)",
+        "CS (1, 3)\n<think>or rather\nAV (0, 1)",
+        "<action>CS (1, 3)</action><reasoning>AV (0, 1)</reasoning>",
+        "<think>a <think>b</think> AV (0, 1)</think>CS (1, 3)",
+        "[THINK]AV (0, 1)[/THINK]CS (1, 3)",
+        "\u25c1think\u25b7AV (0, 1)\u25c1/think\u25b7CS (1, 3)",
+        "[Reasoning] It pairs.\nCS (1, 3)",
+    ),
+    *("\\boxed{CS (1, 3)}", "So:\n\\[ \\boxed{\\text{CS (1, 3)}} \\]", "The answer is $\\boxed{CS (1, 3)}$."),
+    *("1. CS (1, 3)", "1) **CS (1, 3)**", "> CS (1, 3)", "### CS (1, 3)"),
+    *(
+        '```json\n{\n  "card": "CS",\n  "row": 1,\n  "column": 3\n}\n```',
+        '{"card": "CS",\n"cell": [\n1,\n3\n]}',
+        '{"reasoning": "AV (0, 1) is worse.",\n "action": "CS (1, 3)"\n}',
+        '{"confidence": 0.9, "action": "CS (1, 3)", "points": 5}',
+        '<action>\n{"card": "CS",\n"row": 1, "column": 3}\n</action>',
+        "{'card': 'CS',\n'row': 1,\n'column': 3}",
+    ),
 ]
 """Ways to write CS (1, 3)."""
 
@@ -70,6 +97,24 @@ UNREADABLE = [
         "CS (\uff11, 3)",
         "<action></action>",
     ),
+    *(
+        "<think>CS (1, 3)",
+        "<think>AV (0, 1)</think>",
+        "CS (1, 3) <think>no</think> AV (0, 1)",
+        "2. CS (1, 3)",
+        "1.CS (1, 3)",
+    ),
+    *(
+        "<action>AV (0, 1)</action> No.\nCS (1, 3)",
+        "<action>CS (1, 3)</action>\nCS (1, 2)",
+        "CS (1, 3) </action> AV (0, 1)?",
+    ),
+    *(
+        '{"action": "AV (0, 1)", "action": "CS (1, 3)"}',
+        '{"first": "CS (1, 3)",\n"second": "AV (0, 1)"}',
+        '{"action": null}',
+    ),
+    *("<action>AV (0, 1)\nCS (1, 3)</action>", '{"action": ["CS (1, 3)", "AV (0, 1)"]}', "~~CS (1, 3)~~"),
     *("10S (1, 3)", "announce 5", "5", "seat 9 é", "CS (1, 3)" * 400, "\u017f", "CSs (1, 3)", "\ud800"),
 ]
 """Texts that are no play, or may denote two."""
@@ -108,6 +153,14 @@ def test_the_cell_of_the_spiral_may_be_written() -> None:
         read_action(game, "TS (2, 4)")
 
 
+def test_the_suits_of_a_card_may_have_any_order() -> None:
+    game = new_game(Rules(), 0)
+    for text in ("4KY (1, 3)", "4yk 1 3", "4 KY at (1, 3)"):
+        assert print_action(game, read_action(game, text)) == "4YK (1, 3)"
+    with pytest.raises(IllegalAction, match="no card is written"):
+        read_action(game, "4KK (1, 3)")
+
+
 def test_the_excuse_is_read() -> None:
     excuse, games = parse_card("X"), (new_game(Rules(excuse=True), seed) for seed in range(99))
     game = next(game for game in games if excuse in game.hand(0))
@@ -127,9 +180,12 @@ def test_announcements_are_read_when_they_are_due() -> None:
         "\u22125 points",
         "I announce -5 points.",
         "My announcement is -5",
+        "<think>12</think>\\boxed{-5}",
+        '{"announce":\n-5}',
+        "<action>-5</action>\nThe points are -5.",
     ):
         assert print_action(game, read_action(game, text)) == "announce -5"
-    for text in ("- 5", "- 5 points", "\u2212 5", "<action>- 5</action>"):
+    for text in ("- 5", "- 5 POINTS", "\u2212 5", "<action>- 5</action>", "1. 5", "> 5", "# 5 points"):
         with pytest.raises(IllegalAction, match="not read as an action"):
             read_action(game, text)
     for text in (
@@ -138,6 +194,7 @@ def test_announcements_are_read_when_they_are_due() -> None:
         "announce 5.5",
         "announce 4 5",
         "announce five",
+        "<action>announce 12</action>\n21 points",
         "announce 99999",
     ):
         with pytest.raises(IllegalAction):

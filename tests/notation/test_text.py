@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ every_game = by_name({name: rules for name, rules in EVERY_GAME.items() if name 
 @every_game
 def test_json_has_the_state_of_the_game(rules: BaseRules) -> None:
     """Board, hands and points; the last play; the legal plays with what they bring."""
-    game, rng = new_game(rules, seed=2), random.Random(0)
+    game, rng, first = new_game(rules, seed=2), random.Random(0), 0
     keys = to_json(game).keys()
     while True:
         mover = game.mover
@@ -38,6 +39,12 @@ def test_json_has_the_state_of_the_game(rules: BaseRules) -> None:
         assert [seat for seat, hand in enumerate(position["hands"]) if hand is not None] == [mover]
         assert position["hand_sizes"] == [len(game.hand(seat)) for seat in range(rules.num_players)]
         assert (position["totals"], position["scores"]) == (game.totals, game.scores)
+        first = mover if game.ply == 0 else first
+        assert [position[key] for key in ("game", "seat", "round", "first", "ply", "over")] == [
+            *(spec_of(rules).name, mover, game.round, first, game.ply, game.over)
+        ]
+        assert (position["rules"], position["mover"]) == (asdict(rules), None if game.over else mover)  # type: ignore[call-overload]
+        assert (position["previous_round"] is None) == (game.round == 0)
         if game.over:
             break
         pending = getattr(game, "pending", None)

@@ -77,6 +77,22 @@ def decision(game: CardGame, number: int, seed: int = 0) -> Any:
     return next(itertools.islice(states, number, None))
 
 
+@CHANCE
+def test_masks_have_the_length_of_their_player(chance: str) -> None:
+    """At a chance node no seat has a legal action; a number of a game is not written beyond the end of its mask."""
+    game = load(Rules(num_players=2), chance=chance)
+    state, rng = game.new_initial_state(), random.Random(0)
+    sizes = {-1: game.max_chance_outcomes(), 0: game.num_distinct_actions(), 1: game.num_distinct_actions()}
+    while True:
+        for player, size in sizes.items():
+            expected = np.isin(np.arange(size), state.legal_actions()) & (player == state.current_player())
+            assert state.legal_actions_mask(player) == expected.astype(int).tolist()
+        if state.is_terminal():
+            break
+        assert state.legal_actions_mask() == state.legal_actions_mask(state.current_player())
+        state.apply_action(draw(state, rng) if state.is_chance_node() else random_action(state.game, rng))
+
+
 # --- OpenSpiel's own checks ------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.session import Session, adviser_name, recorded_players, seat_players
+from quincunx_env.play.session import Session, adviser_name, recorded_players, resuming, seat_players, unregistered
 from quincunx_env.quincunx import Rules
 from tests.variants import BASES, SPIRAL
 
@@ -180,8 +180,10 @@ def test_a_file_with_any_name_is_resumed(name: str, tmp_path: Path, monkeypatch:
     session = Session(Rules(num_players=3), seat_players(Rules(num_players=3), 0, [name]), Seeded(0))
     session.save(Path("game.txt"))
     record = Record.read("game.txt")
-    assert recorded_players(record) == [None, name, name]
-    assert Session.resume(record, recorded_players(record)).names == session.names
+    assert unregistered(record) == [name, name]
+    players = recorded_players(record, [name])
+    assert players == [None, name, name]
+    assert Session.resume(record, players).names == session.names
 
 
 def test_players_are_seated() -> None:
@@ -192,6 +194,20 @@ def test_players_are_seated() -> None:
     assert seat_players(Rules(2), 1) == ["heuristic", None], "an opponent by default"
     assert seat_players(spiral.Rules()) == [None, "heuristic"]
     assert (adviser_name(), adviser_name("human")) == ("heuristic", None)
-    record = Record(rules, Seeded(0), seats=("a", "human", "b"))
-    assert recorded_players(record) == ["a", None, "b"]
     assert recorded_players(Record(rules, Seeded(0))) == [None] * 3
+
+
+def test_players_of_a_record_are_registered_or_given_in_their_place() -> None:
+    rules = Rules(num_players=3)
+    record = Record(rules, Seeded(0), seats=("greedy", "human", "uniform"))
+    assert (unregistered(record), recorded_players(record)) == ([], ["greedy", None, "uniform"])
+    assert resuming(record, Path("a b.txt")) == "--resume 'a b.txt'"
+    record = Record(rules, Seeded(0), seats=("no such", "greedy", "--trust"))
+    assert recorded_players(record, ["x", "human"]) == ["x", "greedy", None]
+    assert recorded_players(record, [drawn]) == [drawn, "greedy", drawn]
+    assert resuming(record, Path("a.txt")) == "--resume a.txt --opponents 'no such' POLICY"
+    for others in [], ["x", "y", "z"]:
+        with pytest.raises(ValueError, match=f"names 2 players that are not .*: no such, --trust; got {len(others)} "):
+            recorded_players(record, others)
+    with pytest.raises(ValueError, match="names 0 players that are not registered policies; got 1 policies"):
+        recorded_players(Record(rules, Seeded(0)), ["x"])

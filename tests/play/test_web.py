@@ -1,8 +1,18 @@
 """The server for play in the browser, without a browser: `tests/web` has the tests with one."""
 
+import asyncio
+import html
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import pytest
@@ -11,10 +21,11 @@ from starlette.testclient import TestClient
 from quincunx_env import Record, Rules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
-from quincunx_env.play.web import pages
+from quincunx_env.play.web import pages, server
 from quincunx_env.play.web.pages import KINDS, View
-from quincunx_env.play.web.server import HEADERS, listen, make_app
+from quincunx_env.play.web.server import HEADERS, listen, make_app, make_server, offer
 from quincunx_env.play.web.tables import Lobby, Stale, Table
+from quincunx_env.policies import resolve
 from quincunx_env.registry import spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
 
@@ -77,6 +88,29 @@ def test_who_is_answered(lobby: Lobby, host: str, origin: str | None, path: str,
     answer = client.get(path, headers=headers)
     assert answer.status_code == status
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize("hosts", [["localhost", "evil.example"], ["evil.example", "localhost"], ["localhost"] * 2, []])
+def test_a_request_has_one_host(lobby: Lobby, hosts: list[str]) -> None:
+    """A proxy may read another one of several than this program."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    headers = [(b"host", host.encode()) for host in hosts]
+    scope = {"type": "http", "method": "GET", "path": "/token/", "query_string": b"", "headers": headers}
+
+    async def ask() -> None:
+        await make_app(lobby, "token")(scope, receive, send)
+
+    asyncio.run(ask())
+    assert sent[0]["status"] == 403
 
 
 def test_a_change_needs_an_origin(lobby: Lobby) -> None:
@@ -143,6 +177,18 @@ def test_forms_that_describe_no_game_are_refused(client: TestClient, lobby: Lobb
     assert not lobby._tables
 
 
+def test_the_number_of_games_is_limited(client: TestClient, lobby: Lobby, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quincunx_env.play.web.tables.MOST_GAMES", 3)
+    address, record = begin(client), {"record": str(Record(Rules(), Seeded(0), (33,), ("human",)))}
+    assert client.post(f"{address}/again", content="").status_code == 303
+    assert client.post("/token/open", data=record).status_code == 303
+    for path, form in (("/token/new", {"kind": "solitaire"}), (f"{address}/again", {}), ("/token/open", record)):
+        answer = client.post(path, data=form)
+        assert answer.status_code == 400
+        assert "has begun 3 games, which is its limit" in answer.text
+    assert (len(lobby._tables), len([*lobby.folder.iterdir()])) == (2, 1)
+
+
 def test_forms_describe_games(client: TestClient, lobby: Lobby) -> None:
     begin(client, "kind=players&num_players=3&start=open&excuse=yes&opponent1=greedy&opponent2=human&seat=2")
     begin(client, "kind=spiral&deals=1&fifteens=yes&opponent1=uniform")
@@ -184,6 +230,24 @@ def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, lobby:
     for name in ("notes", "none", "../notes"):
         with pytest.raises((LookupError, ValueError)):
             again.table(name)
+
+
+@pytest.mark.parametrize("name", ["os:system", "no such", "./model.safetensors", "Human"])
+def test_a_saved_game_is_continued_with_registered_or_named_players_alone(
+    name: str, client: TestClient, lobby: Lobby, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved = Mock(return_value=resolve("greedy"))
+    monkeypatch.setattr("quincunx_env.play.session.resolve", resolved)
+    path = lobby.folder / "game.txt"
+    record = Record(Rules(num_players=2), Seeded(0), (), ("human", name))
+    record.write(path)
+    answer = client.get("/token/game/game")
+    assert answer.status_code == 400
+    assert f"quincunx play --resume {path} --opponents {shlex.quote(name)}" in html.unescape(answer.text)
+    resolved.assert_not_called()
+    assert not lobby._tables
+    named = Lobby(lobby.folder, trusted=[name])
+    assert named.table("game").session.names == ("human", name)
 
 
 def test_files_may_have_any_name(client: TestClient, lobby: Lobby) -> None:
@@ -278,3 +342,84 @@ def test_another_port_is_taken_where_the_default_one_is_in_use(monkeypatch: pyte
             assert second.getsockname()[1] != first.getsockname()[1]
         with pytest.raises(OSError, match="choose another --port"):
             listen("127.0.0.1", first.getsockname()[1])
+
+
+# --- Requests that do not arrive, and the end ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def port(lobby: Lobby) -> Iterator[int]:
+    """The port of a server that runs in a thread."""
+    listening = listen("127.0.0.1", 0)
+    running = make_server(lobby, "token")
+    thread = threading.Thread(target=running.run, args=([listening],))
+    thread.start()
+    yield listening.getsockname()[1]
+    running.should_exit = True
+    thread.join()
+    listening.close()
+
+
+def head(port: int, length: int) -> bytes:
+    """The head of a request with a form."""
+    place = f"127.0.0.1:{port}"
+    return (
+        f"POST /token/new HTTP/1.1\r\nHost: {place}\r\nOrigin: http://{place}\r\nContent-Length: {length}\r\n".encode()
+    )
+
+
+BEGINNINGS = ["", "POST /token/new HTTP/1.1\r\nHost: loc", "{head}\r\nkind=so", "{whole}{head}"]
+"""Requests that are cut short: nothing, half a head, half a body, and half a head after a whole request."""
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_half_a_request_is_not_waited_for(beginning: str, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MOST_SECONDS", 0.5)
+    whole = head(port, 4) + b"\r\nkind"
+    request = beginning.format(head=head(port, 14).decode(), whole=whole.decode()).encode()
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request)
+        answer = bytearray()
+        while part := connection.recv(65536):
+            answer += part
+    statuses = [line.split()[1] for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+    assert statuses == {BEGINNINGS[2]: [b"408"], BEGINNINGS[3]: [b"400"]}.get(beginning, [])
+
+
+def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str], port: int) -> None:
+    for beginning in (head(port, 14), head(port, 14) + b"\r\nkind=so"):
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(beginning)
+            time.sleep(0.2)
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(head(port, 14) + b"\r\nkind=solitaire")
+        assert connection.recv(64).startswith(b"HTTP/1.1 303")
+    assert capfd.readouterr().err == ""
+
+
+def test_an_interrupt_before_the_start_ends_the_program_in_silence(
+    lobby: Lobby, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**arguments: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server, "Thread", interrupted)
+    with listen("127.0.0.1", 0) as listening:
+        offer(lobby, listening, "", (), browser=True)
+    out, err = capsys.readouterr()
+    assert out.startswith("Play in the browser:")
+    assert err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(("number", "status", "said"), [(signal.SIGINT, 0, ""), (signal.SIGTERM, 143, "terminated\n")])
+def test_signals_end_the_program(number: int, status: int, said: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "quincunx_env", "play", "--no-browser", "--port", "0", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        while "Ctrl-C ends the program" not in program.stdout.readline():
+            assert program.poll() is None
+        time.sleep(0.5)
+        program.send_signal(number)
+        _, err = program.communicate(timeout=30)
+    assert (program.returncode, err) == (status, said)

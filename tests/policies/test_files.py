@@ -1,19 +1,27 @@
 """Policies by the path of a file, wherever a policy is named."""
 
+import pickle
+import re
 import shutil
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import quincunx_agents
+from quincunx_agents.networks import policy
 from quincunx_agents.networks.value import SHIPPED, WEIGHTS, load_weights, save_weights
 from quincunx_env.arena import compare, evaluate, evaluate_all
 from quincunx_env.cli import main
+from quincunx_env.core.policy import NotFiniteError
+from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.policies import PolicyFile, PolicyFileError, by_display_name, display_name, resolve, split_name
 from quincunx_env.policies.files import CONSTRUCTOR, GROUP, is_path, readers
 from quincunx_env.quincunx.rules import Rules
+from tests.agents.positions import positions, seen
 
 NETWORK = WEIGHTS / f"{SHIPPED[0]}.safetensors"
 """What ``value`` plays in the solitaire."""
@@ -131,6 +139,78 @@ def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixt
     ):
         assert message in one_line(capfd, name)
     assert resolve("greedy") is resolve("quincunx_agents.greedy:greedy"), "a registered name comes first"
+
+
+def huge(kind: str, path: Path) -> None:
+    """Write a network with finite weights that overflow when it is used."""
+    if kind == "value":
+        shipped = load_weights(NETWORK)
+        tensors = {name: (np.sign(tensor) * 1e38).astype(np.float32) for name, tensor in shipped.tensors.items()}
+        save_weights(path, shipped._replace(tensors=tensors))
+        return
+    sizes = {f"{name}.bias": np.zeros(2, np.float32) for name in ("trunk.0", "card_embedding", "cell_encoder")}
+    shapes = policy._expected_shapes(policy.PolicyWeights(sizes, Rules()))
+    tensors = {name: np.full(shape, 1e38, np.float32) for name, shape in shapes.items()}
+    policy.save_weights(path, policy.PolicyWeights(tensors, Rules()))
+
+
+NAN = "it computes numbers that are none (NaN) or infinite for legal actions: its weights are damaged or too large"
+
+
+@pytest.mark.parametrize("kind", ["value", "policy"])
+def test_weights_that_overflow_are_refused(kind: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    huge(kind, folder / "huge.safetensors")
+    assert one_line(capfd, "mine=huge.safetensors") == f"error: huge.safetensors cannot be used: {NAN}"
+    agent: Any = quincunx_agents.load("huge.safetensors")
+    observation, mask = seen(positions(Rules(), 0, 2))
+    with np.errstate(all="ignore"), pytest.raises(NotFiniteError, match="infinite for legal actions"):
+        agent.for_rules(Rules())(observation, mask, np.random.default_rng(0))
+
+
+def test_a_network_that_overflows_later_is_named_in_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(WEIGHTS / "two-players.safetensors", "model.safetensors")
+    rules, problem = Rules(num_players=2), f"model.safetensors cannot be used: {NAN}"
+    file = PolicyFile("model.safetensors")
+    env, chosen = VsOpponentsEnv(opponents="model.safetensors", num_players=2, seat=0), file.for_rules(rules)
+    _, info = env.reset(seed=0)
+    overflow = np.full(1, np.inf, np.float32)
+    monkeypatch.setattr("quincunx_agents.networks.value.value_and_preference", lambda *_: (overflow[:, None], overflow))
+    observation, mask = seen(positions(rules, 2, 3))
+    asked: Any
+    for asked in (chosen, chosen.action_values, pickle.loads(pickle.dumps(chosen))):  # type: ignore[attr-defined]
+        with pytest.raises(PolicyFileError, match=f"^{re.escape(problem)}$"):
+            asked(observation, mask, np.random.default_rng(0))
+    with pytest.raises(PolicyFileError, match=f"^{re.escape(problem)}$"):
+        env.step(int(np.flatnonzero(info["action_mask"])[0]))
+    with pytest.raises(SystemExit):
+        main(["compare", "mine=model.safetensors", "greedy", "--deals", "2", "--out", "never"])
+    assert capfd.readouterr().err == f"error: {problem}\n"
+
+
+PYTHON = """
+import numpy as np
+from quincunx_agents.greedy import HighestValue
+
+values = HighestValue(lambda observation, mask: np.where(mask, np.nan, -np.inf))
+infinite = HighestValue(lambda observation, mask: np.where(mask, np.inf, -np.inf))
+actions = lambda observation, mask, rng: np.full(len(mask), np.nan)
+"""
+
+
+@pytest.mark.parametrize("name", ["values", "infinite", "actions"])
+def test_a_policy_in_python_that_computes_nan_is_named_in_one_line(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "nan_module.py").write_text(PYTHON)
+    monkeypatch.delitem(sys.modules, "nan_module", raising=False)
+    reason = "2 integer actions are needed, got float64 of shape (2,)" if name == "actions" else NAN
+    assert one_line(capfd, f"mine=nan_module:{name}") == f"error: the policy mine: {reason}"
+    env = VsOpponentsEnv(opponents=f"nan_module:{name}", num_players=2, seat=0)
+    action = int(np.flatnonzero(env.reset(seed=0)[1]["action_mask"])[0])
+    with pytest.raises(RuntimeError, match=r"^the opponent .* is at fault: "):
+        env.step(action)
 
 
 DAMAGED = {

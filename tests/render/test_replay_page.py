@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ from quincunx_env.notation.record import Seeded
 from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
+from quincunx_env.render.animation import parts_of
 from quincunx_env.render.replay_page import embedded, replay_page
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
@@ -104,6 +106,21 @@ def test_text_of_a_record_cannot_become_markup() -> None:
     assert "alert(1)&lt;/script&gt;&amp;&#x27;&quot;" in page
     assert name in data_of(page)["games"][0]["name"]
     assert content_of(embedded(page)) == page
+
+
+@pytest.mark.parametrize("mark", "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", ids=ascii)
+def test_a_name_becomes_no_attribute(mark: str) -> None:
+    """Records have no such names, but the renderer does not rely on it."""
+    name = f"{mark}' onload='x"
+    record = Record(Rules(2), Seeded(0), (), ("ann", "b"))
+    object.__setattr__(record, "seats", (name, "b"))
+    data = data_of(replay_page([record]))
+    shown = picture(data, data["games"][0]["positions"][0]["picture"])
+    assert f'aria-label="seat 0: {name}"' in shown
+    still = svg.draw(replace(spec_of(record.rules).scene(record.game()), title=name))
+    assert [line for line in parts_of(still)[1] if mark in line] == [
+        line for line in still.split("\n")[1:] if mark in line
+    ]
 
 
 def test_values_are_shown_as_a_heat_map_with_the_best_plays_and_the_next() -> None:

@@ -137,7 +137,9 @@ def test_a_network_without_a_weights_file_comes_from_the_checkpoint(tmp_path: Pa
     arguments = ppo.Arguments(name="plain", policy="mlp", preview=False, num_envs=2)
     env = SolitaireVecEnv(2, observation="flat", preview=False)
     model = ppo.make_model(arguments, env)
-    checkpoint.save(tmp_path / "checkpoint.pt", arguments, {"policy": model.policy.state_dict(), "history": []})
+    foreign = dataclasses.replace(arguments)
+    foreign.against = "quincunx_agents.no_such:policy"  # which is not imported
+    checkpoint.save(tmp_path / "checkpoint.pt", foreign, {"policy": model.policy.state_dict(), "history": []})
     found = collect.policy_of(collect.read_run(tmp_path))
     expected = SB3PolicyAgent(model.policy, env.envs.observer)
     assert (evaluate(found, 5).scores == evaluate(expected, 5).scores).all()

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -247,6 +248,36 @@ def test_torchrl_sees_the_masks_and_resets_the_games_itself() -> None:
     data["action"] = torch.tensor([forbidden(mask) for mask in data["action_mask"]])
     with pytest.raises(IllegalAction):
         env.step(data)
+
+
+@in_torchrl
+@pytest.mark.parametrize("name", ["Solitaire", "VsOpponents", "Text"])
+def test_torchrl_makes_the_environments_by_their_ids(name: str) -> None:
+    """It passes ``frameskip`` to every environment first."""
+    recipe("torchrl_ppo", "torchrl")
+    from torchrl.envs import GymEnv
+
+    options = {"opponents": "greedy"} if name == "VsOpponents" else {}
+    assert GymEnv(f"Quincunx/{name}-v0", **options).reset()["done"].tolist() == [False]
+
+
+@in_torchrl
+@pytest.mark.parametrize("observation", ["flat", "pieces"])
+def test_torchrl_masks_factored_actions_by_the_observation(observation: str) -> None:
+    """Its mask of several factors is bool, as in the lines of docs/recipes.md."""
+    recipe("torchrl_ppo", "torchrl")
+    from torchrl.envs import ActionMask, Compose, DTypeCastTransform, GymWrapper, TransformedEnv
+
+    game = gymnasium.make("Quincunx/Solitaire-v0", actions="factored", mask_in="obs", observation=observation)
+    to_bool = DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"])
+    env = TransformedEnv(GymWrapper(game, categorical_action_encoding=True), Compose(to_bool, ActionMask()))
+    env.set_seed(SEED)
+    data, endings = env.reset(), 0
+    for _ in range(40):
+        np.testing.assert_array_equal(data["action_mask"].numpy(), game.unwrapped.action_masks())  # type: ignore[attr-defined]
+        step, data = env.step_and_maybe_reset(env.rand_action(data))
+        endings += int(step["next", "done"].sum())
+    assert endings > 2
 
 
 @in_torchrl

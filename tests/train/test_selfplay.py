@@ -174,6 +174,24 @@ def test_training_writes_weights_and_card(
     assert list((folder / "tensorboard").iterdir())
 
 
+def test_a_checkpoint_names_no_policy_that_the_command_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, path = (
+        replace(TINY, variants=("2-corners",), iterations=1, games=2),
+        tmp_path / "runs/tiny/checkpoint.pt",
+    )
+    main(arguments)
+    content = checkpoint.load(path)
+    assert content["pool"][0][0] == "greedy"
+    for name in ("quincunx_agents.uniform:uniform", "uniform", "no_such:policy"):
+        content["pool"][0][0] = name
+        checkpoint.save(path, arguments, content)
+        with pytest.raises(checkpoint.CheckpointError, match=f"does not fit this version: '{name}'"):
+            main(replace(arguments, resume=True))
+
+
 def test_a_resumed_run_equals_one_without_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     straight = main(replace(TINY, name="straight"))

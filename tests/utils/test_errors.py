@@ -17,6 +17,11 @@ def refuse() -> None:
     [
         (lambda: open("/dev/null/file"), "error: [Errno 20] Not a directory: '/dev/null/file'; go on", 2),  # noqa: SIM115, PTH123
         (refuse, "error: of no use; go on", 2),
+        (
+            lambda: fail("a\x1b[2Jb\r\x07\x9b\u202e\ud800\n\x1b]0;c"),
+            r"error: a\x1b[2Jb\r\x07\x9b\u202e\ud800 \x1b]0;c",
+            2,
+        ),
         (lambda: os.kill(os.getpid(), signal.SIGINT), "interrupted; go on", 130),
         (lambda: os.kill(os.getpid(), signal.SIGTERM), "terminated; go on", 143),
     ],

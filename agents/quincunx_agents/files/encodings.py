@@ -1,14 +1,16 @@
 """Observations as environments encode them, for networks that were trained on them by other libraries."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints
+from quincunx_agents.games import AGENT_SPECS
 from quincunx_env.core.observation import FlatDtype, Observer, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
@@ -61,7 +63,7 @@ class Encoding:
 
 
 class GreedyScores:
-    """Chooses the legal action of the highest score, the first of several; a `quincunx_env.core.policy.Policy`.
+    """Chooses the legal action of the highest score, the first of several; a `quincunx_env.core.policy.ValuedPolicy`.
 
     Unlike `quincunx_agents.ties.best` it distinguishes scores that differ by rounding, because their unit is unknown:
     it plays as the library does that trained the network.
@@ -76,7 +78,25 @@ class GreedyScores:
 
         Raises:
             ValueError: if the network computes something else than scores.
+            NotFiniteError: if they are NaN or too large, or no legal action has a finite one.
         """
+        # A network may itself give an illegal action -inf, or a legal one: the lowest number that is not masked.
+        scores = np.maximum(self._checked(observation, mask), np.finfo(np.float64).min)
+        chosen: Ints = np.where(mask, scores, -np.inf).argmax(axis=1)
+        return chosen
+
+    def action_values(
+        self, observation: Pieces, mask: Bools, rng: np.random.Generator
+    ) -> npt.NDArray[np.floating[Any]]:
+        """Scores of legal actions, float64 [n, A], logits or Q-values; -inf for all others.
+
+        Raises:
+            ValueError: if the network computes something else than scores.
+        """
+        return np.where(mask, self._checked(observation, mask), -np.inf)
+
+    def _checked(self, observation: Pieces, mask: Bools) -> npt.NDArray[np.float64]:
+        """Scores of all actions, [n, A]."""
         scores = self.scores(self.encoding.encode(observation, mask), mask)
         factors = self.encoding.observer.factors
         if factors and scores.shape == (len(mask), sum(factors)):  # the best pair is the best card and the best cell
@@ -85,12 +105,9 @@ class GreedyScores:
             scores = np.pad(pairs, [(0, 0), (0, mask.shape[1] - pairs.shape[1])])
         if scores.shape != mask.shape:
             raise ValueError(f"the network computes {list(scores.shape)} numbers, expected {list(mask.shape)}")
-        if np.isnan(scores[mask]).any():
-            raise ValueError("the network computes numbers that are none (NaN) for legal actions")
-        # A network may itself give an illegal action -inf, or a legal one: the lowest number that is not masked.
-        least = np.finfo(np.float64).min
-        chosen: Ints = np.where(mask, np.maximum(scores.astype(np.float64), least), -np.inf).argmax(axis=1)
-        return chosen
+        scores = scores.astype(np.float64)
+        ties.require_finite(np.where(mask, scores, -np.inf).max(axis=1))
+        return scores
 
 
 def observers(rules: BaseRules) -> Iterator[Observer]:
@@ -107,3 +124,41 @@ def encodings(rules: BaseRules) -> Iterator[Encoding]:
             yield Encoding(observer, True, mask)
             yield Encoding(observer, True, mask, dtype=np.float32)
             yield Encoding(observer, False, mask)
+
+
+def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations: str) -> ValueError:
+    """Return the error for a model of other observations: it names the game that the model was trained for.
+
+    Args:
+        rules: of the game that the model cannot play.
+        fits: whether the model takes observations of an encoding.
+        observations: of the model, for the error if no game has them.
+    """
+    found = next((game for game in _games() if any(map(fits, encodings(game)))), None)
+    if found is None:
+        return ValueError(
+            f"its observations ({observations}) fit no environment of this package, so that a function has to make "
+            "them: name it as 'module:attribute'"
+        )
+    return ValueError(f"it was trained for {_written(found)}, got {_written(rules)}: play the game that it has learned")
+
+
+def _games() -> Iterator[Any]:
+    """Rules with different observations, those with few options first."""
+    forms = [spec.forms for spec in AGENT_SPECS.values()]
+    yield from (rules for each in forms for rules in each.VARIANTS.values())
+    for each in forms:
+        for name, value in each.SINGLE_ROUND.items():
+            for rules in each.VARIANTS.values():
+                other = True if value is False else getattr(type(rules)(), name)
+                try:
+                    yield replace(rules, **{name: other})  # type: ignore[type-var]
+                except ValueError:  # the option is not for every game
+                    continue
+
+
+def _written(rules: Any) -> str:
+    """Return rules with the options that are not the default."""
+    changed = {each.name: getattr(rules, each.name) for each in fields(rules)}
+    options = [f"{name}={value!r}" for name, value in changed.items() if value != getattr(type(rules)(), name)]
+    return f"{spec_of(rules).name}.Rules({', '.join(options)})"

@@ -25,7 +25,7 @@ with needs_extra("onnx", "an ONNX model"):
     import onnxruntime
 
 from quincunx_agents.afterstates import Bools, Ints
-from quincunx_agents.files.encodings import Encoded, Encoding, observers
+from quincunx_agents.files.encodings import Encoded, Encoding, observers, other_game
 from quincunx_env.core.observation import Observer, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
@@ -74,14 +74,12 @@ class Model:
         Raises:
             ValueError: if it takes other observations.
         """
-        shape, sizes = self.observation.shape, {}
+        shape = self.observation.shape
         for observer in observers(rules):
-            sizes[observer.size] = observer
             if len(shape) == 2 and shape[1] == observer.size:
                 return self._policy(observer)
-        raise ValueError(
-            f"it takes observations {shape}; in games of {rules} they are [n, size] with a size of "
-            f"{', '.join(map(str, sizes))}"
+        raise other_game(
+            rules, lambda other: len(shape) == 2 and shape[1] == other.observer.size, f"of the shape {shape}"
         )
 
     def _policy(self, observer: Observer) -> Policy:

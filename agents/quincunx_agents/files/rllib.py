@@ -3,6 +3,7 @@
 Every part of a checkpoint is a pickle, the class of the module and its arguments included.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quincunx_agents.afterstates import Bools
-from quincunx_agents.files.encodings import Encoded, Encoding, observers
+from quincunx_agents.files.encodings import Encoded, Encoding, observers, other_game
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies.files import CONSTRUCTOR, untrusted
@@ -41,7 +42,9 @@ class Module:
                 encoding = Encoding(observer, flat=True, mask=mask, vector="observations")
                 if _agrees(space, encoding.space()):
                     return encoding.policy(self._scores)
-        raise ValueError(f"its observations ({_describe(space)}) fit no environment of {rules}")
+        raise other_game(
+            rules, lambda other: _agrees(space, replace(other, vector="observations").space()), _describe(space)
+        )
 
     def _scores(self, encoded: Encoded, mask: Bools) -> npt.NDArray[Any]:
         """Logits, or Q-values, of all actions."""

@@ -21,10 +21,10 @@ with needs_extra("sb3", "a model of stable-baselines3"):
     from stable_baselines3 import A2C, DQN, PPO
 
 from quincunx_agents.afterstates import Bools
-from quincunx_agents.files.encodings import Encoded, Encoding, encodings
+from quincunx_agents.files.encodings import Encoded, Encoding, encodings, other_game
 from quincunx_agents.torch.greedy_policy import GreedyPolicy
 from quincunx_agents.torch.sb3_policy import QuincunxMaskablePolicy
-from quincunx_env.core.policy import Policy
+from quincunx_env.core.policy import NotFiniteError, Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies.files import untrusted
 
@@ -55,6 +55,9 @@ TRAINING = {
 MAX_DESCRIPTION = 1 << 26
 """Upper limit of the JSON in a file, in bytes: 64 MiB, many times a usual model."""
 
+MAX_RATIO, ALWAYS_READ = 10, 1 << 20
+"""Upper limit of the size of all parts: a multiple of the file's, or 1 MiB. The library does not compress them."""
+
 
 class Model:
     """A loaded model; a `quincunx_env.core.policy.PolicyFactory`."""
@@ -82,7 +85,7 @@ class Model:
         found = next((encoding for encoding in encodings(rules) if encoding.space() == space), None)
         if found is None:
             shape = ", ".join(getattr(space, "spaces", {})) or f"{space.dtype} {list(space.shape)}"
-            raise ValueError(f"its observations ({shape}) fit no environment of {rules}")
+            raise other_game(rules, lambda encoding: encoding.space() == space, shape)
         last = self.model._last_obs
         seen = [np.asarray(piece) for piece in (last.values() if isinstance(last, dict) else [last])]
         if any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen):
@@ -103,7 +106,10 @@ class Model:
             if isinstance(self.model, DQN):
                 found = self.policy.q_net(tensors)
             else:
-                distribution = self.policy.get_distribution(tensors)
+                try:
+                    distribution = self.policy.get_distribution(tensors)
+                except ValueError as error:  # torch refuses NaN
+                    raise NotFiniteError(f"it computes numbers that are none (NaN): {error}") from error
                 parts = getattr(distribution, "distributions", None) or distribution.distribution
                 found = torch.cat([part.logits for part in (parts if isinstance(parts, list) else [parts])], dim=1)
         scores: npt.NDArray[Any] = found.numpy()
@@ -122,6 +128,7 @@ def read(path: Path, trust: bool) -> Model:
         ValueError: if the file is damaged, not such a model, or of another algorithm.
     """
     try:
+        _require_bounded(path)
         algorithm = _algorithm(path)
     except Exception as error:  # zipfile raises anything for a damaged file
         raise _damaged(error) from error
@@ -136,6 +143,28 @@ def read(path: Path, trust: bool) -> Model:
             return Model(ALGORITHMS[algorithm].load(path, device="cpu", custom_objects=TRAINING))
     except Exception as error:  # anything that the file contains was executed
         raise _damaged(error) from error
+
+
+def _require_bounded(path: Path) -> None:
+    """Check the size of all parts, and of the parts of weights, which are archives, too.
+
+    Raises:
+        ValueError: if the file is compressed so much that reading it may take all memory.
+    """
+    limit = max(MAX_RATIO * path.stat().st_size, ALWAYS_READ)
+    with zipfile.ZipFile(path) as archive:
+        size = _size(archive)
+        for part in archive.infolist() if size <= limit else ():
+            with archive.open(part) as opened:
+                if zipfile.is_zipfile(opened):
+                    with zipfile.ZipFile(opened) as inner:
+                        size += _size(inner)
+    if size > limit:
+        raise ValueError(f"its parts have {size} bytes, more than {MAX_RATIO} times as many as the file")
+
+
+def _size(archive: zipfile.ZipFile) -> int:
+    return sum(part.file_size for part in archive.infolist())
 
 
 def _algorithm(path: Path) -> str:

@@ -16,12 +16,12 @@ import numpy as np
 
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Floats, Ints, observer_for
+from quincunx_agents.greedy import HighestValue
 from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_agents.quincunx.symmetries import mean_over_symmetries
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer, Pieces
-from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.grid import grid
@@ -141,7 +141,7 @@ class PolicyNetworkAgent:
     def __init__(self, weights: PolicyWeights) -> None:
         self.weights = weights
 
-    def for_rules(self, rules: BaseRules) -> Policy:
+    def for_rules(self, rules: BaseRules) -> HighestValue:
         """The policy for games whose observations have the shapes that the network was trained on.
 
         Raises:
@@ -153,16 +153,20 @@ class PolicyNetworkAgent:
         )
         if own != other:
             raise ValueError(f"the network has learned {self.weights.rules}, got {rules}")
-        return partial(_choose, self.weights)
+        return HighestValue(partial(_legal_logits, self.weights))
 
 
-def _choose(weights: PolicyWeights, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-    """Choose the legal action of the highest logit, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest.
+def _legal_logits(weights: PolicyWeights, observation: Pieces, mask: Bools) -> Floats:
+    """Logits of legal actions, -inf for all others: means over the symmetries of the grid.
 
-    The logits are means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`).
+    See `quincunx_agents.quincunx.symmetries`.
+
+    Raises:
+        NotFiniteError: if the network overflows.
     """
     found = mean_over_symmetries(partial(logits, weights), observation)
-    return ties.best(np.where(mask, found, -np.inf))
+    ties.require_finite(found[mask])
+    return np.where(mask, found, np.float32(-np.inf))
 
 
 # --- Weights files ---------------------------------------------------------------------------------------------------

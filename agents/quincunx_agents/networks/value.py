@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quincunx_agents import ties
 from quincunx_agents.afterstates import (
     SEATS,
     AfterstateFeatures,
@@ -167,6 +168,9 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     """Points + V(afterstate) + preference of every action, float32 [n, A]; -inf if illegal or not among the candidates.
 
     V is the margin over the mean of the other seats (`margin_weights`).
+
+    Raises:
+        NotFiniteError: if the network overflows.
     """
     module = agent_spec_of(rules).features
     candidates = module.shortlist(rules, observation, mask, weights.candidates)
@@ -174,6 +178,7 @@ def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, 
     values, preferences = evaluate_afterstates(weights.tensors, afterstates)
     table = np.full(mask.shape, -np.inf, np.float32)
     totals = afterstates.points + values @ margin_weights(rules.num_players) + preferences
+    ties.require_finite(totals)
     table[afterstates.rows, afterstates.actions] = totals
     return table
 

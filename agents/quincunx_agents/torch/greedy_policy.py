@@ -16,7 +16,7 @@ from quincunx_env.registry import spec_of
 
 
 class GreedyPolicy:
-    """Takes the legal action with the highest logit, the first of several; a `quincunx_env.core.policy.Policy`.
+    """Takes the legal action with the highest logit, the first of several; a `quincunx_env.core.policy.ValuedPolicy`.
 
     Args:
         logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a
@@ -34,9 +34,18 @@ class GreedyPolicy:
     def __call__(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """Return the greedy actions, int64 [n], for pieces [n, ...] and mask [n, actions]."""
+        """Return the greedy actions, int64 [n], for pieces [n, ...] and mask [n, actions].
+
+        Raises:
+            NotFiniteError: if the module computes NaN or infinite logits.
+        """
+        return ties.best(self.action_values(observation, mask, rng))
+
+    def action_values(self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+        """Return the logits of legal actions, float32 [n, actions], -inf for all others; raises as a call."""
         logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
-        return ties.best(np.where(mask, logits, -np.inf))
+        ties.require_finite(logits[mask])
+        return np.where(mask, logits, np.float32(-np.inf))
 
     def probabilities(self, game: Game) -> Floats:
         """Return the probability of each play of the seat to move in percent, as the network gives it for training.

@@ -5,6 +5,7 @@ loopback name or one that was allowed, and if no page of another origin has sent
 game is named by one of the names that the server gave, and records are sent as text.
 """
 
+import asyncio
 import ipaddress
 import os
 import re
@@ -19,16 +20,18 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
+import h11
 import uvicorn
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
@@ -36,12 +39,19 @@ from quincunx_env.play.web import pages
 from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.tables import Lobby, Stale, Table
 from quincunx_env.render.replay_page import replay_page
+from quincunx_env.utils.errors import Terminated, one_line_errors
 
 PORT = 8017
 """The default port."""
 
 MOST_BYTES = 200_000
 """Of a request; the record of a long match has 10,000."""
+
+MOST_SECONDS = 30.0
+"""Until a request has arrived: its head, and then its body."""
+
+MOST_CONNECTIONS = 200
+"""At a time; a browser has six."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -170,7 +180,11 @@ class Answers:
         """An endpoint that reads a form and the name in a path, answers in a thread, and turns errors into pages."""
 
         async def endpoint(request: Request) -> Response:
-            body = await request.body() if request.method == "POST" else request.url.query.encode()
+            try:
+                async with asyncio.timeout(MOST_SECONDS):
+                    body = await request.body() if request.method == "POST" else request.url.query.encode()
+            except (ClientDisconnect, TimeoutError):
+                return Response(status_code=408, headers={"Connection": "close"})
             try:
                 return await run_in_threadpool(answer, _fields(body), **request.path_params)
             except LookupError as error:
@@ -210,9 +224,10 @@ class Answers:
     def open(self, form: Mapping[str, str]) -> Response:
         """Keep a record that was sent as text, and show it."""
         try:
-            name = self.lobby.add(Record.parse(form.get("record", "")))
+            record = Record.parse(form.get("record", ""))
         except ValueError as error:
             return self.start({}, f"This is no record of a game: {error}")
+        name = self.lobby.add(record)
         return RedirectResponse(f"{self.root}game/{name}/replay", 303)
 
     def _go_to(self, table: Table) -> Response:
@@ -387,17 +402,56 @@ def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str
     address, port = listening.getsockname()[:2]
     name = hosts[0] if hosts and not is_loopback(address) else f"[{address}]" if ":" in address else address
     link = f"http://{name}:{port}/{token}/{quote(page)}"
-    print(f"Play in the browser:\n\n    {link}\n\nCtrl-C ends the program; every play is saved.", flush=True)
-    if browser:
-        Thread(target=_open, args=(link,), daemon=True).start()
-    with suppress(KeyboardInterrupt):
-        make_server(lobby, token, hosts).run(sockets=[listening])
+    with one_line_errors():
+        try:
+            print(f"Play in the browser:\n\n    {link}\n\nCtrl-C ends the program; every play is saved.", flush=True)
+            if browser:
+                Thread(target=_open, args=(link,), daemon=True).start()
+            make_server(lobby, token, hosts).run(sockets=[listening])
+        except Terminated:
+            raise
+        except KeyboardInterrupt:
+            return
+
+
+class TimedProtocol(H11Protocol):
+    """Closes connections on which the head of a request does not arrive in time; uvicorn has no setting for that."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on, or stop, to wait."""
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop to wait."""
+        super().connection_lost(exc)
+        self._stop()
+
+    def _wait(self) -> None:
+        if self.conn.their_state is not h11.IDLE:  # the head has arrived
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(MOST_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def make_server(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> uvicorn.Server:
     """The server; arguments as of `make_app`."""
     config = uvicorn.Config(
         make_app(lobby, token, hosts),
+        http=TimedProtocol,
+        limit_concurrency=MOST_CONNECTIONS,
         lifespan="off",
         ws="none",
         log_level="error",

@@ -12,12 +12,24 @@ from typing import NamedTuple
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent
 from quincunx_env.notation.record import Record, RecordError
-from quincunx_env.play.session import HINTS, HUMAN, Hint, Session, adviser_name, new_path, recorded_players
-from quincunx_env.policies import registered_policies
+from quincunx_env.play.session import (
+    HINTS,
+    HUMAN,
+    Hint,
+    Session,
+    adviser_name,
+    new_path,
+    recorded_players,
+    resuming,
+    unregistered,
+)
 from quincunx_env.registry import spec_of
 
 LISTED = 12
 """Files of games that the start page lists, the newest first."""
+
+MOST_GAMES = 1_000
+"""Games that a server begins, or keeps as records: more than people play, and few for memory and disk."""
 
 
 class Stale(ValueError):
@@ -185,6 +197,7 @@ class Lobby:
     ) -> None:
         self.folder, self.adviser, self.trusted, self.pause = folder, adviser, trusted, pause
         self.lock = RLock()
+        self._begun = 0
         self._tables: dict[str, Table] = {}
         self._paths: dict[str, Path] = {}
         """Files outside the folder, given on the command line."""
@@ -197,6 +210,14 @@ class Lobby:
             return table
 
     def _new_path(self) -> Path:
+        """The file of a new game.
+
+        Raises:
+            ValueError: after `MOST_GAMES` games.
+        """
+        if self._begun == MOST_GAMES:
+            raise ValueError(f"This program has begun {MOST_GAMES} games, which is its limit: start it again.")
+        self._begun += 1
         return new_path(self.folder, self._tables.keys() | self._paths.keys())  # no file is written before a play
 
     def add(self, record: Record) -> str:
@@ -226,15 +247,14 @@ class Lobby:
             if name in self._tables:
                 return self._tables[name]
             record, path = self.record(name), self._files()[name]
-            known = {HUMAN, *registered_policies(), *self.trusted}
-            for seat, player in enumerate(record.seats):
-                if player not in known:
-                    raise ValueError(
-                        f"Seat {seat} was played by {player}, no registered policy: this game can be replayed, "
-                        "but continued from the command line only, with --resume."
-                    )
-            adviser = adviser_name(self.adviser)
-            return self.start(Session.resume(record, recorded_players(record), adviser), path)
+            others = unregistered(record)
+            if not {*others} <= {*self.trusted}:
+                raise ValueError(
+                    f"This game was played by {', '.join(others)}, and a file never chooses code. If you know these "
+                    f"policies, end this program and start it with: quincunx play {resuming(record, path)}"
+                )
+            players = recorded_players(record, others)
+            return self.start(Session.resume(record, players, adviser_name(self.adviser)), path)
 
     def record(self, name: str) -> Record:
         """The record of a game.

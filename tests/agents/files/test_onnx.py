@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ pytest.importorskip("onnxruntime")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from quincunx_env.arena import evaluate  # noqa: E402
+from quincunx_env.arena import evaluate, explain  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from quincunx_env.registry import make_observer  # noqa: E402
+from tests.policies.test_files import one_line  # noqa: E402
+from tests.variants import new_game  # noqa: E402
 
 ACTIONS = Rules().num_actions
 
@@ -111,6 +114,24 @@ def test_the_preview_and_padding_follow_from_the_size(tmp_path: Path) -> None:
     assert evaluate(path, 9).scores.tolist() == evaluate(linear(padded=True), 9).scores.tolist()
 
 
+@pytest.mark.parametrize("padded", [False, True])
+def test_values_are_scores(padded: bool, tmp_path: Path) -> None:
+    observer: Any = make_observer(Rules(), padded=padded)
+    game, policy = new_game(Rules(), 1), save(tmp_path / "a.onnx", size=observer.size, actions=observer.num_actions)
+    values = explain(policy, game)
+    scores = observer.flatten(observer.observe(game)) @ weights(observer.size, observer.num_actions)
+    scores = scores[observer._actions] if padded else scores
+    legal = make_observer(Rules()).mask(game).astype(bool)
+    assert values.ravel()[legal] == pytest.approx(scores[legal], rel=1e-4, abs=1e-4)
+    assert np.isnan(values.ravel()[~legal]).all()
+
+
+def test_a_model_of_actions_has_no_values(tmp_path: Path) -> None:
+    path = save(tmp_path / "model.onnx", mask="action_mask", output="action")
+    with pytest.raises(ValueError, match="has no values of actions"):
+        explain(path, new_game(Rules(), 1))
+
+
 def test_a_model_is_an_opponent(tmp_path: Path) -> None:
     rules = Rules(num_players=2)
     path = save(tmp_path / "model.onnx", size=make_observer(rules).size, actions=rules.num_actions)
@@ -145,7 +166,8 @@ def test_a_model_is_saved_as_one_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 72}, r"it takes observations \['n', 72\]; in games of .* with a size of 1223, 71"),
+        ({"size": 72}, r"its observations \(of the shape \['n', 72\]\) fit no environment of this package"),
+        ({"size": 93}, r"it was trained for quincunx\.Rules\(num_players=2\), got quincunx\.Rules\(\): play the game"),
         ({"actions": 7}, r"its outputs are neither scores \[n, 576\] nor actions \[n\]: scores tensor\(float\)"),
         ({"mask": "second"}, "its inputs are second, x: a flat observation is needed"),
         ({"table": np.full((71, ACTIONS), np.nan, np.float32)}, r"numbers that are none \(NaN\)"),
@@ -159,6 +181,30 @@ def test_other_models_are_refused(
     with pytest.raises(PolicyFileError, match=rf"model\.onnx cannot be used: .*{message}"):
         PolicyFile(path).for_rules(Rules())
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("output", ["scores", "action"])
+def test_a_model_that_overflows_plays_no_illegal_action(output: str, tmp_path: Path) -> None:
+    path = save(
+        tmp_path / "model.onnx", table=3e37 * weights(71), mask="mask" if output == "action" else "", output=output
+    )
+    reason = {"scores": "computes numbers that are none", "action": "chooses the actions .* not legal"}[output]
+    with pytest.raises(PolicyFileError, match=rf"^\S+model\.onnx cannot be used: it {reason}[^\n]+$"):
+        PolicyFile(path).for_rules(Rules())
+
+
+def test_a_model_that_overflows_later_is_named_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = weights(71)
+    table[70] = 3e38  # of the points so far
+    save(tmp_path / "model.onnx", table=table)
+    assert callable(PolicyFile("model.onnx").for_rules(Rules())), "there are none at the beginning"
+    problem = "model.onnx cannot be used: it computes numbers that are none (NaN) or infinite for legal actions"
+    assert one_line(capfd, "mine=model.onnx").startswith(f"error: {problem}: its weights are damaged or too large")
+    with pytest.raises(PolicyFileError, match=re.escape(problem)):
+        evaluate("model.onnx", 2)
 
 
 @pytest.mark.slow

@@ -1,13 +1,16 @@
 """Models that stable-baselines3 and sb3-contrib saved: they play as in memory, and are loaded with trust only."""
 
 import base64
+import io
 import json
 import pickle
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -20,14 +23,18 @@ from stable_baselines3.common.torch_layers import FlattenExtractor  # noqa: E402
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 
 from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
+from quincunx_env import spiral  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
-from quincunx_env.arena import compare, evaluate  # noqa: E402
+from quincunx_env.arena import compare, evaluate, explain  # noqa: E402
 from quincunx_env.cli import main  # noqa: E402
 from quincunx_env.cli.play import Arguments  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
 from quincunx_env.play.web.tables import Lobby  # noqa: E402
-from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError  # noqa: E402
+from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError, files  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from quincunx_env.registry import make_observer  # noqa: E402
+from tests.policies.test_files import one_line  # noqa: E402
+from tests.variants import new_game  # noqa: E402
 
 SMALL: dict[str, Any] = {"device": "cpu", "seed": 3}
 LAYERS = {"net_arch": [8, 8]}
@@ -43,8 +50,8 @@ class Scaled(FlattenExtractor):
 
 def make(kind: str, **options: Any) -> tuple[Any, GamesVecEnv]:
     """A model with random weights, and its environment."""
-    players = options.get("num_players", 1)
-    env = SolitaireVecEnv(1, **options) if players == 1 else VsOpponentsVecEnv(1, opponents="uniform", **options)
+    alone = not {"num_players", "game"} & options.keys()
+    env = SolitaireVecEnv(1, **options) if alone else VsOpponentsVecEnv(1, opponents="uniform", **options)
     policy: Any = "MlpPolicy" if env.envs.codec.flat and not env.envs.codec.mask_in_obs else "MultiInputPolicy"
     model: Any
     if kind == "DQN":
@@ -123,6 +130,22 @@ def test_a_saved_model_plays_as_in_memory(kind: str, options: dict[str, Any], tm
     assert len(set(found.scores.tolist())) > 1
 
 
+@pytest.mark.parametrize("kind", ["MaskablePPO", "own", "DQN"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_saved_model_has_values_of_its_actions(kind: str, padded: bool, tmp_path: Path) -> None:
+    """Logits or Q-values: of all legal plays, the highest of the play that it chooses."""
+    model, _ = make(kind, observation="flat", preview=True, padded=padded)
+    model.save(tmp_path / "model.zip")
+    rules, game = Rules(), new_game(Rules(), 1)
+    policy = PolicyFile(str(tmp_path / "model.zip"), trust=True)
+    values, observer = explain(policy, game), make_observer(rules, preview=True)
+    mask = observer.mask(game)[None].astype(bool)
+    assert (np.isfinite(values).ravel() == mask[0]).all()
+    pieces = {name: piece[None] for name, piece in observer.observe(game).items()}
+    [chosen] = pickle.loads(pickle.dumps(policy.for_rules(rules)))(pieces, mask, np.random.default_rng(0))
+    assert chosen == np.nanargmax(values)
+
+
 def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
     rules = Rules(num_players=2)
     model, env = make("MaskablePPO", observation="flat", num_players=2)
@@ -130,8 +153,45 @@ def test_a_saved_model_plays_against_others(tmp_path: Path) -> None:
     mine = PolicyFile(str(tmp_path / "model.zip"), trust=True)
     found = compare([mine, "greedy"], 3, rules=rules)
     assert (found.totals == compare([in_memory(model, env), "greedy"], 3, rules=rules).totals).all()
-    with pytest.raises(PolicyFileError, match=r"its observations \(int16 \[93\]\) fit no environment of .*=1,"):
+    trained = r"it was trained for quincunx\.Rules\(num_players=2\), got "
+    with pytest.raises(PolicyFileError, match=trained + r"quincunx\.Rules\(\): play the game that it has learned$"):
         evaluate(mine, 2)
+    with pytest.raises(PolicyFileError, match=trained + r"spiral\.Rules\(deals=1\): play"):
+        mine.for_rules(spiral.Rules(deals=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "trained"),
+    [
+        ({"num_players": 3, "start": "open", "preview": True}, "quincunx.Rules(num_players=3, start='open')"),
+        ({"num_players": 2, "match": True}, "quincunx.Rules(num_players=2, match=True)"),
+        ({"game": "spiral", "observation": "pieces", "mask_in": "obs"}, "spiral.Rules()"),
+    ],
+    ids=str,
+)
+def test_a_model_of_another_game_says_what_it_was_trained_for(
+    options: dict[str, Any], trained: str, tmp_path: Path
+) -> None:
+    model, _ = make("PPO", **{"observation": "flat"} | options)
+    model.save(tmp_path / "model.zip")
+    with pytest.raises(PolicyFileError, match=re.escape(f"it was trained for {trained}, got quincunx.Rules(): play")):
+        evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 2)
+
+
+def test_a_model_in_memory_is_saved_first() -> None:
+    model, _ = make("MaskablePPO", observation="flat")
+    way_out = r"save the model by save\('model\.zip'\), pass PolicyFile\('model\.zip', trust=True\)$"
+    with pytest.raises(ValueError, match=way_out):
+        evaluate(model, 2)
+    with pytest.raises(ValueError, match=r"not a class or a value$"):
+        evaluate(MaskablePPO, 2)  # type: ignore[arg-type]
+
+
+def test_a_model_of_observations_of_a_users_own_is_refused(tmp_path: Path) -> None:
+    model = A2C("MlpPolicy", gymnasium.make("CartPole-v1"), n_steps=2, policy_kwargs=LAYERS, **SMALL)
+    model.save(tmp_path / "model.zip")
+    with pytest.raises(PolicyFileError, match=r"its observations \(float32 \[4\]\) fit no environment.*'module:attri"):
+        evaluate(PolicyFile(str(tmp_path / "model.zip"), trust=True), 2)
 
 
 def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
@@ -139,6 +199,33 @@ def test_a_padded_model_plays_every_variant(tmp_path: Path) -> None:
     model.save(tmp_path / "model.zip")
     for rules in (Rules(pawns=True), Rules(num_players=3, start="open")):
         assert callable(PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(rules))
+
+
+NAN = "it computes numbers that are none (NaN)"
+
+
+@pytest.mark.parametrize("kind", ["MaskablePPO", "own", "PPO", "A2C", "DQN"])
+def test_a_model_that_computes_nan_is_named_in_one_line(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """At the beginning of games or later, whatever the kind."""
+    monkeypatch.chdir(tmp_path)
+    model = make(kind, observation="flat", preview=True)[0]
+    model.save("model.zip")
+    later = PolicyFile("model.zip", trust=True)
+    evaluate(later, 2)
+    _spoil(files._load(later).policy)
+    with pytest.raises(PolicyFileError, match=rf"^model\.zip cannot be used: {re.escape(NAN)}[^\n]"):
+        evaluate(later, 2)
+    _spoil(model.policy)
+    model.save("model.zip")
+    assert one_line(capfd, "mine=model.zip", "--trust").startswith(f"error: model.zip cannot be used: {NAN}")
+
+
+def _spoil(policy: Any) -> None:
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.fill_(torch.nan)
 
 
 # --- Trust -----------------------------------------------------------------------------------------------------------
@@ -246,6 +333,33 @@ def test_a_large_description_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         PolicyFile(str(tmp_path / "model.zip")).for_rules(Rules())
 
 
+@pytest.mark.parametrize("within", ["policy.pth", "data", "weights"])
+def test_a_model_that_unpacks_to_many_times_its_size_is_refused_before_it_is_loaded(
+    within: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.zip"
+    make("MaskablePPO", observation="flat")[0].save(path)
+    blanks = b" " * (16 << 20)
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    if within == "weights":
+        inner = io.BytesIO()
+        with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("archive/data/0", blanks)
+        content["policy.pth"] = inner.getvalue()
+    else:
+        content[within] += blanks
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if within == "weights" else zipfile.ZIP_DEFLATED) as archive:
+        for name, part in content.items():
+            archive.writestr(name, part)
+    monkeypatch.setattr(MaskablePPO, "load", None)
+    for trust in (False, True):
+        with pytest.raises(
+            PolicyFileError, match=r"cannot be used: .* its parts have \d+ bytes, more than 10 times as many"
+        ):
+            PolicyFile(str(path), trust).for_rules(Rules())
+
+
 @pytest.mark.parametrize("missing", ["action_net.bias", "mlp_extractor.policy_net.0.weight", "all"])
 def test_missing_weights_are_refused(missing: str, tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
@@ -273,7 +387,7 @@ def test_a_truncated_model_is_refused(share: float, tmp_path: Path) -> None:
 # --- Human play ------------------------------------------------------------------------------------------------------
 
 
-def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_records_never(
+def test_files_are_loaded_with_trust_whether_the_command_line_or_a_record_names_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -286,11 +400,17 @@ def test_opponents_and_adviser_of_the_command_line_are_trusted_and_players_of_re
     session.play(session.candidates()[0].action)
     session.record.write(Path("game.txt"))
     for adviser in (None, "model.zip"):
-        with pytest.raises(ValueError, match=r"^game\.txt names a policy file that needs to be trusted, .* --replay$"):
-            Arguments(resume=Path("game.txt"), adviser=adviser, trust=True).begin()
+        cases: list[dict[str, Any]] = [{}, {"opponents": ("model.zip",)}]
+        for options in cases:
+            with pytest.raises(ValueError, match=r"--resume game\.txt --opponents model\.zip$|needs to be trusted"):
+                Arguments(resume=Path("game.txt"), adviser=adviser, **options).begin()
+            resumed: Any = Arguments(resume=Path("game.txt"), adviser=adviser, trust=True, **options).begin()
+            assert resumed.names == session.names
     with pytest.raises(UntrustedFileError):
         Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
-    for given, message in (([], "add --trust to the same command"), (["--trust"], "has no values of actions")):
-        with pytest.raises(SystemExit):
-            main(["replay", "game.txt", "--html", "game.html", "--values", "model.zip", *given])
-        assert message in capsys.readouterr().err
+    command = ["replay", "game.txt", "--html", "game.html", "--values", "model.zip"]
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "add --trust to the same command" in capsys.readouterr().err
+    main([*command, "--trust"])
+    assert "Values of model.zip" in Path("game.html").read_text()

@@ -168,7 +168,7 @@ def test_the_agent_has_the_values_of_the_other_agent_and_exact_ones_at_the_end()
     rules, rng = Rules(), np.random.default_rng(0)
     other = MonteCarlo(samples=1, rounds=1)
     policy, observer, batch = policy_for(Endgame(other, 2), rules), observer_for(rules), Batch(rules, 1)
-    assert not hasattr(policy_for(Endgame(greedy, 2), rules), "action_values")
+    assert not hasattr(policy_for(Endgame(uniform, 2), rules), "action_values")
     batch.reset(seed=0)
     while not batch.over.all():
         seen, mask = observer.observe_batch(batch), batch.mask()

@@ -58,6 +58,18 @@ def state_of(game: Any) -> str:
     return repr(game.__getstate__())
 
 
+@by_name(GAMES)
+def test_a_game_introduces_itself(rules: BaseRules) -> None:
+    game = new_game(rules, 0)
+    assert str(game) == to_text(game)
+    assert repr([game]) == f"[<Game of {rules!r}: round 0, ply 0, seat 0 to move, totals {game.totals}>]"
+    game.forfeit()
+    assert ", over, totals [" in repr(game)
+    batch = spec_of(rules).Batch(rules, 3)
+    batch.reset(seed=0)
+    assert str(batch) == f"<Batch of 3 games of {rules!r}: 0 over>"
+
+
 # --- Actions ---------------------------------------------------------------------------------------------------------
 
 
