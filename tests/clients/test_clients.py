@@ -35,7 +35,8 @@ def test_a_program_of_a_library_runs(client: Client, tmp_path: Path) -> None:
 
 def write(client: Client, number: str, result: str) -> None:
     """Replace a row of the table; libraries that have never been installed are not tried."""
-    rows = {(row["library"], row["entry"]): row for row in csv.DictReader(TABLE.open(encoding="utf-8", newline=""))}
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = {(row["library"], row["entry"]): row for row in csv.DictReader(file)}
     found = []
     for each in CLIENTS:
         row = rows.get((each.library, each.entry), {"version": "", "result": "not tried"})
