@@ -76,9 +76,10 @@ $(FULL): pyproject.toml constraints/default.txt
 	.venv-clients-jax/$(INSTALL) . pytest rl_zoo3 requests sbx-rl torch --constraint constraints/clients-jax.txt
 	touch $@
 
-.venv-clients-torch/.ready: pyproject.toml constraints/clients-torch.txt
+.venv-clients-torch/.ready: pyproject.toml constraints/default.txt constraints/clients-torch.txt
 	$(PYTHON) -m venv .venv-clients-torch
-	.venv-clients-torch/$(INSTALL) . pytest joblib skrl supersuit tianshou torch torchrl --constraint constraints/clients-torch.txt
+	.venv-clients-torch/$(INSTALL) . pytest joblib skrl supersuit tianshou torch torchrl \
+		--constraint constraints/default.txt --constraint constraints/clients-torch.txt
 	touch $@
 
 .venv-tools/.ready: constraints/tools.txt
