@@ -303,6 +303,7 @@ MODULES = {
             "arena.games",
             "arena.verification",
             "arena.leaderboard",
+            "arena.sealed",
             "arena.benchmark",
             "arena.statistics",
         ),

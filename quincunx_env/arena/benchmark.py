@@ -137,6 +137,15 @@ def task_of(name: str) -> Task:
     return TASKS[name]
 
 
+def on_deals_of_a_task(config: MatchConfig) -> bool:
+    """Whether an evaluation is on the final or search deals of the solitaire's task, which also serve its variants.
+
+    Otherwise its author may have chosen lucky deals.
+    """
+    task = TASKS["solitaire"]
+    return DealRange(config.domain, config.first, config.deals) in (task.final, task.search)
+
+
 @dataclass(frozen=True)
 class TaskResult:
     """Result of a policy on a task."""

@@ -3,12 +3,12 @@
 import dataclasses
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quincunx_env.arena.benchmark import best_known
+from quincunx_env.arena.benchmark import best_known, on_deals_of_a_task
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import COLUMNS, Evaluation, cells, plot
 from quincunx_env.arena.games import Games
@@ -40,12 +40,14 @@ class VerifiedFile:
         records: its content.
         results: of each lineup, recomputed from its games.
         reruns: of policies that were asked again, by name.
+        sealed: whether the games are on the deals of a season, by policies whose files were handed in before.
     """
 
     path: Path
     records: Games
     results: Sequence[Evaluation | Comparison]
     reruns: Mapping[str, Rerun]
+    sealed: bool = False
 
     @classmethod
     def check(
@@ -54,6 +56,8 @@ class VerifiedFile:
         policies: Mapping[str, Agent | str] | None = None,
         positions: int = POSITIONS,
         seed: int | None = None,
+        progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+        sealed: bool = False,
     ) -> "VerifiedFile":
         """Verify a file.
 
@@ -61,11 +65,12 @@ class VerifiedFile:
             path: the file.
             policies: policies to ask again, by name; those that the file does not name are left out.
             positions: least number of positions for each.
-            seed: of the draw of positions, as in `rerun`.
+            seed: of the draws, as in `rerun`.
+            progress: wraps the iteration over the chunks that are replayed for a policy, as ``tqdm`` does.
+            sealed: as the attribute.
 
         Raises:
-            VerificationError: naming the file and the first game at fault, or the first action that a policy does not
-                choose.
+            VerificationError: naming the file and the first game at fault.
             RecordError: if the file cannot be read.
             ValueError: for an unknown policy.
             OSError: if the file cannot be read.
@@ -77,10 +82,26 @@ class VerifiedFile:
             raise VerificationError(f"{path}: {error}") from error
         for name, policy in (policies or {}).items():
             if any(name in lineup.policies for lineup in records.lineups):
-                reruns[name] = found = rerun(records, name, policy, positions, seed)
-                if found.equal < found.positions:
-                    raise VerificationError(f"{path}: {found}")
-        return cls(Path(path), records, results, reruns)
+                reruns[name] = rerun(records, name, policy, positions, seed, progress)
+        return cls(Path(path), records, results, reruns, sealed)
+
+    @property
+    def differences(self) -> list[str]:
+        """A line for each policy that did not choose the recorded actions."""
+        return [f"{self.path}: {result}" for result in self.reruns.values() if not result.agrees]
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the deals were not the author's choice: those of a task of the benchmark, or of a season."""
+        return self.sealed or on_deals_of_a_task(self.records.config)
+
+    def label(self, name: str) -> str:
+        """What has been checked of a policy: ``replayed``, or also ``rerun`` or ``sealed``."""
+        result = self.reruns.get(name)
+        if result is None:
+            return "replayed"
+        label = "replayed" if not result.agrees else "sealed" if self.sealed else "rerun"
+        return f"{label}, {result.counted}" if result.chunks else label
 
     @property
     def games(self) -> int:
@@ -96,7 +117,7 @@ class VerifiedFile:
     @property
     def checked(self) -> str:
         """What has been checked: that the games are legal, and which policies were asked again."""
-        asked = ", ".join(f"{name} {result.equal} actions" for name, result in self.reruns.items())
+        asked = ", ".join(f"{name} {result.counted}" for name, result in self.reruns.items())
         text = f"`{self.command}`: `{self.records.config.domain}` deals {self.deals}, {self.games} games replayed"
         return f"{text}; rerun: {asked}" if asked else text
 
@@ -128,16 +149,17 @@ class VerifiedFile:
 
 def sections(files: Iterable[VerifiedFile]) -> str:
     """The results as Markdown: a section for each variant of the solitaire, and for each file of several players."""
-    alone: dict[tuple[BaseRules, str], list[VerifiedFile]] = {}
+    alone: dict[tuple[BaseRules, str, int], list[VerifiedFile]] = {}
     parts, several = list[str](), list[str]()
     for file in files:
         config = file.records.config
         if config.rules.num_players == 1:
-            alone.setdefault((config.rules, config.domain), []).append(file)
+            season = config.first if config.domain == "sealed" else 0  # means of two seasons cannot be compared
+            alone.setdefault((config.rules, config.domain, season), []).append(file)
         else:
-            several.append(_section(config.rules, _table_of_several(file), [file]))
-    for (rules, _), group in alone.items():
-        parts.append(_section(rules, _tables_of_solitaire(group), group))
+            several.append(_section(_table_of_several(file), [file]))
+    for group in alone.values():
+        parts.append(_section(_tables_of_solitaire(group), group))
     return "\n".join(parts + several)
 
 
@@ -149,7 +171,7 @@ def plot_solitaires(files: Iterable[VerifiedFile], path: Path | str | None = Non
         path: file to save the figure to.
     """
     shown = {
-        ", ".join(filter(None, [name, _lost_value(result)])): result
+        ", ".join(filter(None, [name, _lost_value(result), "" if file.ranked else f"deals {file.deals}"])): result
         for file, name, result in _evaluations(files)
         if file.records.config.rules == Rules()
     }
@@ -198,18 +220,30 @@ def _flag(rules: BaseRules, result: Evaluation) -> str:
 
 
 def _tables_of_solitaire(files: Sequence[VerifiedFile]) -> str:
-    """A table for each value of a lost round, because means with different ones cannot be compared; 0 comes first."""
-    tables: dict[float, list[tuple[VerifiedFile, str, Evaluation]]] = {0.0: []}
+    """Tables of means that can be compared, best first; then tables of those on deals that their authors chose.
+
+    There is a table for each value of a lost round, 0 first.
+    """
+    tables: dict[tuple[bool, float], list[tuple[VerifiedFile, str, Evaluation]]] = {(True, 0.0): [], (False, 0.0): []}
     for row in _evaluations(files):
-        tables.setdefault(row[2].lost_value, []).append(row)
-    return "\n\n".join(_table_of_solitaire(rows) for rows in tables.values() if rows)
+        tables.setdefault((row[0].ranked, row[2].lost_value), []).append(row)
+    ranked = [_table_of_solitaire(rows) for (comparable, _), rows in tables.items() if rows and comparable]
+    for (comparable, _), rows in tables.items():
+        if rows and not comparable:
+            by_deals = sorted(rows, key=lambda row: (row[0].records.config.first, row[0].records.config.deals, row[1]))
+            ranked += [OTHER_DEALS, _table_of_solitaire(by_deals)]
+    return "\n\n".join(ranked)
+
+
+OTHER_DEALS = "Not ranked, because these are not the deals of the benchmark's task:"
+"""Heading of a table: the author of a result may have chosen lucky deals."""
 
 
 def _table_of_solitaire(rows: Sequence[tuple[VerifiedFile, str, Evaluation]]) -> str:
     """The table of `quincunx_env.arena.table`, with the numbers of the deals and what has been checked."""
     lines = []
     for file, name, result in rows:
-        marks = ["rerun" if name in file.reruns else "replayed"]
+        marks = [file.label(name)]
         marks += filter(None, [_lost_value(result), _flag(file.records.config.rules, result)])
         lines.append([*cells(_plain(name), result), file.deals, ", ".join(marks)])
     return markdown_table((*COLUMNS, "numbers", "checked"), lines)
@@ -224,9 +258,10 @@ def _table_of_several(file: VerifiedFile) -> str:
     return Tournament(tuple(names), {(each.names[0], each.names[1]): each for each in plain}).table()
 
 
-def _section(rules: BaseRules, tables: str, files: Sequence[VerifiedFile]) -> str:
-    checks = "\n".join(f"- {file.checked}" for file in files)
-    return f"## {heading(rules)}\n\n{tables}\n\n{checks}\n"
+def _section(tables: str, files: Sequence[VerifiedFile]) -> str:
+    checks, config = "\n".join(f"- {file.checked}" for file in files), files[0].records.config
+    title = heading(config.rules) + (", sealed deals" if config.domain == "sealed" else "")
+    return f"## {title}\n\n{tables}\n\n{checks}\n"
 
 
 def _plain(name: str) -> str:

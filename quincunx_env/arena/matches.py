@@ -18,6 +18,9 @@ from quincunx_env.registry import make_observer, spec_of
 
 Actions = npt.NDArray[np.uint16]
 
+MAX_CHUNK = 10_000
+"""Seats of a seating of the deals of a chunk, whose games are played side by side: it limits the memory. Not tuned."""
+
 RAISED_BY = "raised by the policy"
 """Beginning of the note on an exception that a policy raises."""
 
@@ -45,7 +48,8 @@ class MatchConfig:
     """The game and the deals of matches; together with the policies they determine the results.
 
     Raises:
-        ValueError: if there are too few deals for an interval, none in a chunk, or for negative or fractional numbers.
+        ValueError: if there are too few deals for an interval, none or too many in a chunk, for negative or fractional
+            numbers, or for a seed with sealed deals.
     """
 
     rules: BaseRules
@@ -55,7 +59,7 @@ class MatchConfig:
     deals: int
     """Number of deals."""
     seed: int
-    """In each chunk, policy number i draws from a generator seeded ``[seed, number of the chunk, i]``."""
+    """Seed of the policies' generators, see `generator`; 0 with sealed deals."""
     chunk: int
     """Number of deals played side by side."""
 
@@ -67,6 +71,10 @@ class MatchConfig:
             object.__setattr__(self, name, int(value))  # a NumPy integer is no JSON value
         if self.first + self.deals > 2**63:
             raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
+        if self.chunk > (most := MAX_CHUNK // self.rules.num_players):
+            raise ValueError(f"a chunk has at most {most} deals of these rules, got {self.chunk}: choose a smaller one")
+        if self.domain == "sealed" and self.seed:
+            raise ValueError(f"sealed deals give the seed of the generators, got seed={self.seed}: leave it out")
 
     @property
     def chunks(self) -> range:
@@ -77,6 +85,13 @@ class MatchConfig:
         """Numbers of the deals of a chunk, int64 [deals of the chunk]."""
         start, end = chunk * self.chunk, min((chunk + 1) * self.chunk, self.deals)
         return self.first + np.arange(start, end)
+
+    def generator(self, chunk: int, policy: int) -> np.random.Generator:
+        """The generator of a policy in a chunk, seeded ``[seed, chunk, policy]``.
+
+        With sealed deals the number of the first deal takes the place of the seed, which is therefore random, too.
+        """
+        return np.random.default_rng([self.first if self.domain == "sealed" else self.seed, chunk, policy])
 
     def to_json(self) -> dict[str, Any]:
         """All fields and the name of the game, as JSON values."""
@@ -116,7 +131,7 @@ def play_matches(
     batch: Any = spec_of(rules).Batch(rules, len(numbers) * count, config.domain)
     batch.reset(seed=np.repeat(numbers, count))
     seated = np.tile(seatings, (len(numbers), 1))
-    rngs = [np.random.default_rng([config.seed, chunk, number]) for number in range(len(policies))]
+    rngs = [config.generator(chunk, number) for number in range(len(policies))]
     playing = [None if policy is None else policy_for(policy, rules) for policy in policies]
     if recorded is not None:
         upcoming = np.cumsum(recorded.lengths) - recorded.lengths.reshape(-1)  # where each game goes on

@@ -3,13 +3,17 @@
 `verify` replays every game through the engine. It shows that the games are legal, that they are those of the numbered
 deals, each once and played to its end, and that points and figures are theirs. It does not show who chose the actions:
 numbered deals are public, and a player who knows the pile can choose better than any policy that does not. `rerun` asks
-the named policy for its actions in positions of these games, and so shows that.
+the named policy for its actions in positions of these games, and so shows that. `quincunx_env.arena.sealed` verifies
+games on sealed deals, which no policy could know.
 """
 
+import itertools
 import math
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -18,7 +22,7 @@ import numpy.typing as npt
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.games import Games, LineupGames
-from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
+from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others, play_matches
 from quincunx_env.arena.timing import Metered
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
@@ -39,6 +43,9 @@ differently agrees in all of them with a probability of less than 2 %."""
 
 DRAWN = 100
 """Positions drawn at once; a stochastic policy need not be asked in more before its chunks are replayed."""
+
+FORGED = MISSED = Fraction(1, 20)
+"""A share `FORGED` of forged chunks, or more, is missed with a probability below `MISSED`."""
 
 MOST_POINTS = 1e6
 """Greatest absolute value of a lost round in a file; no game has as many points."""
@@ -115,7 +122,33 @@ def verify(records: Games) -> list[Evaluation | Comparison]:
     """
     if records.part is not None:
         raise VerificationError(f"the file has the games of chunk {records.part} alone: verify one with all games")
+    _require_complete(records)
     return [_verify_lineup(records.config, each) for each in records.lineups]
+
+
+def _require_complete(records: Games) -> None:
+    """Check that an evaluation has each policy once, and a tournament each pair, for more than two players ordered.
+
+    Raises:
+        VerificationError: naming a lineup that is missing, occurs twice, or is of no tournament.
+    """
+    players, found = records.config.rules.num_players, [lineup.policies for lineup in records.lineups]
+    if players > 1:
+        if len(found) == 1:
+            return  # a comparison, whose lineup is free
+        for lineup in records.lineups:
+            if [*lineup.seats] != one_against_others(2, players):
+                raise VerificationError(f"{lineup}: a tournament has lineups of one policy against another")
+    if players == 2:
+        found = [(min(pair), max(pair)) for pair in found]
+    names = sorted({name for lineup in found for name in lineup})
+    if twice := [each for each, count in Counter(found).items() if count > 1]:
+        raise VerificationError(f"the file has the games of {' against '.join(twice[0])} twice")
+    if players > 1:
+        arrange = itertools.combinations if players == 2 else itertools.permutations
+        for pair in arrange(names, 2):
+            if pair not in found:
+                raise VerificationError(f"the games of {' against '.join(pair)} are missing in the tournament")
 
 
 def _verify_lineup(config: MatchConfig, lineup: LineupGames) -> Evaluation | Comparison:
@@ -263,30 +296,70 @@ class Rerun:
     equal: int
     """Positions in which it chose the recorded action."""
     chunks: int
-    """Whole chunks that were replayed for it; 0 where single positions agreed."""
+    """Whole chunks that were replayed for it; 0 where it agreed in single positions."""
+    of_chunks: int
+    """Chunks with games of the policy."""
+    different: int
+    """Replayed chunks in which it chose another action."""
     difference: str
     """The first action that differs."""
 
+    @property
+    def agrees(self) -> bool:
+        """Whether the policy chose every recorded action in which it was asked."""
+        return not self.different
+
+    @property
+    def counted(self) -> str:
+        """The number of equal chunks, or of equal actions in positions drawn at random."""
+        if not self.chunks:
+            return f"{self.equal} of {self.positions} actions equal"
+        text = f"{self.chunks - self.different} of {self.of_chunks} chunks equal"
+        return f"{text}, {self.different} different" if self.different else text
+
     def __str__(self) -> str:
-        how = f"in {self.chunks} whole chunks" if self.chunks else "drawn at random"
-        text = f"{self.name}: {self.equal} of {self.positions} actions {how} are those of the policy"
-        return f"{text}; {self.difference}" if self.difference else text
+        return f"{self.name}: {self.counted}" + (f"; {self.difference}" if self.difference else "")
 
 
-def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSITIONS, seed: int | None = None) -> Rerun:
-    """Ask a policy again in positions of a file that has been verified.
+def draw(chunks: int, rng: np.random.Generator) -> Ints:
+    """Draw the chunks in which a stochastic policy is asked again, int64 [n], in random order.
+
+    The smallest n is taken for which n chunks, drawn without replacement, contain a forged one with a probability above
+    1 - `MISSED`, if at least a share `FORGED` of all is forged, and at least one. Of up to twenty chunks these are all.
+
+    Args:
+        chunks: number of all chunks.
+        rng: draws them.
+    """
+    forged, missed, needed = math.ceil(chunks * FORGED), Fraction(1), 0
+    while missed >= MISSED:  # the next chunk is a true one, too
+        missed *= 1 - Fraction(forged, chunks - needed)
+        needed += 1
+    return rng.permutation(chunks)[:needed]
+
+
+def rerun(
+    records: Games,
+    name: str,
+    policy: Agent | str,
+    positions: int = POSITIONS,
+    seed: int | None = None,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> Rerun:
+    """Ask a policy again in games of a file that has been verified.
 
     Positions are drawn at random from all games of the policy. A policy that leaves nothing to chance must choose the
-    recorded action in each of them. Where it does not, whole chunks with such a position are replayed, in which every
-    call of the policy gets the same positions and the same numbers of its generator as in the games: there a stochastic
-    policy must choose the recorded actions, too.
+    recorded action in each of them. Where it does not, the chunk is replayed, and with it the chunks that `draw` draws
+    from all lineups. In a chunk every call of the policy gets the same positions and the same numbers of its generator
+    as in the games: there a stochastic policy must choose the recorded actions, too.
 
     Args:
         records: the file.
         name: of the policy in the file.
         policy: the policy, or its name as `quincunx_env.arena.resolve` takes it.
         positions: least number of positions; all positions of the policy if there are fewer.
-        seed: seed of the draw; by default it cannot be predicted.
+        seed: seed of the draws; by default they cannot be predicted.
+        progress: wraps the iteration over the chunks, as ``tqdm`` does.
 
     Raises:
         ValueError: if the file has no policy of this name, or the policy is unknown.
@@ -297,31 +370,33 @@ def rerun(records: Games, name: str, policy: Agent | str, positions: int = POSIT
         raise ValueError(f"the file has no games of {name!r}, but of {known}")
     config, rng, rules = records.config, np.random.default_rng(seed), records.config.rules
     asked = Metered(policy_for(resolve(policy), rules))
-    ends = np.cumsum([len(each.actions) for each in lineups])
-    order, suspects = rng.permutation(int(ends[-1])), dict[tuple[int, int], None]()
+    ends, suspect = np.cumsum([len(each.actions) for each in lineups]), -1
+    order = rng.permutation(int(ends[-1]))
     for block in np.split(order, range(DRAWN, len(order), DRAWN)):
         for which in np.unique(drawn_from := np.searchsorted(ends, block, "right")):
             lineup = lineups[which]
             games = _disagreeing(config, lineup, name, asked, block[drawn_from == which] - ends[which], rng)
-            suspects |= {(int(which), int(game) // len(lineup.seatings) // config.chunk): None for game in games}
-        if asked.actions >= positions:
+            if len(games):
+                suspect = int(which) * len(config.chunks) + int(games[0]) // len(lineup.seatings) // config.chunk
+        if suspect >= 0 or asked.actions >= positions:
             break
-    if not suspects:
-        return Rerun(name, asked.actions, asked.actions, 0, "")
-    again, different, chunks, difference = Metered(asked.policy), 0, 0, ""
-    for which, chunk in suspects:
-        lineup, chunks = lineups[which], chunks + 1
+    chunks = len(lineups) * len(config.chunks)
+    if suspect < 0:
+        return Rerun(name, asked.actions, asked.actions, 0, chunks, 0, "")
+    replayed = dict.fromkeys([suspect, *draw(chunks, rng).tolist()])
+    again, wrong_actions, wrong_chunks, difference = Metered(asked.policy), 0, 0, ""
+    for number in progress(replayed):
+        lineup, chunk = lineups[number // len(config.chunks)], number % len(config.chunks)
         players = [again if each == name else None for each in lineup.policies]
         recorded, start = _chunk(config, lineup, chunk)
         chosen = play_matches(players, lineup.seatings, config, chunk, recorded).actions
         differing = np.flatnonzero(chosen != recorded.actions)
-        different += len(differing)
+        wrong_actions, wrong_chunks = wrong_actions + len(differing), wrong_chunks + (len(differing) > 0)
         if len(differing) and not difference:
             first = int(differing[0])
             difference = _difference(config, lineup, start + first, int(chosen[first]))
-        if again.actions >= positions:
-            break
-    return Rerun(name, again.actions, again.actions - different, chunks, difference)
+    equal = again.actions - wrong_actions
+    return Rerun(name, again.actions, equal, len(replayed), chunks, wrong_chunks, difference)
 
 
 def _disagreeing(

@@ -30,6 +30,7 @@ COMMANDS = {
     "evaluate": Command("measure", "evaluate policies at the solitaire on numbered deals"),
     "compare": Command("measure", "compare policies for several players on paired deals"),
     "tournament": Command("measure", "hold a round robin with ratings"),
+    "seal": Command("measure", "open a season on sealed deals, or hand in policies for it"),
     "verify": Command("measure", "replay all games of files written with --records, and check their figures"),
     "leaderboard": Command("measure", "write a page with the results of verified files"),
     "benchmark": Command("benchmark", "list the tasks of the standard benchmark, or evaluate policies on one"),

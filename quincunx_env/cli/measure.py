@@ -11,6 +11,9 @@ the name is for tables.
     quincunx evaluate greedy --records greedy.npz
     quincunx verify greedy.npz --rerun greedy
     quincunx leaderboard greedy.npz --page leaderboard.md
+    quincunx seal new season-1
+    quincunx seal add season-1 mine.safetensors
+    quincunx evaluate --sealed season-1.secret.json season-1/policies/* --records season-1/games.npz
 
 A directory of results holds figures (``result.json``), tables (``result.md``), a plot (``result.png``) and, for
 evaluations and tournaments, the results of single games: the same command resumes an interrupted run.
@@ -24,11 +27,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from inspect import getdoc
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 from tqdm.auto import tqdm
 
+from quincunx_env.arena import sealed
 from quincunx_env.arena.comparison import compare
 from quincunx_env.arena.evaluation import evaluate_all, plot, table
 from quincunx_env.arena.games import Games, require_writable_file
@@ -117,18 +121,32 @@ class Evaluate(_Options):
 
     lost_value: float = 0.0
     """value of a lost round"""
+    sealed: Path | None = None
+    """file of a secret, as 'quincunx seal new' writes it: play its sealed deals; the policies are files *.safetensors
+    and *.onnx; the results show the secret"""
     workers: Workers = field(default_factory=cores)
     ray: Ray = None
     out: Out = Path("runs/evaluate")
+
+    @property
+    def named(self) -> dict[str, Agent | str]:
+        """The policies by their names in tables; on sealed deals by the names of their files."""
+        return super().named if self.sealed is None else {**sealed.policy_files(self.policies)}
 
     def run(self, command: str) -> None:
         """Play the games, print the table, write the results.
 
         Raises:
-            ValueError: if --lost-value is not finite.
+            ValueError: if --lost-value is not finite, or if deals are named that the secret determines.
         """
         if not math.isfinite(self.lost_value):
             raise ValueError(f"--lost-value must be finite, got {self.lost_value}")
+        if self.sealed is not None:
+            for option in ("deals", "domain", "first", "seed"):
+                if getattr(self, option) != getattr(type(self), option):
+                    raise ValueError(f"--{option} follows from the secret of --sealed: leave it out")
+            secret = sealed.Secret.read(self.sealed)
+            self.domain, self.first, self.deals = "sealed", secret.first, secret.deals
         results = evaluate_all(
             self.named,
             **self.keywords,
@@ -183,17 +201,53 @@ class Tournament(_MultiplayerOptions):
 
 
 @dataclass(kw_only=True)
+class Seal:
+    """Open a season on sealed deals (new), or hand in policies for it (add).
+
+    The command new writes the commitment into the folder and the secret beside it; add copies files of policies into
+    the folder and their SHA-256 into the commitment. When the games have been played, move the secret into the folder
+    as secret.json: the command verify takes the folder.
+    """
+
+    action: tyro.conf.Positional[Literal["new", "add"]]
+    """what to do"""
+    folder: tyro.conf.Positional[Path]
+    """folder of the season"""
+    policies: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """files *.safetensors and *.onnx to hand in"""
+    deals: int = 1000
+    """number of deals of a new season"""
+
+    def run(self, command: str) -> None:
+        """Write the files, and print what has been written.
+
+        Raises:
+            ValueError: as `quincunx_env.arena.sealed.new` and `add`.
+            OSError: if nothing can be written.
+        """
+        if (self.action == "add") != bool(self.policies):
+            raise ValueError("name policies with add, and none with new, as in 'seal add FOLDER mine.safetensors'")
+        if self.action == "new":
+            secret = sealed.new(self.folder, self.deals)
+            print(f"wrote {self.folder / sealed.COMMITMENT}: publish it now")
+            print(f"wrote {secret}: keep it secret until all games have been played")
+            return
+        for name, digest in sealed.add(self.folder, self.policies).items():
+            print(f"{digest}  {name}")
+
+
+@dataclass(kw_only=True)
 class _Files:
     """Options of commands that read files of games."""
 
     files: tyro.conf.Positional[tuple[Path, ...]]
-    """files that evaluate, compare or tournament have written with --records"""
+    """files that evaluate, compare or tournament have written with --records; folders of seasons on sealed deals"""
     rerun: tuple[str, ...] = ()
     """policies to ask again, each by its name in the files, or as name=... with the policy of that name"""
     positions: int = POSITIONS
-    """least number of positions in which each of them is asked"""
+    """least number of positions in which a policy without randomness is asked; for others whole chunks are replayed"""
     seed: int | None = None
-    """seed of the draw of these positions; by default it cannot be predicted"""
+    """seed of the draw of positions and chunks; by default it cannot be predicted"""
     trust: Trust = False
 
     def verified(self) -> list[VerifiedFile]:
@@ -210,7 +264,14 @@ class _Files:
         if self.positions < 1:
             raise ValueError(f"positions must be at least 1, got {self.positions}")
         policies = {name: resolve(policy) for name, policy in by_display_name(self.rerun, self.trust).items()}
-        verified = [VerifiedFile.check(path, policies, self.positions, self.seed) for path in self.files]
+        asked: Any = (self.positions, self.seed, partial(tqdm, unit="chunk", disable=None, desc="rerun"))
+        verified = []
+        for path in self.files:
+            verified += (
+                sealed.check(path, *asked)
+                if (path / sealed.COMMITMENT).exists()
+                else [VerifiedFile.check(path, policies, *asked)]
+            )
         if missing := policies.keys() - {name for file in verified for name in file.reruns}:
             known = {name for file in verified for lineup in file.records.lineups for name in lineup.policies}
             raise ValueError(f"no file has games of {', '.join(sorted(missing))}, but of {', '.join(sorted(known))}")
@@ -220,7 +281,7 @@ class _Files:
 @dataclass(kw_only=True)
 class Verify(_Files):
     """Replay all games of files that were written with --records, and compare them with what the files claim. The exit
-    status is 1 for a false file, 2 for one that cannot be read.
+    status is 1 for a false file and for actions that a policy does not choose again, 2 for a file that cannot be read.
     """
 
     show: bool = False
@@ -237,6 +298,7 @@ class Verify(_Files):
         for file in verified:
             for result in file.reruns.values():
                 print(f"{file.path}: {result}")
+        _require_equal(verified)
 
 
 @dataclass(kw_only=True)
@@ -266,13 +328,25 @@ class Leaderboard(_Files):
         text = f"# Leaderboard\n\n*Written by `{command}`.*\n\n{LEGEND}\n{plotted}{sections(verified)}"
         _write_text(self.page, text)
         print(f"wrote {self.page}" + (f" and {picture}" if plotted else ""))
+        _require_equal(verified)
+
+
+def _require_equal(files: Sequence[VerifiedFile]) -> None:
+    """Check that all policies that were asked again chose the recorded actions.
+
+    Raises:
+        VerificationError: naming those that did not.
+    """
+    if differences := [line for file in files for line in file.differences]:
+        raise VerificationError("; ".join(differences))
 
 
 LEGEND = """\
-`replayed`: every game was replayed from its numbered deal; it is legal, and the figures are those of the games. Since
-numbered deals are public, this does not show that the policy could not see hidden cards. `rerun`: besides, the policy
-chose the recorded actions when it was asked again. Intervals are Student's t at 95 %, over deals; lost rounds count 0
-unless the row says otherwise; such rows have a table of their own. Ratings are Bradley-Terry in Elo points with mean 0,
+The last column says what was checked ([what the labels mean](submitting.md#what-the-labels-mean)). `replayed`: every
+game is legal, and the figures are those of the games. `rerun`: besides, the policy chose the recorded actions when it
+was asked again, in positions drawn at random or in that many chunks. `sealed`: besides, no policy could know the deals.
+Intervals are Student's t at 95 %, over deals; lost rounds count 0 unless the row says otherwise; such rows have a table
+of their own, and so have rows on other deals than the benchmark's. Ratings are Bradley-Terry in Elo points with mean 0,
 their intervals from resampled deals; the columns after them are the share of wins of the policy in the row against that
 in the column. Half a win for each pair, counted in deals, is added, so that ratings are finite. The ratings beside a
 policy that loses nearly all games, such as `uniform`, depend on it.
@@ -323,7 +397,7 @@ FALSE = 1
 """Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
 
 COMMANDS: dict[str, type[Any]] = {
-    command.__name__.lower(): command for command in (Evaluate, Compare, Tournament, Verify, Leaderboard)
+    command.__name__.lower(): command for command in (Evaluate, Compare, Tournament, Seal, Verify, Leaderboard)
 }
 """The commands by name."""
 

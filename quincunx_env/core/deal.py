@@ -19,11 +19,13 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.utils.notebook import shown_as
 
-Domain = Literal["play", "validation", "benchmark"]
+Domain = Literal["play", "validation", "benchmark", "sealed"]
 
-DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2}
-"""Disjoint sets of deals by purpose: ``play`` for all environments, ``benchmark`` for final results in the arena (never
-used for training or tuning), ``validation`` for evaluation during training and for model selection."""
+DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2, "sealed": 3}
+"""Sets of deals by purpose: ``play`` for all environments, ``benchmark`` for final results in the arena (never used for
+training or tuning), ``validation`` for evaluation during training and for model selection, ``sealed`` for final results
+on deals that no policy can know: the seed of the first deal is a secret of 62 random bits, that of the next deal is one
+more, and so on (`quincunx_env.arena.sealed`)."""
 
 MAX_SEED = 2**63
 """Exclusive upper limit of seeds; row i of a batch is seeded ``seed + i``."""

@@ -1,5 +1,6 @@
 """Evaluations of the solitaire, their intervals, and the two simplest agents."""
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.scoring import rating
-from tests.arena.test_comparison import first_legal
+from tests.arena.test_comparison import Last, first_legal
 
 
 def test_deals_are_the_numbered_deals_of_the_domain() -> None:
@@ -69,6 +70,18 @@ def test_figures_of_an_evaluation() -> None:
     assert list(result.classes.values()) == pytest.approx([classes.count(number) / 6 for number in range(6)])
     assert result.to_json()["deals"] == 6
     assert "| agent | 6 |" in table({"agent": result})
+
+
+def test_lost_rounds_count_what_is_asked() -> None:
+    result = evaluate(greedy, 20, lost_value=-10.0)
+    assert result.lost.any()
+    assert (result.values == np.where(result.lost, -10, evaluate(greedy, 20).scores)).all()
+
+
+def test_time_is_measured_per_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, clock = Last(), itertools.count()
+    monkeypatch.setattr("quincunx_env.arena.timing.time.process_time", lambda: next(clock))  # a second for each call
+    assert seconds_per_action({"last": policy}, 5) == {"last": len(policy.sizes) / sum(policy.sizes)}
 
 
 def test_intervals_of_evaluations_cover_the_mean() -> None:

@@ -49,6 +49,17 @@ def test_the_values_of_greedy_are_points() -> None:
     assert {place: values[place] for place in zip(*np.nonzero(np.isfinite(values)), strict=True)} == points
 
 
+def test_the_seed_is_that_of_the_generator() -> None:
+    class Drawn:
+        def __call__(self, observation: Any, mask: Any, rng: np.random.Generator) -> Any:
+            return mask.argmax(axis=1)
+
+        def action_values(self, observation: Any, mask: Any, rng: np.random.Generator) -> Any:
+            return np.where(mask, rng.random(), -np.inf)
+
+    assert np.nanmax(explain(Drawn(), new_game(Rules(), 1), seed=5)) == np.random.default_rng(5).random()
+
+
 def test_values_do_not_depend_on_hidden_cards() -> None:
     game = new_game(Rules(2), 1)
     twin = game.copy()

@@ -17,6 +17,7 @@ from quincunx_env.arena import compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena import games as module
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.games import DTYPES, Games, most_actions, pack
+from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.arena.verification import verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.quincunx.rules import Rules
@@ -216,11 +217,13 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         seal({"version": 1}, arrays): "the header has no 'config' of type dict",
         seal(json.dumps("x" * 2**20), arrays): "the header has more than 1048576 bytes",
         changed("config", game="chess"): "the game is one of quincunx, spiral, got 'chess'",
-        changed("config", domain="mine"): "the domain is one of play, benchmark, validation, got 'mine'",
+        changed("config", domain="mine"): "the domain is one of play, benchmark, validation, sealed, got 'mine'",
         changed("config", deals=True): "the header has no 'deals' of type int",
         changed("config", deals=10**7): "at most 1000000 games, got 10000000 deals",
         changed("config", deals=1): "deals must be an integer of at least 2",
         changed("config", first=2**63): "the number of a deal is at most",
+        changed("config", chunk=60_000): "a chunk has at most 10000 deals of these rules, got 60000: choose a smaller",
+        changed("config", domain="sealed", seed=1): "sealed deals give the seed of the generators, got seed=1",
         changed("config", rules=rules | {"jokers": True}): "has other rules than",
         changed("config", rules=rules | {"flush": 1}): "flush must be True or False, got 1",
         seal(header | {"part": 1}, arrays): "the number of a chunk is from 0 to 0, got 1",
@@ -273,6 +276,23 @@ def test_files_that_cannot_be_read(content: bytes, tmp_path: Path) -> None:
             Games.read(path)
         assert str(caught.value).startswith(f"{path}: ")
         assert message in str(caught.value), damaged[:400]
+
+
+def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "two.npz"
+    compare(["greedy", "uniform"], 2, records=path)
+    header, arrays = unseal(path.read_bytes())
+    header["lineups"][0]["policies"] = ["greedy", "greedy"]
+    with pytest.raises(RecordError, match="are not those of the 2 policies"):
+        Games.from_bytes(seal(header, arrays))
+
+
+@pytest.mark.parametrize(("players", "most"), [(1, 10_000), (2, 5_000), (4, 2_500)])
+def test_the_size_of_a_chunk_is_limited(players: int, most: int) -> None:
+    """Before a game is played: its games are side by side in memory."""
+    MatchConfig(Rules(num_players=players), "benchmark", 0, 10**6, 0, most)
+    with pytest.raises(ValueError, match=f"a chunk has at most {most} deals of these rules, got {most + 1}: choose a"):
+        MatchConfig(Rules(num_players=players), "benchmark", 0, 10**6, 0, most + 1)
 
 
 def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,13 @@ def test_probability_of_improvement_is_mann_whitneys() -> None:
     assert improvement(one[None].astype(float), other[None].astype(float)) == pytest.approx(np.mean(expected))
 
 
+def test_the_interval_of_few_runs_has_the_width_of_students_t() -> None:
+    """Percentiles without the expanded level would be 5 % closer with ten runs."""
+    runs = stats.norm.ppf((np.arange(10) + 0.5) / 10)
+    _, low, high = report({"a": np.repeat(runs[:, None], 2, axis=1)}, resamples=50_000).mean["a"]
+    assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.975, 9) * stats.sem(runs), rel=0.02)
+
+
 def test_games_are_strata_of_the_bootstrap() -> None:
     """With identical runs the interval of the mean is a point, however different the games are."""
     scores = np.repeat([[[10.0] * 5, [50.0] * 5]], 4, axis=0)

@@ -1,7 +1,9 @@
 """Files of games are replayed: true ones pass, forged ones are named, and a policy is asked again."""
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env.arena import Evaluation, compare, evaluate, evaluate_all
+from quincunx_agents.greedy import greedy
+from quincunx_agents.uniform import uniform
+from quincunx_env.arena import Evaluation, compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
-from quincunx_env.arena.verification import VerificationError, rerun, verify
+from quincunx_env.arena.verification import VerificationError, draw, rerun, verify
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
@@ -125,6 +129,14 @@ def figure(games: Plays) -> Games:
     return dataclasses.replace(records, lineups=(dataclasses.replace(lineup, claims=claims),))
 
 
+def almost_the_figure(games: Plays) -> Games:
+    """A difference that no table shows."""
+    records = forged(games)
+    (lineup,) = records.lineups
+    claims = {**lineup.claims, "mean": lineup.claims["mean"] * (1 + 1e-6)}
+    return dataclasses.replace(records, lineups=(dataclasses.replace(lineup, claims=claims),))
+
+
 def lost_rounds(games: Plays) -> Games:
     """The points are right, but lost rounds count as finished."""
     return forged([(actions, points, False) for actions, points, _ in games])
@@ -148,6 +160,7 @@ FORGERIES: dict[Callable[[Plays], Games], str] = {
     unfinished_game: "deal 8, the game has not ended after its last play",
     too_many_actions: "deal 8, play [0-9]+ is illegal: the game has ended",
     figure: "the file claims mean .*, its games have",
+    almost_the_figure: "the file claims mean .*, its games have",
     lost_rounds: "deal [0-9]+, the file claims lost=False, the game has lost=True",
     figures_of_lost_rounds: "the file claims mean .*, its games have",
 }
@@ -188,6 +201,34 @@ def test_strange_claims(claims: dict[str, Any], true: Games) -> None:
     header["lineups"][0]["claims"] = header["lineups"][0]["claims"] | claims if claims else {}
     with pytest.raises(VerificationError):
         verify(Games.from_bytes(seal(header, arrays)))
+
+
+@pytest.mark.parametrize("players", [1, 2, 3])
+def test_an_incomplete_tournament_is_refused(players: int, tmp_path: Path) -> None:
+    """Each pair is there once, for three players in both orders; an evaluation has each policy once."""
+    path = tmp_path / "held.npz"
+    names = ["greedy", "uniform", "other=quincunx_agents.uniform:uniform"]
+    hold: Any = evaluate_all if players == 1 else tournament
+    hold(names, 2, rules=Rules(num_players=players), records=path)
+    records = Games.read(path)
+    first, *others = records.lineups
+    verify(records)
+    verify(dataclasses.replace(records, lineups=(*others[::-1], first)))
+    with pytest.raises(VerificationError, match=f"^the file has the games of {first} twice$"):
+        verify(dataclasses.replace(records, lineups=(first, *others, first)))
+    if players > 1:
+        with pytest.raises(VerificationError, match=f"^the games of {first} are missing in the tournament$"):
+            verify(dataclasses.replace(records, lineups=(*others,)))
+        swapped = dataclasses.replace(first, policies=first.policies[::-1])
+        with pytest.raises(VerificationError, match=r"twice$"):
+            verify(dataclasses.replace(records, lineups=(first, *others, swapped)))
+        with pytest.raises(VerificationError, match="greedy against uniform: a tournament has lineups of one policy"):
+            verify(
+                dataclasses.replace(
+                    records,
+                    lineups=(dataclasses.replace(first, policies=("greedy", "uniform"), seats=(0,) * players), *others),
+                )
+            )
 
 
 # --- Asking the policy again -----------------------------------------------------------------------------------------
@@ -246,15 +287,15 @@ def test_the_policy_itself_agrees(tmp_path: Path) -> None:
     evaluate_all(["greedy", "uniform"], 60, chunk=11, seed=7, records=tmp_path / "two.npz")
     records = Games.read(tmp_path / "two.npz")
     verify(records)
-    greedy, uniform = (rerun(records, name, name) for name in ("greedy", "uniform"))
-    assert (greedy.equal, greedy.chunks) == (greedy.positions, 0)
-    assert greedy.positions >= 200
-    assert uniform.equal == uniform.positions >= 200
-    assert 2 <= uniform.chunks <= 3
-    every = rerun(records, "uniform", "uniform", positions=10**9)
-    assert (every.equal, every.chunks) == (len(records.lineups[1].actions), 6)
+    certain, random = (rerun(records, name, name) for name in ("greedy", "uniform"))
+    assert (certain.equal, certain.chunks) == (certain.positions, 0)
+    assert certain.positions >= 200
+    assert (random.equal, random.positions) == (len(records.lineups[1].actions),) * 2
+    assert (random.chunks, random.of_chunks, random.different) == (6, 6, 0)
     reseeded = dataclasses.replace(records, config=dataclasses.replace(records.config, seed=8))
-    assert rerun(reseeded, "uniform", "uniform").equal < 0.2 * 200
+    found = rerun(reseeded, "uniform", "uniform")
+    assert found.different == found.chunks == 6
+    assert found.equal < 0.2 * found.positions
 
 
 def test_one_policy_under_two_names_agrees(tmp_path: Path) -> None:
@@ -263,6 +304,7 @@ def test_one_policy_under_two_names_agrees(tmp_path: Path) -> None:
     for name in ("one", "other"):
         found = rerun(records, name, "uniform")
         assert found.equal == found.positions == 200
+        assert found.chunks == found.of_chunks == 1
 
 
 def test_one_action_of_another_policy_is_found() -> None:
@@ -285,6 +327,89 @@ def last_once(observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.G
     if len(mask) == 5 and ((observation["board"] >= 0).sum(axis=1) == 5).all():
         actions[0] = len(mask[0]) - 1 - mask[0, ::-1].argmax()
     return actions
+
+
+# --- Forged chunks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.3])
+@pytest.mark.parametrize("chunks", [10, 20, 21, 40, 100, 1000, 10_000])
+def test_forged_chunks_are_drawn(chunks: int, share: float) -> None:
+    """With a probability above 95 % if at least 5 % of the chunks, and at least one, are forged."""
+    stats = pytest.importorskip("scipy.stats")
+    forged = max(1, math.ceil(Fraction(str(share)) * chunks))
+    drawn = [draw(chunks, np.random.default_rng(seed)) for seed in range(200)]
+    for each in drawn:
+        assert len(np.unique(each)) == len(each) == len(drawn[0])
+        assert 0 <= each.min() <= each.max() < chunks
+    found = np.mean([each.min() < forged for each in drawn])
+    exact = 1 - stats.hypergeom.pmf(0, chunks, forged, len(drawn[0]))
+    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 200) + 1e-9), "each chunk alike"
+    assert (exact > 0.95) == (20 * forged >= chunks), "no more is drawn than needed"
+    assert len(drawn[0]) == chunks or chunks > 20
+
+
+def forged_chunks(name: str, policies: dict[bool, Any], config: MatchConfig, chosen: Collection[int]) -> Games:
+    """A file under this name; ``policies[True]`` has played the chosen chunks, ``policies[False]`` the others."""
+    alone = np.zeros((1, 1), np.int64)
+    chunks = [play_matches([policies[number in chosen]], alone, config, number) for number in config.chunks]
+    results = MatchResults(*(np.concatenate(arrays) for arrays in zip(*chunks, strict=True)))
+    return Games(config, (LineupGames.of_results((name,), (0,), results, Evaluation.of_results(results).to_json()),))
+
+
+@pytest.mark.parametrize(
+    ("share", "seeds", "least"),
+    [
+        (0.1, 3, 3),
+        (0.3, 3, 3),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in [(0.05, 20, 17), (0.1, 20, 20), (0.3, 20, 20)]),
+    ],
+)
+def test_a_stochastic_policy_with_forged_chunks_is_found(share: float, seeds: int, least: int) -> None:
+    """Among 40 chunks of two deals; two forged ones are missed with a probability of 4.6 %, four with 0.1 %."""
+    config = MatchConfig(Rules(), "benchmark", 0, 80, seed=0, chunk=2)
+    chosen = np.random.default_rng(0).permutation(40)[: round(40 * share)]
+    records = forged_chunks("uniform", {True: greedy, False: uniform}, config, set(chosen.tolist()))
+    verify(records)
+    times = 0
+    for seed in range(seeds):
+        found = rerun(records, "uniform", "uniform", seed=seed)
+        assert found.of_chunks == 40
+        assert found.chunks in (31, 32)
+        equal = f"{found.chunks - found.different} of 40 chunks equal"
+        wrong = f", {found.different} different; deal " if found.different else ""
+        assert str(found).startswith(f"uniform: {equal}{wrong}")
+        times += not found.agrees
+    assert times >= least
+
+
+def test_forged_games_of_a_deterministic_policy_are_found_wherever_they_are() -> None:
+    """Positions are drawn from the whole file, and the chunk of one that differs is replayed, one of 25."""
+    config = MatchConfig(Rules(), "benchmark", 0, 100, seed=0, chunk=4)
+    for chosen in (range(5), range(20, 25)):
+        records = forged_chunks("greedy", {True: first_legal, False: greedy}, config, chosen)
+        for seed in range(2):
+            found = rerun(records, "greedy", "greedy", seed=seed)
+            assert found.different > 0
+    records = forged_chunks("greedy", {True: first_legal, False: greedy}, config, range(7, 8))
+    assert rerun(records, "greedy", "greedy", positions=10**9).different == 1
+
+
+def test_every_seat_and_lineup_of_a_policy_is_asked_again(tmp_path: Path) -> None:
+    """The games of two of three pairs, and there both seats."""
+    path = tmp_path / "held.npz"
+    tournament(["greedy", "uniform", "heuristic"], 6, chunk=2, records=path)
+    records = Games.read(path)
+    found = rerun(records, "uniform", "uniform")
+    assert (found.chunks, found.of_chunks, found.different) == (6, 6, 0)
+    own = 0
+    for lineup in records.lineups:
+        if "uniform" in lineup.policies:
+            game = np.repeat(np.arange(len(lineup.lengths)), lineup.lengths)
+            turn = np.arange(len(lineup.actions)) - lineup.starts[game]
+            seat = lineup.seatings[game % len(lineup.seatings), turn % 2]
+            own += int((seat == lineup.policies.index("uniform")).sum())
+    assert found.equal == found.positions == own
 
 
 def test_unknown_names(true: Games) -> None:

@@ -15,11 +15,13 @@ from quincunx_agents.greedy import greedy
 from quincunx_agents.search.best_response import best_response
 from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Estimate, compare, evaluate
-from quincunx_env.arena.benchmark import BASELINES, best_known, read_results
+from quincunx_env.arena.benchmark import BASELINES, TASKS, DealRange, best_known, read_results
 from quincunx_env.arena.games import Games
 from quincunx_env.arena.leaderboard import VerifiedFile
+from quincunx_env.policies import PolicyFile
 from quincunx_env.quincunx.rules import Rules
 from tests.cli.conftest import Command
+from tests.fuzz.test_files import policy_file
 
 for library in ("choix", "scipy", "tyro"):
     pytest.importorskip(library)
@@ -33,7 +35,12 @@ def test_the_command_line(quincunx: Command) -> None:
     quincunx(f"{compared} --out three --records three.npz")
     quincunx("tournament greedy uniform --deals 20 --workers 1 --flush --records held.npz")
     printed = quincunx("verify alone.npz three.npz --rerun greedy random=uniform --positions 40")
-    for part in ("| 0 to 19 | rerun |", "alone.npz: random: ", "60 games replayed; rerun: greedy"):
+    for part in (
+        "| 0 to 19 | rerun |",
+        "| 0 to 19 | rerun, 1 of 1 chunks equal |",
+        "alone.npz: random: 1 of 1 chunks equal",
+        "60 games replayed; rerun: greedy",
+    ):
         assert part in printed
     shown = json.loads(quincunx("verify --show alone.npz"))
     assert shown == json.loads(json.dumps(Games.read("alone.npz").header))
@@ -73,12 +80,64 @@ def test_a_false_file_has_another_exit_status(quincunx: Command) -> None:
     for command in ("verify false.npz", "leaderboard true.npz false.npz --page board.md"):
         message = quincunx.error(command, status=1)
         assert message.startswith("false.npz: greedy: deal 2, the file claims ")
-    message = quincunx.error("verify true.npz --rerun greedy=uniform", status=1)
-    assert message.startswith("true.npz: greedy: ")
-    assert "the file has" in message
+    for command, shown in (
+        ("verify true.npz", "| 0 to 3 | replayed, 0 of 1 chunks equal, 1 different |"),
+        ("leaderboard true.npz --page other.md", "wrote other.md"),
+    ):
+        status, out, message = quincunx.end(f"{command} --rerun greedy=uniform")
+        assert status == 1
+        assert shown in out
+        assert message.startswith("error: true.npz: greedy: 0 of 1 chunks equal, 1 different; deal ")
+        assert "the file has" in message
+    assert "| 0 to 3 | replayed, 0 of 1 chunks equal, 1 different |" in Path("other.md").read_text()
     Path("false.npz").write_bytes(Path("true.npz").read_bytes()[:-1])
     assert quincunx.error("verify false.npz").startswith("false.npz: the file is damaged or cut short")
     assert not Path("board.md").exists()
+
+
+def test_rows_on_other_deals_than_the_tasks_are_not_ranked(quincunx: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their author may have chosen lucky ones."""
+    solitaire = replace(TASKS["solitaire"], final=DealRange("benchmark", 40, 20), search=DealRange("benchmark", 40, 4))
+    monkeypatch.setitem(TASKS, "solitaire", solitaire)
+    evaluate("uniform", 20, first=40, records="task.npz")
+    evaluate("greedy", 4, first=40, records="search.npz")
+    for first in (41, 10):
+        evaluate("heuristic", 20, first=first, records=f"lucky-{first}.npz")
+    evaluate("value", 3, first=40, records="few.npz")
+    evaluate("heuristic", 20, first=40, domain="validation", records="validation.npz")
+    printed = quincunx("verify lucky-41.npz lucky-10.npz few.npz task.npz search.npz")
+    ranked, others = printed.split("Not ranked, because these are not the deals of the benchmark's task:")
+    names = [[line.split(" | ")[0] for line in part.splitlines() if line.startswith("| ")] for part in (ranked, others)]
+    assert sorted(names[0]) == ["| agent", "| greedy", "| uniform"]
+    assert names[1] == ["| agent", "| heuristic", "| value", "| heuristic"], "by their deals"
+    assert quincunx("verify validation.npz").splitlines()[2].startswith("Not ranked")
+    assert "Not ranked" not in quincunx("verify task.npz search.npz")
+
+
+def test_a_season_on_sealed_deals(quincunx: Command) -> None:
+    path = policy_file(Path())
+    assert quincunx("seal new season --deals 6").count("wrote ") == 2
+    assert quincunx(f"seal add season {path}") == f"{PolicyFile(str(path)).digest}  {path}\n"
+    played = f"evaluate --sealed season.secret.json season/policies/{path} --workers 1 --records season/games.npz"
+    for option in ("--first 3", "--deals 7", "--domain play", "--seed 1"):
+        refused = f"{option.split()[0]} follows from the secret of --sealed: leave it out"
+        assert quincunx.error(f"{played} {option}") == refused
+    assert quincunx.error("evaluate --sealed season.secret.json greedy").startswith(
+        "policies on sealed deals are files"
+    )
+    assert "| policy.safetensors | 6 |" in quincunx(played)
+    assert quincunx.error("verify season").startswith("season has no secret.json")
+    Path("season.secret.json").rename("season/secret.json")
+    assert "| sealed |" in quincunx("verify season")
+    quincunx("leaderboard season --page season/page.md")
+    page = Path("season/page.md").read_text()
+    assert "## Solitaire, sealed deals" in page
+    assert "| sealed |" in page
+    secret = Path("season/secret.json").read_text()
+    Path("season/secret.json").write_text(secret.replace('"deals": 6', '"deals": 7'))
+    assert "the secret does not fit the commitment" in quincunx.error("verify season", status=1)
+    for wrong in ("seal add other", f"seal new other {path}"):
+        assert quincunx.error(wrong).startswith("name policies with add, and none with new")
 
 
 def test_rows_with_other_values_of_lost_rounds_have_a_table_of_their_own(quincunx: Command) -> None:
@@ -162,6 +221,7 @@ ERRORS = {
     "evaluate greedy --simpleton": "simpleton=True needs 2 to 4 players",
     "evaluate greedy --workers -1": "workers must be an integer of at least 1, got -1",
     "evaluate greedy --workers 0": "workers must be an integer of at least 1, got 0",
+    "evaluate greedy --chunk 60000": "a chunk has at most 10000 deals of these rules, got 60000: choose a smaller one",
     "evaluate greedy --deals 1": "deals must be an integer of at least 2, got 1",
     "evaluate greedy --chunk 0": "chunk must be an integer of at least 1, got 0",
     "evaluate greedy --seed -1": "seed must be an integer of at least 0, got -1",

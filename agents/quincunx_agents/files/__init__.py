@@ -1,1 +1,1 @@
-"""Readers of policies in files: entry points of the group ``quincunx_env.policies.files``."""
+"""Policies in files: readers, the entry points of the group ``quincunx_env.policies.files``, and writers."""

@@ -86,13 +86,7 @@ class Model:
         if found is None:
             shape = ", ".join(getattr(space, "spaces", {})) or f"{space.dtype} {list(space.shape)}"
             raise other_game(rules, lambda encoding: encoding.space() == space, shape)
-        last = self.model._last_obs
-        seen = [np.asarray(piece) for piece in (last.values() if isinstance(last, dict) else [last])]
-        if any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen):
-            raise ValueError(
-                "its last observations were changed by a wrapper such as VecNormalize, which is not part of the file; "
-                "name it as 'module:attribute', with a function that does the same"
-            )
+        refuse_normalised(self.model)
         return found
 
     def _scores(self, encoded: Encoded, mask: Bools) -> npt.NDArray[Any]:
@@ -114,6 +108,21 @@ class Model:
                 found = torch.cat([part.logits for part in (parts if isinstance(parts, list) else [parts])], dim=1)
         scores: npt.NDArray[Any] = found.numpy()
         return scores
+
+
+def refuse_normalised(model: Any) -> None:
+    """Check that a model was trained on observations of an environment, which are whole numbers.
+
+    Raises:
+        ValueError: if a wrapper has changed them.
+    """
+    last = model._last_obs
+    seen = [np.asarray(piece) for piece in (last.values() if isinstance(last, dict) else [last])]
+    if any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen):
+        raise ValueError(
+            "its last observations were changed by a wrapper such as VecNormalize, which is not part of the file; "
+            "name it as 'module:attribute', with a function that does the same"
+        )
 
 
 def read(path: Path, trust: bool) -> Model:

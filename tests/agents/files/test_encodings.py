@@ -7,6 +7,7 @@ import pytest
 
 from quincunx_agents.files.encodings import Encoding
 from quincunx_env.arena import explain
+from quincunx_env.core.policy import NotFiniteError
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
 from tests.variants import new_game
@@ -16,7 +17,7 @@ RNG = np.random.default_rng(0)
 
 @pytest.mark.parametrize("padded", [False, True])
 def test_legal_actions_of_the_lowest_score_are_told_from_illegal_ones(padded: bool) -> None:
-    """A network may give a legal action -inf; a policy has an action even if all legal ones have."""
+    """A network may give legal actions -inf, but not all of them."""
     observer: Any = make_observer(Rules(), padded=padded)
     game = new_game(Rules(), 1)
     mask = make_observer(Rules()).mask(game)[None].astype(bool)
@@ -31,9 +32,10 @@ def test_legal_actions_of_the_lowest_score_are_told_from_illegal_ones(padded: bo
             table[0, places[{"illegal": illegal, "last": legal[-1:]}[name]]] = value
         return Encoding(observer, flat=True).policy(lambda encoded, masks: table)
 
-    assert policy_of(illegal=9)(pieces, mask, RNG).tolist() == [legal[0]]
+    with pytest.raises(NotFiniteError):
+        policy_of(illegal=9)(pieces, mask, RNG)
     lowest = np.finfo(np.float32).min
-    assert policy_of(illegal=9, last=lowest)(pieces, mask, RNG)[0] in legal
+    assert policy_of(illegal=9, last=lowest)(pieces, mask, RNG).tolist() == [legal[-1]]
     policy = policy_of(illegal=9, last=3)
     assert policy(pieces, mask, RNG).tolist() == [legal[-1]]
     values = explain(policy, game)

@@ -22,6 +22,8 @@ from stable_baselines3 import A2C, DQN, PPO  # noqa: E402
 from stable_baselines3.common.torch_layers import FlattenExtractor  # noqa: E402
 from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
 
+from quincunx_agents.files.export import save_policy  # noqa: E402
+from quincunx_agents.networks.policy import PolicyNetworkAgent  # noqa: E402
 from quincunx_agents.torch import QuincunxMaskablePolicy  # noqa: E402
 from quincunx_env import spiral  # noqa: E402
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
@@ -228,6 +230,66 @@ def _spoil(policy: Any) -> None:
             parameter.fill_(torch.nan)
 
 
+# --- Files that execute nothing --------------------------------------------------------------------------------------
+
+
+def test_an_own_policy_is_written_as_weights(tmp_path: Path) -> None:
+    """Which play the means over the symmetries of the grid, and need no trust."""
+    model, _ = make("own", observation="flat", preview=True)
+    save_policy(model, tmp_path / "mine.safetensors")
+    expected = evaluate(PolicyNetworkAgent(model.policy.mlp_extractor.trained()), 4)
+    assert evaluate(str(tmp_path / "mine.safetensors"), 4).scores.tolist() == expected.scores.tolist()
+    assert len(set(expected.scores.tolist())) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("MaskablePPO", {"preview": True}),
+        ("MaskablePPO", {"actions": "factored"}),
+        ("MaskablePPO", {"padded": True, "excuse": True}),
+        ("PPO", {}),
+        ("A2C", {"num_players": 2}),
+        ("DQN", {}),
+        ("scaled", {}),
+    ],
+    ids=str,
+)
+def test_a_policy_is_written_as_onnx(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
+    for library in ("onnxruntime", "onnxscript"):
+        pytest.importorskip(library)
+    model, env = make(kind, observation="flat", **options)
+    model.policy.set_training_mode(True)
+    save_policy(model, tmp_path / "mine.onnx")
+    assert model.policy.training, "training goes on"
+    rules: Any = env.envs.codec.rules
+    played = [
+        compare([policy, "greedy"], 4, rules=rules).totals
+        if rules.num_players == 2
+        else evaluate(policy, 4, rules=rules).scores
+        for policy in (PolicyFile(str(tmp_path / "mine.onnx")), in_memory(model, env))
+    ]
+    assert (played[0] == played[1]).all()
+    assert len(np.unique(played[0])) > 1
+
+
+def test_policies_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    own, _ = make("own", observation="flat", preview=True)
+    other, _ = make("DQN", observation="flat")
+    by_name, _ = make("PPO", observation="pieces")
+    padded, _ = make("own", observation="flat", preview=True, padded=True)
+    for model, name, message in (
+        (own, "mine.onnx", r"a QuincunxMaskablePolicy is written as \*\.safetensors, got 'mine.onnx'"),
+        (other, "mine.zip", r"a DQNPolicy is written as \*\.onnx, got 'mine.zip'"),
+        (by_name, "mine.onnx", "the policy takes observations by name: train it with observation='flat'"),
+        (padded, "mine.safetensors", "a network of padded observations cannot be written"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            save_policy(model, tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
 # --- Trust -----------------------------------------------------------------------------------------------------------
 
 
@@ -287,6 +349,8 @@ def test_normalized_observations_are_refused(observation: str, tmp_path: Path) -
     model.save(tmp_path / "model.zip")
     with pytest.raises(PolicyFileError, match=r"its last observations were changed.*VecNormalize"):
         PolicyFile(str(tmp_path / "model.zip"), trust=True).for_rules(Rules())
+    with pytest.raises(ValueError, match="VecNormalize"):
+        save_policy(model, tmp_path / "mine.onnx")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,271 @@
+"""Sealed deals: seasons are verified, forged ones are named, and deals learned by heart do not help."""
+
+import json
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from quincunx_env.arena import evaluate, evaluate_all
+from quincunx_env.arena.benchmark import best_known
+from quincunx_env.arena.games import Games
+from quincunx_env.arena.leaderboard import sections
+from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.arena.sealed import COMMITMENT, POLICIES, SECRET, Secret, add, check, new, policy_files
+from quincunx_env.arena.verification import VerificationError
+from quincunx_env.core.observation import Pieces
+from quincunx_env.core.policy import policy_for
+from quincunx_env.oracle import store
+from quincunx_env.policies import PolicyFile, resolve
+from quincunx_env.quincunx.batch import Batch
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import make_observer
+from tests.engines.quincunx.test_deal import SECRET as FIXED
+from tests.fuzz.test_files import policy_file, value_file
+
+pytest.importorskip("scipy.stats")
+pytest.importorskip("safetensors")
+
+MINE = "policy.safetensors"
+
+
+def play(folder: Path, secret: Path, policies: dict[str, Any], name: str = "games.npz") -> None:
+    """Play a season's games and store them in its folder."""
+    found = Secret.read(secret)
+    evaluate_all(policies, found.deals, domain="sealed", first=found.first, chunk=4, records=folder / name)
+
+
+def finished(folder: Path, deals: int = 6) -> Path:
+    """A season with a policy, its games and the published secret."""
+    secret = new(folder, deals)
+    add(folder, [policy_file(folder.parent)])
+    play(folder, secret, {**policy_files((folder / POLICIES).iterdir())})
+    secret.rename(folder / SECRET)
+    return folder
+
+
+@pytest.fixture
+def season(tmp_path: Path) -> Path:
+    return finished(tmp_path / "one")
+
+
+def test_a_season(tmp_path: Path) -> None:
+    """The secret is private, the commitment is its SHA-256, and the deals are those of the secret."""
+    folder = tmp_path / "season"
+    secret = new(folder, 6)
+    assert secret == tmp_path / "season.secret.json"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    found, commitment = Secret.read(secret), json.loads((folder / COMMITMENT).read_text())
+    assert commitment == {"secret": found.digest, "policies": {}}
+    assert found.deals == 6
+    assert {path.name for path in folder.iterdir()} == {COMMITMENT}
+    path = policy_file(tmp_path)
+    assert add(folder, [path]) == add(folder, [path]) == {MINE: PolicyFile(str(path)).digest}
+    assert json.loads((folder / COMMITMENT).read_text()) == {**commitment, "policies": add(folder, [path])}
+    assert (folder / POLICIES / MINE).read_bytes() == path.read_bytes()
+    play(folder, secret, {**policy_files([folder / POLICIES / MINE])})
+    with pytest.raises(ValueError, match=r"has no secret\.json: a season can be verified when its secret is published"):
+        check(folder)
+    secret.rename(folder / SECRET)
+    (file,) = check(folder)
+    assert file.records.config.first == found.first
+    assert file.label(MINE) == "sealed"
+    text = sections([file])
+    assert "## Solitaire, sealed deals\n" in text
+    assert "| sealed |" in text
+    assert "Not ranked" not in text
+
+
+def test_secrets_are_large_and_differ(tmp_path: Path) -> None:
+    firsts = [Secret.read(new(tmp_path / str(number))).first for number in range(40)]
+    assert len(set(firsts)) == 40
+    assert 2**61 < max(firsts) < 2**62
+
+
+def test_generators_follow_from_the_secret() -> None:
+    """In place of the seed, which no player chooses."""
+    config = MatchConfig(Rules(), "sealed", FIXED, 4, 0, 2)
+    assert config.generator(1, 3).random() == np.random.default_rng([FIXED, 1, 3]).random()
+    assert evaluate("uniform", 4, domain="sealed", first=FIXED).scores.tolist()
+    with pytest.raises(ValueError, match="sealed deals give the seed of the generators, got seed=1: leave it out"):
+        evaluate("uniform", 4, domain="sealed", first=FIXED, seed=1)
+
+
+# --- Forged seasons --------------------------------------------------------------------------------------------------
+
+
+def changed_secret(season: Path, other: Path) -> None:
+    values = json.loads((season / SECRET).read_text())
+    (season / SECRET).write_text(json.dumps(values | {"first": values["first"] + 1}))
+
+
+def secret_of_another_season(season: Path, other: Path) -> None:
+    shutil.copy(other / SECRET, season)
+
+
+def games_of_another_secret(season: Path, other: Path) -> None:
+    shutil.copy(other / "games.npz", season / "more.npz")
+
+
+def secret_and_commitment_of_another_season(season: Path, other: Path) -> None:
+    for name in (SECRET, COMMITMENT):
+        shutil.copy(other / name, season)
+
+
+def fewer_games(season: Path, other: Path) -> None:
+    first = Secret.read(season / SECRET).first
+    evaluate_all({MINE: str(season / POLICIES / MINE)}, 5, domain="sealed", first=first, records=season / "games.npz")
+
+
+def public_games(season: Path, other: Path) -> None:
+    evaluate_all({MINE: str(season / POLICIES / MINE)}, 6, records=season / "games.npz")
+
+
+def changed_policy(season: Path, other: Path) -> None:
+    (season / POLICIES / MINE).write_bytes(value_file(season.parent).read_bytes())
+
+
+def policy_that_was_not_handed_in(season: Path, other: Path) -> None:
+    play(season, season / SECRET, {"late.onnx": "greedy"})
+
+
+def missing_policy(season: Path, other: Path) -> None:
+    (season / POLICIES / MINE).unlink()
+
+
+def missing_games(season: Path, other: Path) -> None:
+    (season / "games.npz").unlink()
+
+
+def damaged_secret(season: Path, other: Path) -> None:
+    (season / SECRET).write_text("[" * 10_000)
+
+
+def damaged_commitment(season: Path, other: Path) -> None:
+    (season / COMMITMENT).write_text(json.dumps({"secret": "0", "policies": {}}))
+
+
+def path_in_the_commitment(season: Path, other: Path) -> None:
+    values = json.loads((season / COMMITMENT).read_text())
+    values["policies"]["../mine.onnx"] = values["secret"]
+    (season / COMMITMENT).write_text(json.dumps(values))
+
+
+FORGERIES: dict[Callable[[Path, Path], None], tuple[type[Exception], str]] = {
+    changed_secret: (VerificationError, r"secret\.json: the secret does not fit the commitment, whose SHA-256 differs"),
+    secret_of_another_season: (VerificationError, r"secret\.json: the secret does not fit the commitment"),
+    games_of_another_secret: (VerificationError, r"more\.npz: the games are not on the deals of the secret in"),
+    secret_and_commitment_of_another_season: (VerificationError, r"games\.npz: the games are not on the deals of the"),
+    fewer_games: (VerificationError, r"games\.npz: the games are not on the deals of the secret in"),
+    public_games: (VerificationError, r"games\.npz: the games are not on the deals of the secret in"),
+    changed_policy: (VerificationError, rf"{MINE}: the policy was changed after its hash was published"),
+    policy_that_was_not_handed_in: (VerificationError, r"the policy 'late\.onnx' was not handed in before the games"),
+    missing_policy: (ValueError, "there is no policy file"),
+    missing_games: (ValueError, r"has no files of games \(\*\.npz\)"),
+    damaged_secret: (ValueError, r"secret\.json is no secret of a season, as 'quincunx seal new' writes it"),
+    damaged_commitment: (ValueError, r"commitment\.json is damaged: it holds SHA-256 in hexadecimal"),
+    path_in_the_commitment: (ValueError, r"commitment\.json is damaged: '\.\./mine\.onnx' is no name of a policy file"),
+}
+"""What each function forges or leaves out, and the one line that names it."""
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+def test_forged_seasons_are_named(forge: Callable[[Path, Path], None], season: Path, tmp_path: Path) -> None:
+    check(season)
+    forge(season, finished(tmp_path / "two"))
+    kind, message = FORGERIES[forge]
+    with pytest.raises(kind, match=message) as caught:
+        check(season)
+    assert "\n" not in str(caught.value)
+
+
+def test_games_of_another_policy_stay_replayed(season: Path) -> None:
+    play(season, season / SECRET, {MINE: "greedy"})
+    (file,) = check(season)
+    assert file.label(MINE) == "replayed, 0 of 2 chunks equal, 2 different"
+    (line,) = file.differences
+    assert "the file has" in line
+
+
+def test_what_cannot_be_handed_in_is_refused(season: Path, tmp_path: Path) -> None:
+    fresh, path = tmp_path / "fresh", policy_file(tmp_path)
+    with pytest.raises(ValueError, match="is published, its deals are known: hand in for another season"):
+        add(season, [path])
+    new(fresh)
+    add(fresh, [path])
+    (tmp_path / "model.zip").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"policies on sealed deals are files \*\.safetensors and \*\.onnx, got 'gree"):
+        add(fresh, ["greedy"])
+    with pytest.raises(ValueError, match=r"policies on sealed deals are files .*model\.zip'$"):
+        add(fresh, [tmp_path / "model.zip"])
+    with pytest.raises(ValueError, match=f"two policies are called '{MINE}': rename one of the files"):
+        add(fresh, [path, path])
+    path.write_bytes(value_file(tmp_path).read_bytes())
+    with pytest.raises(ValueError, match=f"another policy was handed in as '{MINE}': give the file another name"):
+        add(fresh, [path])
+    for folder in (season, fresh):
+        with pytest.raises(ValueError, match="exists already: name another folder"):
+            new(folder)
+    with pytest.raises(ValueError, match="deals must be an integer from 2"):
+        new(tmp_path / "small", 1)
+
+
+# --- Deals learned by heart ------------------------------------------------------------------------------------------
+
+
+class ByHeart:
+    """Plays the stored lines of public deals, which it recognises by the visible cards; other deals as `honest`."""
+
+    def __init__(self, honest: str) -> None:
+        self.honest: Any = policy_for(resolve(honest), Rules())
+        self.learned: dict[bytes, int] = {}
+        lines = {deal: entry.plays for deal, entry in store.read().items() if entry.plays}
+        batch = Batch(Rules(), len(lines), "benchmark")
+        batch.reset(seed=np.array([*lines]))
+        for number in range(12):
+            actions = np.array(
+                [card * Rules().num_cells + cell for card, cell in (each[number] for each in lines.values())]
+            )
+            observation = make_observer(Rules(), preview=True).observe_batch(batch)
+            self.learned |= dict(zip(self.seen(observation), actions.tolist(), strict=True))
+            batch.step(actions)
+        assert batch.over.all()
+
+    @staticmethod
+    def seen(observation: Pieces) -> list[bytes]:
+        """The cards of the grid and of the hand in each position."""
+        return [
+            board.tobytes() + hand.tobytes()
+            for board, hand in zip(observation["board"], observation["hand"], strict=True)
+        ]
+
+    def __call__(
+        self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Choose actions."""
+        known = [self.learned.get(position, -1) for position in self.seen(observation)]
+        chosen: npt.NDArray[np.int64] = np.where(np.array(known) >= 0, known, self.honest(observation, mask, rng))
+        return chosen
+
+
+def test_deals_learned_by_heart_do_not_help_on_sealed_ones() -> None:
+    """On public deals the scores are above the best known ones; on sealed deals they are those of the honest policy."""
+    by_heart, best = ByHeart("heuristic"), best_known(Rules())
+    assert best is not None
+    public = evaluate(by_heart, 100)
+    assert public.ci95[0] > best.score.high + 10
+    sealed, honest = (evaluate(policy, 200, domain="sealed", first=FIXED) for policy in (by_heart, "heuristic"))
+    low, high = sealed.ci95
+    assert low <= honest.mean <= high
+    assert high < best.score.low
+
+
+def test_games_of_a_season_are_records(season: Path) -> None:
+    record = Games.read(season / "games.npz").record(2)
+    assert record.game().over
+    assert "domain sealed" in str(record)
