@@ -1,4 +1,7 @@
-"""Registry of games. A new game is a package like ``quincunx_env.quincunx``, and an entry in `GAMES`."""
+"""Registry of games.
+
+A new game is a package like ``quincunx_env.quincunx``, and an entry in `GAMES`.
+"""
 
 from typing import Any
 
@@ -15,7 +18,7 @@ def spec_of(rules: BaseRules) -> GameSpec:
     """Return the specification of the game that these rules belong to.
 
     Raises:
-        ValueError: if they are no rules of a game.
+        ValueError: if they are not rules of a game.
     """
     for spec in GAMES.values():
         if isinstance(rules, spec.Rules):
@@ -40,7 +43,7 @@ def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any
     spec = GAMES[game]
     for other in GAMES.values():
         if other is not spec and isinstance(rules, other.Rules):
-            raise ValueError(f"rules are those of {other.name!r}, the game is {game!r}: give both of one game")
+            raise ValueError(f"rules are for {other.name!r}, but the game is {game!r}: give both for one game")
     return choose_rules(spec.Rules, spec.multiplayer_rules, rules, options)
 
 
@@ -53,7 +56,7 @@ def make_observer(rules: BaseRules, preview: bool = False, padded: bool = False)
         padded: observations and actions have the same shape under all rules of the game.
 
     Raises:
-        ValueError: if ``preview`` or ``padded`` is no bool, or ``rules`` are no rules of a game.
+        ValueError: if ``preview`` or ``padded`` is not a bool, or ``rules`` are not rules of a game.
     """
     if not isinstance(padded, bool):
         raise ValueError(f"padded must be True or False, got {padded!r}")

@@ -1,4 +1,6 @@
-"""Checks of hidden information: that observations contain none of it, and that determinizations are consistent.
+"""Checks of hidden information in observations and determinizations.
+
+Observations must contain none of it, and determinizations must be consistent.
 
 >>> from quincunx_env import quincunx_v0
 >>> from quincunx_env.registry import make_rules
@@ -29,13 +31,13 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
 
 Observe = Callable[[Deals, list[int], int], Any]
-"""A function (deals, actions, seat) that plays the actions in a game from these deals, one for each round, and returns
-the observation of the seat: arrays, or dictionaries and sequences of them. Actions are those of the engines, see
+"""A function (deals, actions, seat) that returns the observation of the seat: arrays, or dictionaries and sequences of
+them. It plays the actions in a game from these deals, one for each round. Actions are the engines', see
 `quincunx_env.core.game.BaseGame.step`."""
 
 Resample = Callable[[Observer, Mapping[str, npt.NDArray[Any]], np.random.Generator, int], Any]
-"""A function (observer, observation, rng, n) like `quincunx_env.core.resample.resample`, which returns a batch of n
-games that are consistent with an observation."""
+"""A function (observer, observation, rng, n) like `quincunx_env.core.resample.resample`. It returns a batch of n games
+that are consistent with an observation."""
 
 PUBLIC = ("mover", "round", "first", "ply", "scores", "totals", "over")
 """Attributes of every game that all seats know."""
@@ -44,8 +46,8 @@ PUBLIC = ("mover", "round", "first", "ply", "scores", "totals", "over")
 def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: int = 0, permutations: int = 2) -> int:
     """Assert that permuting hidden cards changes no byte of an observation.
 
-    Random games are stopped at every third decision. The observation of each seat is then compared with those of games
-    that differ only in cards hidden from it (see `permute_hidden`).
+    Random games are stopped at every third decision. The observation of each seat is then compared with its
+    observations of games that differ only in cards hidden from it (see `permute_hidden`).
 
     Args:
         observe: plays a game in the tested environment and returns an observation.
@@ -75,7 +77,9 @@ def assert_no_leak(observe: Observe, rules: BaseRules, *, games: int = 1, seed: 
 def assert_resample_consistent(
     rules: BaseRules, resample: Resample = resample, *, games: int = 1, seed: int = 0, n: int = 3
 ) -> int:
-    """Assert that determinizations belong to the information set of the observation that they are sampled from.
+    """Assert that determinizations belong to their observation's information set.
+
+    They are sampled from the observation.
 
     Random games are stopped at every third decision; games sampled from the observation of each seat are then checked
     by `assert_same_information_set`.
@@ -107,10 +111,10 @@ def assert_resample_consistent(
 
 
 def assert_same_information_set(game: Game, seat: int, batch: Any) -> None:
-    """Assert that games are complete, and look to a seat as this game does.
+    """Assert that games are complete and look the same to a seat.
 
-    In each of them the seat observes the same, byte by byte; everything that all seats know is the same; the hands have
-    the same sizes, and no card is in two places or foreign to the deck.
+    In each of them the seat observes the same, byte by byte, and everything that all seats know is the same. The hands
+    have the same sizes. No card is in two places or foreign to the deck.
 
     Args:
         game: a game in progress.
@@ -147,13 +151,19 @@ def assert_same_information_set(game: Game, seat: int, batch: Any) -> None:
 
 
 def _require(condition: bool, message: str) -> None:
-    """Raise an AssertionError with this message if the condition does not hold, also under ``python -O``."""
+    """Raise an AssertionError if the condition does not hold.
+
+    It is raised under ``python -O``, too.
+    """
     if not condition:
         raise AssertionError(message)
 
 
 def _random_positions(rules: BaseRules, games: int, seed: int) -> Iterator[tuple[Game, list[int], np.random.Generator]]:
-    """Every third decision of random games: the game, the actions so far, and the generator of the game."""
+    """Yield every third decision of random games.
+
+    An item is the game, the actions so far, and the generator of the game.
+    """
     for number in range(games):
         rng = np.random.default_rng([seed, number])
         game: Game = spec_of(rules).Game.from_seed(rules, seed, number)
@@ -166,7 +176,7 @@ def _random_positions(rules: BaseRules, games: int, seed: int) -> Iterator[tuple
 
 
 def permute_hidden(game: Game, seat: int, rng: np.random.Generator) -> Deals:
-    """Deals of another game in the same information set of a seat.
+    """Return deals of another game in a seat's information set.
 
     Cards hidden from the seat are permuted, and later rounds are shuffled. The actions so far are legal in the other
     game, too.
@@ -181,7 +191,7 @@ def permute_hidden(game: Game, seat: int, rng: np.random.Generator) -> Deals:
 
 
 def _differences(one: Any, other: Any, where: str = "the observation") -> Iterator[str]:
-    """Names of the parts in which two observations differ by a byte."""
+    """Name the parts in which two observations differ by a byte."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         for name in one:
             yield from _differences(one[name], other[name], f"{where}[{name!r}]")

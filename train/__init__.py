@@ -1,1 +1,4 @@
-"""Scripts for training and for benchmarks, run from a checkout; `train.common` is shared by them."""
+"""Scripts for training and for benchmarks, run from a checkout.
+
+They share `train.common`.
+"""

@@ -5,9 +5,9 @@
     python -m train.benchmark --profile       # where the time of a step goes, by function
 
 The actions are recorded beforehand and replayed while time is measured, so that only the interface itself counts:
-dealing, stepping, observations, masks and automatic resets. The interfaces alternate within one process; the tables
-show for each the median over all samples of CPU time per step, and the median of its ratio to the first interface of
-its table in the same sample.
+dealing, stepping, observations, masks and automatic resets. The interfaces alternate within one process. The tables
+show for each the median CPU time per step over all samples. They also show the median of its ratio to the first
+interface of its table in the same sample.
 """
 
 import cProfile
@@ -56,7 +56,10 @@ class Arguments(CheckedOptions):
 
 @dataclass
 class Interface:
-    """An interface ready to be timed: ``run`` replays ``steps`` recorded actions from the first deal on."""
+    """An interface ready to be timed.
+
+    ``run`` replays ``steps`` recorded actions from the first deal on.
+    """
 
     name: str
     run: Callable[[], None]
@@ -93,7 +96,7 @@ def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tup
 
 
 def scalar_engine(rules: BaseRules, name: str, steps: int) -> Interface:
-    """Time the scalar engine alone: no observation, no mask."""
+    """Prepare the scalar engine alone: no observation, no mask."""
     actions, count = record(rules, 1, steps, next_step=False)
     script = [int(action[0]) for action in actions]
     game_of = spec_of(rules).Game.from_seed
@@ -111,7 +114,7 @@ def scalar_engine(rules: BaseRules, name: str, steps: int) -> Interface:
 
 
 def single(steps: int, label: str, **options: Any) -> Interface:
-    """Time the Gymnasium environment for one game."""
+    """Prepare the Gymnasium environment for one game."""
     actions, count = record(RULES, 1, steps, next_step=False)
     script = [int(action[0]) for action in actions]
     env = gymnasium.make(ENV_ID, **options).unwrapped
@@ -126,7 +129,7 @@ def single(steps: int, label: str, **options: Any) -> Interface:
 
 
 def vector(num_games: int, steps: int, label: str, **options: Any) -> Interface:
-    """Time the native Gymnasium VectorEnv."""
+    """Prepare the native Gymnasium VectorEnv."""
     actions, count = record(RULES, num_games, steps, next_step=True)
     envs = gymnasium.make_vec(ENV_ID, num_envs=num_games, **options)
 
@@ -139,7 +142,7 @@ def vector(num_games: int, steps: int, label: str, **options: Any) -> Interface:
 
 
 def sb3(num_games: int, steps: int) -> Interface:
-    """Time the stable-baselines3 adapter, fetching masks as MaskablePPO does."""
+    """Prepare the stable-baselines3 adapter, fetching masks as MaskablePPO does."""
     actions, count = record(RULES, num_games, steps, next_step=False)
     envs = SolitaireVecEnv(num_games)
 
@@ -154,7 +157,10 @@ def sb3(num_games: int, steps: int) -> Interface:
 
 
 def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> Interface:
-    """Time a batch engine with 4096 games: step, automatic reset, observation (pieces) and mask."""
+    """Prepare a batch engine with 4096 games.
+
+    It steps, resets automatically, and makes observations (pieces) and masks.
+    """
     observer = make_observer(rules)
     actions, count = record(rules, 4096, steps, next_step=False)
     batch: Any = spec_of(rules).Batch(rules, 4096)
@@ -176,7 +182,7 @@ def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> I
 
 
 def aec(rules: BaseRules, make: Callable[..., Any], name: str, steps: int) -> Interface:
-    """Time a PettingZoo environment with these rules in the loop of its documentation.
+    """Prepare a PettingZoo environment, in the loop of its documentation.
 
     The steps in which an agent leaves take time, but are not counted.
     """
@@ -202,7 +208,7 @@ def aec(rules: BaseRules, make: Callable[..., Any], name: str, steps: int) -> In
 
 
 def main(arguments: Arguments) -> None:
-    """Time all interfaces alternately and print the tables."""
+    """Measure all interfaces alternately and print the tables."""
     many, few = arguments.steps, arguments.steps // 10
     if arguments.profile:
         print(machine())
@@ -263,7 +269,10 @@ def main(arguments: Arguments) -> None:
 
 
 def profile(interface: Interface, rows: int = 10) -> None:
-    """Print the functions that take most of an interface's time, without the time of the Python functions they call."""
+    """Print the functions that take most of an interface's time.
+
+    The time of the Python functions they call is not counted.
+    """
     interface.run()
     profiler = cProfile.Profile(time.process_time, builtins=False)
     profiler.runcall(interface.run)

@@ -1,11 +1,12 @@
-"""Collect training runs of the solitaire as a learning result of the standard benchmark (docs/benchmark.md).
+"""Collect training runs of the solitaire as a benchmark learning result.
 
     python -m train.collect ppo-preview runs/preview-0 runs/preview-1 runs/preview-2 runs/preview-3 runs/preview-4
 
-The runs must be those of the method's command in ``docs/benchmark/methods.json`` but for seed and name, have different
-seeds, and have used their budget of environment steps. Each is measured on the final deals of the task. The learning
-curves and final figures go to ``docs/benchmark/<method>.csv``; ``scores.json``, normalised scores by method as rliable
-reads them, [runs, tasks], and ``learning_curves.png`` are made from the files of all methods.
+The benchmark is described in docs/benchmark.md. The runs must be made by the method's command in
+``docs/benchmark/methods.json``, with other names and different seeds. They must have used their budget of environment
+steps. Each is measured on the final deals of the task. The learning curves and final figures go to
+``docs/benchmark/<method>.csv``. Two files are made from the files of all methods: ``scores.json``, normalised scores by
+method as rliable reads them, [runs, tasks], and ``learning_curves.png``.
 """
 
 import csv
@@ -38,10 +39,10 @@ UNRELATED = {
     *("name", "seed", "resume", "threads", "progress", "device", "checkpoint_every", "test_deals"),
     *("address", "storage", "keep", "keep_weights", "workers"),
 }
-"""Arguments of a run that make no difference to a learning result, or must differ."""
+"""Arguments of a run that do not change a learning result, or must differ."""
 
 ROUND = 12
-"""Environment steps of a round of the solitaire at most; ``train.selfplay`` plays whole rounds and counts fewer."""
+"""Most environment steps of a round of the solitaire; ``train.selfplay`` plays whole rounds and counts fewer."""
 
 OVERRUN = 0.02
 """Share of the budget by which a run may exceed it to finish its last update; a rollout of 12,288 steps is 1.2 %."""
@@ -55,7 +56,10 @@ REFERENCES = ("greedy", "heuristic", "value", "quincunx_agents.search.pimc_beam:
 
 
 class RunError(ValueError):
-    """Runs that are no learning result of the benchmark; the message names the reason."""
+    """Runs that do not make a learning result of the benchmark.
+
+    The message names the reason.
+    """
 
 
 class Point(NamedTuple):
@@ -72,7 +76,7 @@ class Run:
 
     folder: Path
     arguments: dict[str, Any]
-    """With those of embedded rules under ``rules``, as JSON values."""
+    """With the arguments of embedded rules under ``rules``, as JSON values."""
     curve: list[Point]
     """On validation deals."""
 
@@ -114,11 +118,14 @@ def read_run(folder: Path) -> Run:
         ]
         return Run(folder, arguments, curve)
     except (KeyError, TypeError, ValueError) as error:
-        raise RunError(f"{folder} is no run of the solitaire: {error!r}") from error
+        raise RunError(f"{folder} is not a run of the solitaire: {error!r}") from error
 
 
 def policy_of(run: Run) -> Agent:
-    """The greedy policy of a run: its weights file, or the network in its checkpoint, as ``--policy mlp`` has it."""
+    """Return the greedy policy of a run.
+
+    It is read from the weights file, or from the checkpoint, as for ``--policy mlp``.
+    """
     weights = run.folder / f"{run.arguments['name']}.safetensors"
     if weights.exists():
         return quincunx_agents.load(weights)
@@ -138,7 +145,7 @@ def policy_of(run: Run) -> Agent:
 
 
 def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> None:
-    """Check that runs are those of a command and follow the protocol.
+    """Check that runs belong to a command and follow the protocol.
 
     Raises:
         RunError: naming the run and the difference.
@@ -166,7 +173,10 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
 
 
 def rows_of(method: str, run: Run, final: tuple[DealRange, Estimate, float]) -> list[tuple[Any, ...]]:
-    """Rows of a run: its learning curve on validation deals, and last its final figure."""
+    """Return a run's learning curve on validation deals, and its final figure.
+
+    They are rows of the file.
+    """
     validation = DealRange("validation", 0, run.arguments["eval_deals"])
     deals, score, lost = final
     points = [(point.steps, validation, point.score, point.lost) for point in run.curve]

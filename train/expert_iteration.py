@@ -1,22 +1,24 @@
-r"""One step of expert iteration: search the positions of a shipped network's games, and learn what the search finds.
+r"""Make one step of expert iteration from a shipped network.
 
     python -m train.expert_iteration --name expert --teacher two-players --variants 2-corners    # two players
     python -m train.expert_iteration --resume --name expert --workers 2                          # after an interruption
     python -m train.expert_iteration --help                                                      # every flag
 
-The expert is a search with rollouts by the network (`train.search_targets`), in which the other seats may follow a
-fixed opponent, the apprentice the network itself (Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning
-and Tree Search, NeurIPS 2017). First the network plays games, in some of which a fixed opponent has all seats but one,
-and its best plays are searched in a share of the positions; that takes nearly all of the time. Then a copy of it
-learns the differences between the values of these plays, while its values of every afterstate are held by distillation
-(Hinton, Vinyals & Dean, Distilling the Knowledge in a Neural Network, 2015). Minibatches are drawn from all positions.
+The apprentice learns what a search finds in the network's games. The expert is a search with rollouts by the network
+(`train.search_targets`), in which the other seats may follow a fixed opponent. The apprentice is the network itself
+(Anthony, Tian & Barber, Thinking Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017).
+
+First the network plays games; in some of them a fixed opponent has all seats but one. Its best plays are searched in a
+share of the positions; that takes nearly all of the time. Then a copy of it learns the differences between the values
+of these plays. Its values of every afterstate are held by distillation (Hinton, Vinyals & Dean, Distilling the
+Knowledge in a Neural Network, 2015). Minibatches are drawn from all positions.
 
 The games of a file follow from the seed, the variant and the number of the file, whatever process plays them. A run
 that is resumed plays the files that are missing, and then learns from the beginning.
 
 A run writes to ``runs/<name>``: ``positions/``, the weights as ``<name>.safetensors``, ``<name>.json`` with command,
-versions and results, and a model card, ``README.md``. On ``validation`` deals apprentice and network are compared, the
-figures of the card are of ``benchmark`` deals.
+versions and results, and a model card, ``README.md``. Apprentice and network are compared on ``validation`` deals; the
+figures of the card are from ``benchmark`` deals.
 """
 
 import json
@@ -90,7 +92,7 @@ class Arguments(RunOptions, SearchOptions, DeviceOptions):
     teacher: str = "two-players"
     """name of the shipped network that plays and searches"""
     variants: tuple[str, ...] = ("2-corners",)
-    """variants to play, of those that the network has learned"""
+    """variants to play, learned by the network"""
 
     files: Count = 100
     """files of positions, for each variant"""
@@ -140,12 +142,16 @@ MAY_CHANGE = (
 """Arguments that may differ when a run is resumed."""
 
 DEALS_APART = 10**12
-"""Seeds between the first deals of runs with successive seeds, and between those of variants: more than a run uses."""
+"""Seeds between the first deals of runs with successive seeds, and between the first deals of variants. A run uses
+fewer."""
 
 
 @checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Play, search, learn, evaluate, and write everything to ``runs/<name>``; returns the model card."""
+    """Play, search, learn, evaluate, and write everything to ``runs/<name>``.
+
+    Return the model card.
+    """
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
     teacher = value.load(arguments.teacher).weights
@@ -192,7 +198,10 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def begin(arguments: Arguments) -> None:
-    """Make the folder of a new run, or check that the run to be resumed has the same arguments."""
+    """Make the folder of a new run, or check a resumed one.
+
+    The arguments of a resumed run must be the same.
+    """
     path = arguments.folder / "checkpoint.pt"
     if arguments.resume:
         with checkpoint.restoring(arguments, checkpoint.load(path), MAY_CHANGE):
@@ -206,12 +215,15 @@ def begin(arguments: Arguments) -> None:
 
 
 def file_of(arguments: Arguments, variant: str, number: int) -> Path:
-    """The file of some games' positions."""
+    """Return the path of some games' positions."""
     return arguments.folder / "positions" / f"{variant}-{number:05d}.npz"
 
 
 def variant_of(arguments: Arguments, variant: str, place: int, number: int) -> str:
-    """The variant of a file's games: with options of the rules in a share of the files."""
+    """Return the variant of a file's games.
+
+    A share of the files has options of the rules.
+    """
     rng = np.random.default_rng([arguments.seed, place, number, 0])
     plain = rng.random() >= arguments.options_share
     return variant if plain else str(rng.choice(with_options(variant) or [variant]))
@@ -230,7 +242,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
     opponents = Pool([Member[Weights | None](arguments.opponent, None)])
     places, variants = len(arguments.variants), arguments.variants
     missing = [
-        # The variant that begins changes, so that each process gets files of all of them: some take longer.
+        # The first variant changes, so that each process gets files of all variants: some take longer.
         (number, place, variants[place])
         for number in range(arguments.files)
         for place in ((number + offset) % places for offset in range(places))
@@ -265,7 +277,10 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
 
 
 def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
-    """Write positions, the most elements that each set has there, and the processor time that they took."""
+    """Write positions, with the most elements of each set.
+
+    The processor time that they took is written, too.
+    """
     sets = split_sets(positions.features, layout)
     most = [int((elements[..., 0] > 0).sum(axis=-1).max()) for elements in sets]
 
@@ -313,7 +328,10 @@ def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, F
 
 
 def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list[npt.NDArray[np.float16]]:
-    """The sets in the features of plays: [n, k, E, F] each, from [n, k, layout.size]."""
+    """Return the sets in the features of plays, [n, k, E, F] each.
+
+    The features are [n, k, layout.size].
+    """
     ends = np.cumsum([most * size for most, size in layout.sets])
     parts = np.split(features, ends, axis=2)[:-1]
     return [part.reshape(*part.shape[:2], *shape) for part, shape in zip(parts, layout.sets, strict=True)]
@@ -323,7 +341,9 @@ def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list
 
 
 def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets) -> None:
-    """Take the gradient steps, after which the network has the mean of its last weights.
+    """Take the gradient steps and average the last weights.
+
+    The network has their mean afterwards.
 
     Args:
         arguments: of the run.
@@ -337,8 +357,8 @@ def learn(arguments: Arguments, network: ValueNetwork, positions: SearchTargets)
             some = torch.as_tensor(positions.features[start : start + size], device=arguments.device).float()
             held[start : start + size] = outputs_of_plays(network, some)[..., :SEATS].cpu().numpy()
     rng, steps = np.random.default_rng(arguments.seed), arguments.epochs * (count // size)
-    # Weights of 0 stay 0: they are between the members of an ensemble, or of features that a network does not read. The
-    # output layer has none of these: its zeros are those of a network that has not learned a preference.
+    # Weights of 0 stay 0: they are between the members of an ensemble, or of features that a network does not read. Not
+    # in the output layer: its zeros mean that a network has not learned a preference.
     learned = [(parameter.detach() != 0) | name.startswith("trunk.4") for name, parameter in network.named_parameters()]
     optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
     averaged = torch.optim.swa_utils.AveragedModel(network)

@@ -4,16 +4,16 @@
     python -m train.export three-four-players --players 3
     python -m train.export runs/mine/mine.safetensors
 
-A policy network (`quincunx_agents.networks.policy`) maps the flat observations of n states with the preview,
-``observation`` float32 [n, size], and ``mask`` bool [n, actions], True for a legal action, to ``logits`` float32
-[n, actions], means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`) and minus infinity where the
-mask is False, and ``action`` int64 [n], their argmax. The arena plays such a file.
+A policy network (`quincunx_agents.networks.policy`) has two inputs for n states: ``observation`` float32 [n, size],
+flat observations with the preview, and ``mask`` bool [n, actions], True for a legal action. Outputs are ``logits``
+float32 [n, actions], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The logits are
+means over the symmetries of the grid (`quincunx_agents.quincunx.symmetries`). The arena plays such a file.
 
-A value network (`quincunx_agents.networks.value`) has other inputs, for n states with m legal actions each:
-``features`` float32 [n, m, size], the afterstate of each action (`quincunx_agents.afterstates`); ``points`` float32
-[n, m], the immediate score of each action; ``mask`` bool [n, m], True for a legal action. Outputs: ``action_values``
-float32 [n, m], minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The network is exported
-for one number of players, that of its variants; where these differ, ``--players`` selects it.
+A value network (`quincunx_agents.networks.value`) has other inputs, for n states with m legal actions each. They are
+``features`` float32 [n, m, size], the afterstate of each action (`quincunx_agents.afterstates`), ``points`` float32 [n,
+m], its immediate score, and ``mask`` bool [n, m], True for a legal action. Outputs: ``action_values`` float32 [n, m],
+minus infinity where the mask is False, and ``action`` int64 [n], their argmax. The network is exported for one number
+of players; where its variants differ in it, ``--players`` selects it.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Arguments:
 
 
 def main(arguments: Arguments) -> Path:
-    """Write the file; returns its path.
+    """Write the file, and return its path.
 
     Raises:
         OptionError: if there is no such network, or if the number of players is ambiguous or wrong.

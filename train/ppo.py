@@ -1,6 +1,6 @@
 """Train an agent with MaskablePPO (stable-baselines3, sb3-contrib) on many games at once.
 
-    make train                                         # the default run, in a virtual environment of its own
+    make train                                         # the default run, in a virtual environment made for it
     python -m train.ppo --name mine --seed 1           # the same in an environment with the [train] extra
     python -m train.ppo --resume                       # continue after an interruption
     python -m train.ppo --policy mlp --no-preview      # an MLP on observations without the preview
@@ -10,11 +10,11 @@
 With several players the learner has one seat of each game, in turn. A member of a pool has the others: one of
 ``--opponents``, or a past snapshot of the learner. `train.selfplay` uses the same pool and is stronger.
 
-A run writes to ``runs/<name>``: ``checkpoint.pt``, from which an interrupted run continues exactly, ``tensorboard/``,
-and at the end ``evaluation.json``, ``<name>.json`` and a model card, ``README.md``, ``learning_curve.png``,
-``<name>.safetensors`` for ``quincunx_agents.load``, and ``model.zip`` for ``MaskablePPO.load``, which unpickles it:
-load only what you trust. Evaluations during training use ``validation`` deals, the final table ``benchmark`` deals,
-which nothing else uses.
+A run writes to ``runs/<name>``: ``tensorboard/``, and ``checkpoint.pt``, from which ``--resume`` continues exactly. At
+the end it writes ``evaluation.json``, ``<name>.json``, ``learning_curve.png`` and a model card, ``README.md``. The
+weights are ``<name>.safetensors`` for ``quincunx_agents.load``, and ``model.zip`` for ``MaskablePPO.load``, which
+unpickles it: load only what you trust. Evaluations during training use ``validation`` deals, the final table
+``benchmark`` deals, which nothing else uses.
 """
 
 import copy
@@ -144,7 +144,10 @@ MAY_CHANGE = (
 
 @checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Train, evaluate, and write everything to ``runs/<name>``; returns the final results, by agent or opponent."""
+    """Train, evaluate, and write everything to ``runs/<name>``.
+
+    Return the final results, by agent or opponent.
+    """
     folder = arguments.folder
     content = checkpoint.load(folder / "checkpoint.pt") if arguments.resume else None
     checkpoint.begin_run(folder, arguments.resume)
@@ -171,7 +174,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def make_env(arguments: Arguments) -> "tuple[GamesVecEnv, SelfPlay | None]":
-    """Return the games, and with several players what chooses the opponents."""
+    """Return the games and, with several players, the choice of opponents."""
     options = {"observation": "flat", "preview": arguments.preview, "rules": arguments.rules}
     if arguments.rules.num_players == 1:
         return SolitaireVecEnv(arguments.num_envs, **options), None
@@ -211,7 +214,10 @@ def network_of(model: BaseAlgorithm) -> PolicyNetwork:
 
 
 def agent_of(policy: nn.Module, observer: Observer) -> Policy:
-    """Return the greedy agent of a model's policy: that of `quincunx_agents.load` if it is a `PolicyNetwork`."""
+    """Return the greedy agent of a model's policy.
+
+    For a `PolicyNetwork` it plays as the agent of `quincunx_agents.load`.
+    """
     if isinstance(network := policy.mlp_extractor, PolicyNetwork):
         return GreedyPolicy(network.forward_actor, observer, symmetric=True)
     assert isinstance(policy, MaskableActorCriticPolicy)
@@ -222,7 +228,9 @@ def agent_of(policy: nn.Module, observer: Observer) -> Policy:
 
 
 class SelfPlay:
-    """Adds snapshots of the learner to a pool, and lets the games sample their opponents from it.
+    """Pool of opponents that grows by snapshots of the learner.
+
+    The games sample their opponents from it.
 
     Args:
         env: the games.
@@ -243,7 +251,7 @@ class SelfPlay:
                 self.pool.count(info["opponent"], info["win"], len(info["totals"]))
 
     def update(self, steps: int, network: PolicyNetwork) -> None:
-        """Add a snapshot if one is due; set the opponents of the next games."""
+        """Add a snapshot if due; set the next games' opponents."""
         if steps >= self.due:
             self.add(f"step {steps}", copy.deepcopy(network))
             self.due += self.every
@@ -278,14 +286,14 @@ class SelfPlay:
 class Recorder(BaseCallback):
     """Progress bar, moving average of the weights, evaluations and checkpoints.
 
-    Evaluations and checkpoints take place between an update and the next rollout, when the state of model, games and
-    generators is consistent, so that a resumed run equals one without interruption.
+    Evaluations and checkpoints take place between an update and the next rollout. The state of model, games and
+    generators is consistent then, so that a resumed run equals one without interruption.
 
     Args:
         arguments: of the run.
         folder: receives the checkpoints.
         model: is trained.
-        observer: that of the environment.
+        observer: of the environment.
         self_play: chooses the opponents; None in the solitaire.
 
     Attributes:
@@ -321,7 +329,7 @@ class Recorder(BaseCallback):
         due = self.history[-1]["steps"] + self.arguments.eval_every if self.history else 0
         if self.num_timesteps >= due:
             self.log_evaluation()
-        # The first checkpoint is that of the initial weights: any interruption after it can be resumed.
+        # The first checkpoint has the initial weights: any interruption after it can be resumed.
         if self.saved_at is None or self.num_timesteps >= self.saved_at + self.arguments.checkpoint_every:
             self.save()
         if self.self_play:
@@ -400,12 +408,18 @@ def restore(
 
 
 def strength_on_validation(arguments: Arguments, agent: Agent) -> dict[str, float]:
-    """Return the `strength` of an agent on the validation deals of the variant that is trained."""
+    """Return the `strength` of an agent on validation deals.
+
+    The variant is the trained one.
+    """
     return strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
 
 
 def report(arguments: Arguments, folder: Path, recorder: Recorder, model: MaskablePPO) -> dict[str, Any]:
-    """Print the final results; write them as JSON, the learning curve, and the model."""
+    """Print the final results, and write them.
+
+    The files are JSON, the learning curve, and the model.
+    """
     rules, deals, alone = arguments.rules, arguments.test_deals, arguments.rules.num_players == 1
     results, printed = final_figures(recorder.agent, (*arguments.opponents, arguments.against), rules, deals)
     write_json(folder / "evaluation.json", results)
@@ -435,7 +449,10 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
 
 
 def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Return what the model card shows: how the run was made, its learning curve and its final figures."""
+    """Return the facts of the model card.
+
+    They are how the run was made, its learning curve and its final figures.
+    """
     variant = variant_name(arguments.rules)
     curve = []
     for entry in recorder.history:
@@ -448,7 +465,10 @@ def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict
 
 
 def variant_name(rules: Rules) -> str:
-    """Return "solitaire", or "2-corners" and the like, with the options that are not the default ones."""
+    """Return "solitaire", or "2-corners" and the like.
+
+    Options that are not the default ones follow.
+    """
     form = Rules(num_players=rules.num_players, start=rules.start)
     changed = [name for name, value in asdict(rules).items() if value != getattr(form, name)]
     base = "solitaire" if rules.num_players == 1 else f"{rules.num_players}-{rules.start}"

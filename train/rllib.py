@@ -1,22 +1,22 @@
-"""Train on Ray RLlib, on one machine or a cluster: PPO for the solitaire, self-play with a league for several players.
+"""Train on Ray RLlib, on one machine or a cluster.
 
-    make train-rllib                                        # the solitaire, in a virtual environment of its own
+    make train-rllib                                        # the solitaire, in a virtual environment made for it
     python -m train.rllib --num-players 2 --name duel       # two players
     python -m train.rllib --address auto --num-env-runners 16 --storage s3://bucket/runs    # on a running cluster
     python -m train.rllib --resume                          # continue after an interruption
     python -m train.rllib --help                            # every flag
 
-Env runners collect experience wherever Ray places them; the learner runs in this process. Ray restarts env runners that
-are lost with a node, and training continues meanwhile. If this process is lost, ``--resume`` continues from the last
-complete checkpoint.
+The solitaire is learned by PPO, games of several players by self-play with a league. Env runners collect experience
+wherever Ray places them; the learner runs in this process. Ray restarts env runners that are lost with a node, and
+training continues meanwhile. If this process is lost, ``--resume`` continues from the last complete checkpoint.
 
-With several players the league has a fixed number of places, all taken by the initial network at first. When the
-learner's win rate against every member is high enough on ``validation`` deals, a copy of it replaces the member that it
-beats most often.
+With several players the league has a fixed number of places, all taken by the initial network at first. On
+``validation`` deals the learner's win rate against every member is measured. When all are high enough, a copy of it
+replaces the member that it beats most often.
 
 A run writes to ``runs/<name>``: ``checkpoints/`` (elsewhere with ``--storage``), ``tensorboard/``, and at the end
-``evaluation.json``, final figures on ``benchmark`` deals, and ``<name>.safetensors`` for ``quincunx_agents.load``,
-which needs neither Ray nor torch.
+``evaluation.json`` and ``<name>.safetensors``. The first has final figures on ``benchmark`` deals. The second is for
+``quincunx_agents.load``, which needs neither Ray nor torch.
 """
 
 from collections.abc import Iterable
@@ -124,7 +124,10 @@ class Arguments(PPOOptions, RunOptions):
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether there is a checkpoint from which ``--resume`` continues; assumed of another file system."""
+        """Whether there is a checkpoint from which ``--resume`` continues.
+
+        On another file system one is assumed.
+        """
         return "://" in self.storage or bool(complete_checkpoints(self))
 
 
@@ -207,7 +210,10 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def make_config(arguments: Arguments, state: State) -> PPOConfig:
-    """Return RLlib's PPO, in the form of that of ``train.ppo``, with hyperparameters of its own."""
+    """Return RLlib's PPO, in the form that ``train.ppo`` uses.
+
+    It has other hyperparameters.
+    """
     several, rows = arguments.rules.num_players > 1, arguments.num_envs_per_env_runner
     module = RLModuleSpec(PPOPolicyNetworkModule, model_config={"rules": arguments.rules})
     config = PPOConfig()
@@ -258,7 +264,7 @@ def make_config(arguments: Arguments, state: State) -> PPOConfig:
 
 
 def networks(arguments: Arguments, algorithm: Algorithm, names: list[str]) -> list[PolicyWeights]:
-    """Return copies of the networks of some modules, as the learner has them."""
+    """Return copies of some modules' networks, as the learner has them."""
     found = algorithm.learner_group.get_weights(names)
     return [
         PolicyWeights(
@@ -277,7 +283,10 @@ def trained(arguments: Arguments, algorithm: Algorithm) -> PolicyWeights:
 
 
 def promote(arguments: Arguments, algorithm: Algorithm, state: State) -> dict[str, float]:
-    """Add a snapshot of the learner to the league if it beats every member; returns its lowest win rate."""
+    """Add a snapshot of the learner to the league if strong enough.
+
+    It must beat every member. Return its lowest win rate.
+    """
     modules = [league_module(place) for place in range(arguments.places)]
     learner, *members = map(PolicyNetworkAgent, networks(arguments, algorithm, [LEARNER, *modules]))
     rates = normalized_win_rates(learner, members, arguments.rules, arguments.promote_deals)
@@ -296,7 +305,10 @@ def copy_learner(algorithm: Algorithm, places: Iterable[int]) -> None:
 
 
 def broadcast_weights(algorithm: Algorithm) -> None:
-    """Send the weights of all modules to the env runners; RLlib itself sends only those that are trained."""
+    """Send the weights of all modules to the env runners.
+
+    RLlib itself sends only the trained ones.
+    """
     state = {COMPONENT_RL_MODULE: algorithm.learner_group.get_weights()}
     algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_state(state))
 
@@ -319,7 +331,10 @@ def storage(arguments: Arguments) -> tuple[pyarrow.fs.FileSystem, str]:
 
 
 def complete_checkpoints(arguments: Arguments) -> list[Checkpoint]:
-    """Return all checkpoints whose metadata, which are written last, can be read; the earliest first."""
+    """Return all checkpoints whose metadata can be read, earliest first.
+
+    The metadata are written last.
+    """
     files, folder = storage(arguments)
     inside = files.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
     return [found for path in sorted(each.path for each in inside) if _metadata(found := Checkpoint(path, files))]
@@ -345,7 +360,7 @@ def refuse_existing(arguments: Arguments) -> None:
 
 
 def save_checkpoint(arguments: Arguments, algorithm: Algorithm, state: State) -> None:
-    """Write a checkpoint, and delete the earliest ones beyond those to be kept."""
+    """Write a checkpoint, and delete the earliest ones beyond ``--keep``."""
     files, folder = storage(arguments)
     path = f"{folder}/{state.iteration:08d}"
     files.create_dir(path)
@@ -373,7 +388,10 @@ def last_state(arguments: Arguments) -> State:
 
 
 def restore_checkpoint(arguments: Arguments, algorithm: Algorithm) -> None:
-    """Restore RLlib's part of the last complete checkpoint; env runners deal new games."""
+    """Restore RLlib's part of the last complete checkpoint.
+
+    Env runners deal new games.
+    """
     last = complete_checkpoints(arguments)[-1]
     algorithm.restore_from_path(last.path, filesystem=last.filesystem)
     broadcast_weights(algorithm)

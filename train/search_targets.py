@@ -1,13 +1,14 @@
-"""Search targets: the values of a position's most promising plays by rollouts in determinized games, and their losses.
+"""Search targets: values of promising plays by rollouts, and their losses.
 
-After each play the same determinized games are played on, for some plays by the network itself, whose value then stands
-for the rest: a policy improvement (Tesauro & Galperin, On-line Policy Improvement using Monte-Carlo Search, NeurIPS
-1996). The other seats may follow a policy of their own, to which the network then learns a better response. A network
+After each play the same determinized games are played on. For some plays the network itself plays, then its value
+stands for the rest: a policy improvement (Tesauro & Galperin, On-line Policy Improvement using Monte-Carlo Search,
+NeurIPS 1996). The other seats may follow another policy, to which the network then learns a better response. A network
 that learns these values plays as the search does, without its time: expert iteration (Anthony, Tian & Barber, Thinking
 Fast and Slow with Deep Learning and Tree Search, NeurIPS 2017).
 
-While training, the cards that a seat cannot see are known. With ``search_samples=0`` rollouts use them: they are
-distributed as what the seat knows says, the choices of the other seats included, where a determinization is uniform.
+While training, the cards that a seat cannot see are known. With ``search_samples=0`` rollouts use them. They are
+distributed according to the seat's knowledge, the choices of the other seats included, where a determinization is
+uniform.
 
 Axes: n games, k plays of each, d determinizations, P players, K cards, B positions of a minibatch.
 """
@@ -50,10 +51,10 @@ class SearchOptions(CheckedOptions):
     search_share: Share = 0.5
     """share of the network's positions that are searched"""
     search_plays: Annotated[int, Valid("at least 2", lambda value: value >= 2)] = 8
-    """plays of such a position that are rolled out, those of the highest values; positions with fewer are left out"""
+    """plays of such a position that are rolled out, from the highest value on; positions with fewer are left out"""
     search_samples: CountOrZero = 1
-    """determinizations in which each play is rolled out; with few of them there is time for more positions. 0: one
-    rollout with the game's own hidden cards"""
+    """determinizations in which each play is rolled out; fewer leave time for more positions. 0: one rollout with the
+    game's own hidden cards"""
     search_depth: Count = 6
     """length of the rollouts in plays, with --search-opponent in own plays"""
     search_opponent: OptionalPolicyName = None
@@ -87,7 +88,10 @@ class Searched(NamedTuple):
 
 
 def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) -> list[Searched]:
-    """Play the shares of a job and search a share of the positions, on the backend of the weights."""
+    """Play the shares of a job and search some positions.
+
+    The backend is the one of the weights.
+    """
     pool, found = opponents_of(job), []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
@@ -98,7 +102,7 @@ def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) 
 
 
 class Searcher:
-    """Searches a share of the learner's positions: a `train.selfplay_rollout.Watch`.
+    """Search in a share of the learner's positions: a `train.selfplay_rollout.Watch`.
 
     Args:
         options: see `SearchOptions`.
@@ -116,7 +120,10 @@ class Searcher:
         self.targets = list[SearchTargets]()
 
     def __call__(self, positions: Positions) -> None:
-        """Search the best plays of some positions; not before the last play, after which there is nothing to come."""
+        """Search the best plays of some positions.
+
+        Before the last play nothing is searched: there is nothing to come after it.
+        """
         games, afterstates, options = positions.games, positions.afterstates, self.options
         if agent_spec_of(games.rules).rollout_policy.plays_left(games) <= 1:
             return
@@ -133,7 +140,9 @@ class Searcher:
 
 
 def best_plays(table: CandidateTable, values: Floats, count: int, games: Ints) -> tuple[Ints, Ints]:
-    """Choose the games that have so many plays, [r], and their plays of the highest values, [r, count].
+    """Choose games with enough plays, [r], and their best, [r, count].
+
+    The best plays have the highest values.
 
     Args:
         table: arranges the values by game.
@@ -155,7 +164,9 @@ def search_values(
     rng: np.random.Generator,
     backend: Backend = NUMPY,
 ) -> Floats:
-    """Mean values of plays to the seat to move in d determinizations, float32 [n, k].
+    """Average values of plays over d determinizations, float32 [n, k].
+
+    They are values to the seat to move.
 
     Args:
         options: see `SearchOptions`.
@@ -187,12 +198,15 @@ def _policy_named(name: str, rules: BaseRules) -> Policy:
 
 
 def redeal(games: Any, rng: np.random.Generator) -> None:
-    """Permute at random, in each game, the cards of the deck that the seat to move cannot see."""
+    """Permute the cards that the seat to move cannot see.
+
+    They are permuted at random in each game.
+    """
     rows, cards = np.arange(games.num_games), games.rules.num_cards
     visible = as_bits(games.board, games.board != EMPTY) | games.hands[rows, games.mover]
     hidden = as_bits(np.array([games.rules.deck])) & ~visible
     is_hidden = unpack(hidden[:, None], cards).view(np.bool_)
-    # Both orders begin with the hidden cards; the others follow as they are, and are mapped to themselves.
+    # Both orders begin with the hidden cards; the others follow in order, and are mapped to themselves.
     ascending, shuffled = (
         np.where(is_hidden, keys, 1.0 + np.arange(cards)).argsort(axis=1)
         for keys in (np.arange(cards) / cards, rng.random(is_hidden.shape))
@@ -211,13 +225,18 @@ def redeal(games: Any, rng: np.random.Generator) -> None:
 
 
 def outputs_of_plays(network: ValueNetwork, features: Tensor) -> Tensor:
-    """The network's outputs for the plays of positions, [B, k, SEATS + 1], from their features [B, k, size]."""
+    """Return the network's outputs for plays, [B, k, SEATS + 1].
+
+    The features of the plays are [B, k, size].
+    """
     outputs: Tensor = network.forward_present(features.flatten(0, 1)).unflatten(0, features.shape[:2])
     return outputs
 
 
 def search_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
-    """Huber loss of the differences between the plays of a position, of which alone the choice depends.
+    """Compute the Huber loss of differences between a position's plays.
+
+    The choice depends on these differences alone.
 
     Args:
         outputs: of the network, [B, k, SEATS + 1].
@@ -231,11 +250,12 @@ def search_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) 
 
 
 def policy_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) -> Tensor:
-    """Minus the expected value of a softmax policy over the plays of a position, relative to the mean of the plays.
+    """Compute the negative expected value of a softmax policy.
 
-    Its gradient is the policy gradient, summed over all plays instead of sampled (Allen, Asadi, Roderick, Mohamed,
-    Konidaris & Littman, Mean Actor-Critic, 2017). Plays of nearly equal values, between which `search_loss` hardly
-    distinguishes, count most. Arguments as there.
+    It is over the plays of a position, relative to their mean. Its gradient is the policy gradient, summed over all
+    plays instead of sampled (Allen, Asadi, Roderick, Mohamed, Konidaris & Littman, Mean Actor-Critic, 2017). Plays of
+    nearly equal values, between which `search_loss` hardly distinguishes, count most. Arguments are as in
+    `search_loss`.
     """
     policy = (predicted_values(outputs, points, seats) / POLICY_TEMPERATURE).softmax(dim=1)
     relative = (values - values.mean(dim=1, keepdim=True)) / SEARCH_SCALE
@@ -243,7 +263,10 @@ def policy_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) 
 
 
 def predicted_values(outputs: Tensor, points: Tensor, seats: Tensor) -> Tensor:
-    """Values of plays to the mover, [B, k], as `quincunx_agents.networks.value.action_values` computes them."""
+    """Return values of plays to the mover, [B, k].
+
+    `quincunx_agents.networks.value.action_values` computes the same.
+    """
     weights = torch.from_numpy(
         np.stack([np.append(margin_weights(number), np.float32(1)) for number in range(SEATS + 1)])
     )

@@ -13,16 +13,16 @@ r"""Train the value networks of `quincunx_agents.networks.value` by self-play an
 
 Each iteration plays whole rounds of every variant and then takes gradient steps on the afterstates of the latest
 iterations. Meanwhile the next iteration is played, in other processes, with the weights from before these steps. The
-learner has all seats of a game, except in a share of the games, in which it has one seat and a member of a pool the
-others: a past snapshot, or a fixed agent. Actions are sampled from a softmax over their values.
+learner has all seats of a game, except in a share of the games. There it has one seat; a member of a pool, a past
+snapshot or a fixed agent, has the others. Actions are sampled from a softmax over their values.
 
-All randomness of an iteration follows from the seed and its number, and rounds are played to their end. The weights
-that learn and those that play, optimizer, replay and pool are therefore all that a run needs to continue exactly where
-it stopped, with any number of processes.
+All randomness of an iteration follows from the seed and its number, and rounds are played to their end. A run therefore
+continues exactly where it stopped, with any number of processes. It needs only the learning and the playing weights,
+optimizer, replay and pool.
 
-A run writes to ``runs/<name>``: ``checkpoint.pt``, ``tensorboard/``, the latest weights as ``<name>.safetensors``, and
-at the end ``<name>.json`` with command, versions and results, ``learning_curve.png``, and a model card, ``README.md``.
-Evaluations during training use ``validation`` deals, the final figures ``benchmark`` deals.
+A run writes to ``runs/<name>``: ``checkpoint.pt``, ``tensorboard/``, the latest weights as ``<name>.safetensors``. At
+the end it writes ``<name>.json`` with command, versions and results, ``learning_curve.png``, and a model card,
+``README.md``. Evaluations during training use ``validation`` deals, the final figures ``benchmark`` deals.
 """
 
 import json
@@ -154,11 +154,11 @@ class Run:
     averaged: Weights
     """Moving average of the weights over the iterations: the result."""
     acting: Weights
-    """Those that play the next iteration: the average before the latest one was learned from."""
+    """Weights that play the next iteration: one averaging step behind."""
     timer: PhaseTimer = field(default_factory=PhaseTimer)
     iteration: int = 0
     steps: int = 0
-    """Environment steps learned from: all but those after which the values follow from the rules."""
+    """Environment steps learned from. Steps after which the values follow from the rules are not counted."""
     earlier_seconds: dict[str, float] = field(default_factory=dict)
     """Processor time before the run was resumed, by phase."""
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -235,7 +235,10 @@ def begin(arguments: Arguments) -> Run:
 
 
 def weights_of(network: ValueNetwork, backend: Backend) -> Weights:
-    """Return a copy of the weights as arrays of a backend on the network's device."""
+    """Return a copy of the weights as arrays of a backend.
+
+    The backend is on the network's device.
+    """
     if backend == NUMPY:
         return network.weights()
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
@@ -245,7 +248,7 @@ def weights_of(network: ValueNetwork, backend: Backend) -> Weights:
 
 
 def next_job(run: Run) -> Job:
-    """The games of the next iteration."""
+    """Return the games of the next iteration."""
     arguments, iteration = run.arguments, run.iteration + 1
     games = -(-arguments.games // len(arguments.variants))
     seed = SELFPLAY_DEALS_APART * (arguments.seed + 1) + iteration * games
@@ -268,7 +271,10 @@ def next_job(run: Run) -> Job:
 
 
 def receive(run: Run, played: list[Played]) -> None:
-    """Take the targets of an iteration's games into the replay, and count their results."""
+    """Add the targets of played games to the replay.
+
+    Also count their results.
+    """
     run.replay.append(join([each.targets for each in played], run.arguments.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:
@@ -282,7 +288,10 @@ def receive(run: Run, played: list[Played]) -> None:
 
 
 def average(run: Run) -> None:
-    """Move the average towards the latest weights (Polyak & Juditsky, SIAM J. Control Optim. 30, 1992)."""
+    """Move the average towards the latest weights.
+
+    See Polyak & Juditsky, SIAM J. Control Optim. 30, 1992.
+    """
     kept = 1 - 1 / (1 + run.arguments.averaging * (run.iteration - 1))
     latest = weights_of(run.network, run.arguments.backend)
     run.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in run.averaged.items()}
@@ -312,7 +321,7 @@ def log_evaluation(run: Run, writer: SummaryWriter, bar: Any) -> None:
     solitaire = "mean" in found[run.arguments.variants[0]]
     for variant in run.arguments.variants:
         all_figures = [entry["variants"][variant] for entry in run.history]
-        # Win rates are divided by that of equals, so that variants with different numbers of players compare.
+        # Win rates are divided by the rate of equals, so that variants with different numbers of players compare.
         name, unit = ("mean", 1.0) if solitaire else ("win_rate", all_figures[0]["even"])
         middle, low, high = ([f[key] / unit for f in all_figures] for key in (name, f"{name}_low", f"{name}_high"))
         curves[variant] = Curve([entry["steps"] for entry in run.history], middle, low, high)
@@ -383,7 +392,10 @@ def restore_checkpoint(run: Run) -> None:
 
 
 def write_card(run: Run) -> dict[str, Any]:
-    """Write the results and the model card of the finished run, and return the results."""
+    """Write results and model card of the finished run.
+
+    Return the results.
+    """
     seconds = run.seconds
     card = provenance("train.selfplay", run.arguments) | {
         "steps": run.steps,

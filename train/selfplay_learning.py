@@ -39,7 +39,7 @@ def learn(
     replay: Sequence[ValueTargets],
     rng: np.random.Generator,
 ) -> float:
-    """Take the gradient steps of an iteration; returns the mean of the loss.
+    """Take the gradient steps of an iteration, and return the mean loss.
 
     Args:
         options: see `LearningOptions`.
@@ -60,7 +60,10 @@ def learn(
 
 
 def value_loss(outputs: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
-    """Huber loss of the values of each seat: outputs [B, SEATS + 1], targets [B, SEATS], seats [B]."""
+    """Compute the Huber loss of the values of each seat.
+
+    Outputs are [B, SEATS + 1], targets [B, SEATS], seats [B].
+    """
     present = torch.arange(SEATS, device=seats.device) < seats[:, None]
     errors = nn.functional.smooth_l1_loss(outputs[:, :SEATS] / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
     return errors[present].mean()

@@ -1,9 +1,10 @@
-"""Self-play of whole rounds by a value network, and TD(lambda) targets for the afterstates that were reached.
+"""Self-play of whole rounds by a value network, and TD(lambda) targets.
 
-Actions are sampled from a softmax over the values of the afterstates. Targets are lambda-returns in their forward view
-(Sutton & Barto, Reinforcement Learning, 2nd edition, chapter 12), for every seat at every play. What exploration is
-predicted to cost is added to them: Q(lambda) with off-policy corrections (Harutyunyan, Bellemare, Stepleton & Munos,
-ALT 2016), which learns the values of the greedy policy.
+The targets are for the afterstates that were reached. Actions are sampled from a softmax over the values of the
+afterstates. Targets are lambda-returns in their forward view (Sutton & Barto, Reinforcement Learning, 2nd edition,
+chapter 12), for every seat at every play. The predicted cost of exploration is added to them. This is Q(lambda) with
+off-policy corrections (Harutyunyan, Bellemare, Stepleton & Munos, ALT 2016), which learns the values of the greedy
+policy.
 
 Axes: n games that are not over, m candidate plays of all of them, P players, B afterstates.
 """
@@ -50,7 +51,7 @@ class PhaseTimer:
         self._now = time.process_time()
 
     def add(self, phase: Phase) -> None:
-        """Attribute the time since the last call to a phase."""
+        """Count the time since the last call for a phase."""
         now = time.process_time()
         self.seconds[phase] += now - self._now
         self._now = now
@@ -120,7 +121,10 @@ class Prediction(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Result of a game against a member of the pool: the arguments of `train.common.opponents.Pool.count`."""
+    """Result of a game against a member of the pool.
+
+    Its fields are the arguments of `train.common.opponents.Pool.count`.
+    """
 
     member: int
     share: float
@@ -128,7 +132,9 @@ class Result(NamedTuple):
 
 
 class CandidateTable:
-    """Arranges values of the candidate plays of n states, [m], as a table [n, M].
+    """Values of the candidate plays of n states, [m], as a table.
+
+    The table is [n, M].
 
     Args:
         rows: int64 [m], ascending: state of each play; every state has at least one.
@@ -178,7 +184,9 @@ def play_games(
     backend: Backend = NUMPY,
     watch: Watch | None = None,
 ) -> tuple[ValueTargets, list[Result]]:
-    """Play one round of each game; returns TD(lambda) targets of all seats' plays, and results against the pool.
+    """Play one round of each game.
+
+    Return TD(lambda) targets of all seats' plays, and results against the pool.
 
     Args:
         options: see `RolloutOptions`.
@@ -274,7 +282,9 @@ def predict(weights: Weights, afterstates: Afterstates, seat_weights: Floats, te
 
 
 def sample_opponents(pool: Opponents, games: int, players: int, share: float, rng: np.random.Generator) -> Ints:
-    """Assign the seats of all games, int64 [games, players]: -1 is the learner, otherwise an index into the pool.
+    """Assign the seats of all games, int64 [games, players].
+
+    -1 is the learner, another number an index into the pool.
 
     Args:
         pool: the opponents.
@@ -293,7 +303,10 @@ def sample_opponents(pool: Opponents, games: int, players: int, share: float, rn
 
 
 def sampled_opponents(pool: Opponents, member: Ints) -> Iterator[tuple[Member[Agent | Weights], Ints]]:
-    """Yield each member of the pool that is to move, and its rows; ``member`` is [n], as in `sample_opponents`."""
+    """Yield each pool member that is to move, and its rows.
+
+    ``member`` is [n], as in `sample_opponents`.
+    """
     for number in np.unique(member[member >= 0]):
         yield pool.members[number], np.flatnonzero(member == number)
 
@@ -301,7 +314,10 @@ def sampled_opponents(pool: Opponents, member: Ints) -> Iterator[tuple[Member[Ag
 def fixed_agents_actions(
     pool: Opponents, rules: BaseRules, member: Ints, observation: Pieces, mask: Bools, rng: np.random.Generator
 ) -> Ints:
-    """Return the actions of the fixed agents that are to move, int64 [n]; -1 in all other rows."""
+    """Return the actions of fixed agents to move, int64 [n].
+
+    Other rows have -1.
+    """
     actions = np.full(len(member), -1)
     for opponent, rows in sampled_opponents(pool, member):
         if not isinstance(opponent.opponent, dict):
@@ -311,7 +327,10 @@ def fixed_agents_actions(
 
 
 def results(members: Ints, batch: Any) -> list[Result]:
-    """The results of the finished games against members of the pool; ``members`` as `sample_opponents` returned it."""
+    """Return the results of finished games against pool members.
+
+    ``members`` is as `sample_opponents` returned it.
+    """
     best = batch.totals == batch.totals.max(axis=1, keepdims=True)
     wins = best / best.sum(axis=1, keepdims=True)
     against = np.flatnonzero((members >= 0).any(axis=1))
@@ -325,11 +344,12 @@ def results(members: Ints, batch: Any) -> list[Result]:
 def td_lambda_targets(
     history: Sequence[Transition], games: int, players: int, td_lambda: float, backend: Backend = NUMPY
 ) -> ValueTargets:
-    """Compute the lambda-returns of all seats after every play, from the last play to the first.
+    """Compute the lambda-returns of all seats after every play.
 
-    The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1) - V_(t+1)), undiscounted: r' is the further
-    reward, V the value predicted after a play, and E that predicted before it, which is the immediate reward + V of the
-    greedy play or of the one chosen. Only afterstates that the network evaluated become targets.
+    They are computed from the last play to the first. The return after play t is G_t = r'_t + E_(t+1) + lambda (G_(t+1)
+    - V_(t+1)), undiscounted. r' is the further reward and V the value predicted after a play. E is the value predicted
+    before it: immediate reward + V of the greedy play, or of the one chosen. Only afterstates that the network
+    evaluated become targets.
     """
     found = []
     following = np.zeros((games, players), np.float32)  # from the next play on, by seat
@@ -348,7 +368,10 @@ Targets = TypeVar("Targets", bound=NamedTuple)
 
 
 def join(parts: Sequence[Targets], backend: Backend = NUMPY) -> Targets:
-    """Join targets along their first axis; the first of their fields are the features, arrays of the backend."""
+    """Join targets along their first axis.
+
+    Their first field is the features, arrays of the backend.
+    """
     features, *others = zip(*parts, strict=True)
     joined: Targets = type(parts[0])(backend.xp.concat(features), *map(np.concatenate, others))
     return joined

@@ -1,7 +1,7 @@
 """Processes that play games while another one learns.
 
 The games of an iteration are divided into shares. All randomness of a share follows from the seed, the iteration and
-the share's number, so that the games do not depend on the number of processes, nor on which of them plays a share.
+the share's number. The games therefore do not depend on the number of processes, nor on which of them plays a share.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ class Job(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What came of a share."""
+    """Result of a share."""
 
     targets: ValueTargets
     results: list[Result]
@@ -61,7 +61,7 @@ class Played(NamedTuple):
 
 
 def play(job: Job, backend: Backend = NUMPY) -> list[Played]:
-    """Play the shares of a job; the backend is that of the weights."""
+    """Play the shares of a job on the weights' backend."""
     pool, played = opponents_of(job), []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
@@ -72,7 +72,7 @@ def play(job: Job, backend: Backend = NUMPY) -> list[Played]:
 
 
 def opponents_of(job: Job) -> Opponents:
-    """The pool of a job with its fixed agents."""
+    """Return the pool of a job with its fixed agents."""
     members = (
         Member[Agent | Weights](each.name, each.opponent or resolve(each.name), each.won, each.games)
         for each in job.pool.members
@@ -88,17 +88,18 @@ Found = TypeVar("Found")
 def workers(
     play: Callable[[Job, Backend], list[Found]], number: int, backend: Backend = NUMPY
 ) -> Iterator[Callable[[Job], Callable[[], list[Found]]]]:
-    """Yield what begins a job: processes play its games.
+    """Yield a function that begins a job: processes play its games.
 
     Without processes this one plays them when the results are needed.
 
     Args:
-        play: plays a job with the backend of its weights; returns what comes of its shares, in their order.
+        play: plays a job with the backend of its weights; returns the results of its shares, in their order.
         number: of processes, 0 with another backend than NumPy.
         backend: of the weights.
 
     Yields:
-        Begins a job, whose arrays must not change; returns what waits for what comes of its shares, in their order.
+        A function that begins a job, whose arrays must not change. It returns a function that waits for the results of
+        the job's shares, in their order.
 
     Raises:
         ChildProcessError: if a process has ended.

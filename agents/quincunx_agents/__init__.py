@@ -12,7 +12,7 @@ __all__ = ["load"]
 
 
 def load(name: str | Path) -> Agent:
-    """A trained network as an agent; PyTorch is not needed.
+    """Load a trained network as an agent, without PyTorch.
 
     Args:
         name: a network that comes with the package, such as ``solitaire``, or a weights

@@ -1,8 +1,8 @@
-"""Afterstates of both games, and their features as input of a value network.
+"""Afterstates of both games, and their features for value networks.
 
 An afterstate is the position right after an action, before anything random or any reply follows (Sutton & Barto,
-Reinforcement Learning, 2nd ed., section 6.8). Here it is known exactly but for the cards still to be drawn and those in
-other hands, about which an action gives the acting seat no information.
+Reinforcement Learning, 2nd ed., section 6.8). Here it is known exactly, except for the cards still to be drawn and
+other players' cards. An action gives the acting seat no information about these.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +25,10 @@ SEATS = 4
 
 
 class Backend(NamedTuple):
-    """Where features and networks are computed: NumPy, or PyTorch on any of its devices.
+    """Library and device that compute features and networks: NumPy or PyTorch.
 
-    Code for both calls the functions of ``xp``, which are those of the Python array API standard, ``einsum`` and
-    ``bincount``, and the methods that both libraries have. Its arrays are annotated as NumPy's; with another backend
-    they are tensors.
+    Code for both calls the functions of ``xp`` in the Python array API standard, ``einsum``, ``bincount``, and the
+    methods that both libraries have. Arrays are annotated as NumPy's; with another backend they are tensors.
     """
 
     xp: Any = np
@@ -38,22 +37,22 @@ class Backend(NamedTuple):
     """One of the library's devices."""
 
     def array(self, values: Any) -> Any:
-        """An array on the device."""
+        """Convert values to an array on the device."""
         return self.xp.asarray(values, device=self.device)
 
     def to_numpy(self, array: Any) -> npt.NDArray[Any]:
-        """An array of the device as one of NumPy."""
+        """Convert an array on the device to NumPy."""
         found: npt.NDArray[Any] = array if self.xp is np else array.cpu().numpy()
         return found
 
 
 NUMPY = Backend()
-"""The default: what plays needs no other library."""
+"""The default: agents need no other library."""
 
 
 @cache
 def observer_for(rules: BaseRules) -> Observer:
-    """The observer of the observations that policies receive: with the preview."""
+    """Return the observer of the observations that policies receive: with preview."""
     return make_observer(rules, preview=True)
 
 
@@ -67,15 +66,15 @@ class Feature(NamedTuple, Generic[Inputs]):
     scale: float
     """Divisor that brings usual values to the order of 1."""
     compute: Callable[[Inputs], npt.NDArray[Any] | bool]
-    """From the inputs of a game: one array, or, if there are several features, an array with an axis of them; what is
-    the same everywhere may have fewer axes."""
+    """Maps the inputs of a game to one array, or for several features to an array with an axis of them. The array may
+    have fewer axes where values are the same everywhere."""
     meaning: str
     size: int = 1
     """Number of features."""
 
 
 def num_features(features: Sequence[Feature[Any]]) -> int:
-    """The number of features of a list."""
+    """Return the number of features in a list."""
     return sum(feature.size for feature in features)
 
 
@@ -98,13 +97,16 @@ def write_features(features: Sequence[Feature[Inputs]], inputs: Inputs, out: Flo
 
 
 def one_hot(xp: Any, numbers: Ints, first: int, stop: int) -> Bools:
-    """Numbers [j] in one-hot form, from ``first`` to ``stop`` - 1, bool [j, stop - first]; ``xp`` as in `Backend`."""
+    """Return one-hot numbers [j], bool [j, stop - first]; ``xp`` as in `Backend`."""
     found: Bools = numbers[:, None] == xp.arange(first, stop, device=numbers.device)
     return found
 
 
 class FeatureLayout(NamedTuple):
-    """Shape of the features of an afterstate: sets of elements, such as its empty cells, and context features."""
+    """Shape of the features of an afterstate: sets of elements and context.
+
+    A set is, for example, the empty cells.
+    """
 
     sets: tuple[tuple[int, int], ...]
     """Of each set (E, F): the most elements, and the number of features of each."""
@@ -127,7 +129,10 @@ class AfterstateFeatures(NamedTuple):
 
 
 class Afterstates(NamedTuple):
-    """The m legal actions of n positions, in order of their positions, with their points and afterstates."""
+    """Legal actions of n positions with their points and afterstates.
+
+    The m actions are in order of their positions.
+    """
 
     rows: Ints
     """int64 [m], ascending: position of each action."""
@@ -138,13 +143,15 @@ class Afterstates(NamedTuple):
     known_values: Floats
     """float32 [m, SEATS]: points still to come for each seat from the mover on where they are known, nan elsewhere."""
     chunks: tuple[tuple[Ints, AfterstateFeatures], ...]
-    """The actions whose values are not known, int64 [j] indices into ``rows``, with the features of their afterstates;
-    in chunks that fit into the processor's cache."""
+    """The actions whose values are not known, int64 [j] indices into ``rows``, with the features of their afterstates.
+    Each chunk fits into the processor's cache."""
     backend: Backend = NUMPY
     """Of the features; everything else is NumPy's."""
 
     def features(self, layout: FeatureLayout, chosen: Ints | None = None) -> npt.NDArray[np.float16]:
-        """Features of afterstates in one table, float16 [k, layout.size]; 0 where the value is known.
+        """Return features in one table, float16 [k, layout.size].
+
+        They are 0 where the value is known.
 
         Args:
             layout: of the features.
@@ -169,11 +176,14 @@ class Afterstates(NamedTuple):
 
 
 CHUNK_SIZE = 512
-"""Afterstates whose features NumPy computes at once: few enough to stay in the processor's cache."""
+"""Afterstates whose features NumPy computes at once: few enough for the processor's cache."""
 
 
 def in_chunks(actions: Ints, backend: Backend) -> Iterator[Ints]:
-    """Split indices of actions into those whose features are computed at once: `CHUNK_SIZE`, or all on a device."""
+    """Split indices of actions into parts whose features are computed together.
+
+    A part has `CHUNK_SIZE` actions; on a device it has all.
+    """
     size = CHUNK_SIZE if backend == NUMPY else max(len(actions), 1)
     return (actions[start : start + size] for start in range(0, len(actions), size))
 
@@ -191,9 +201,9 @@ class FeatureModule(Protocol):
         mask: Bools,
         backend: Backend = NUMPY,
     ) -> Afterstates:
-        """The afterstates of all legal actions.
+        """Return the afterstates of all legal actions.
 
-        Where the points still to come follow from the observation, they are known, and there are no features.
+        Actions whose points still to come follow from the observation have no features.
 
         Args:
             rules: of the game.
@@ -204,7 +214,8 @@ class FeatureModule(Protocol):
         ...
 
     def shortlist(self, rules: Any, observation: Pieces, mask: Bools, count: int) -> Bools:
-        """The ``count`` legal actions of each position that the heuristic prefers, and those equal to the last of them,
-        bool [n, A]; 0 means all.
+        """Return the ``count`` legal actions that the heuristic prefers, bool [n, A].
+
+        Actions equal to the last of them are included; 0 means all.
         """
         ...

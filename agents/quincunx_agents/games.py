@@ -1,6 +1,6 @@
-"""The parts of each game that agents use, beside its `quincunx_env.core.spec.GameSpec`.
+"""Parts of each game that agents use, beside its `quincunx_env.core.spec.GameSpec`.
 
-A new game is added here.
+Add a new game here.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,15 +34,21 @@ class Forms(Protocol):
 
     @property
     def SINGLE_ROUND(self) -> Mapping[str, Any]:  # noqa: N802
-        """Options of a single round without announcements, in which the same cards are played."""
+        """Options of a single round of the same cards, without announcements."""
         ...
 
     def form_of(self, rules: Any) -> str:
-        """Return the name in ``VARIANTS`` of the set-up that a network must have learned."""
+        """Return the name in ``VARIANTS`` of the set-up of these rules.
+
+        A network must have learned this set-up.
+        """
         ...
 
     def plays_so_far(self, position: Pieces, counts: Mapping[str, Any], rules: Any) -> tuple[Ints, Ints, Ints]:
-        """Return face-up cards, cards played and actions of the round, from an observation of one game."""
+        """Return face-up cards, cards played and actions of the round.
+
+        They are read from an observation of one game.
+        """
         ...
 
 
@@ -53,23 +59,35 @@ class RolloutPolicy(Protocol):
     """
 
     def prior(self, rules: Any, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
-        """Values of all actions before any search, [n, actions]; -inf where one is illegal."""
+        """Return values of all actions before any search, [n, actions].
+
+        Illegal actions have -inf.
+        """
         ...
 
     def step(self, games: Any, actions: Ints) -> None:
-        """Take an action, int64 [B], in each game, with the announcement that follows it in Simpleton."""
+        """Take an action in each game, int64 [B].
+
+        The announcement that follows it in Simpleton is taken, too.
+        """
         ...
 
     def plays_left(self, games: Any) -> int:
-        """Plays until the round of these games ends."""
+        """Count the plays until the round of these games ends."""
         ...
 
     def rollout_actions(self, games: Any) -> Ints:
-        """The action of the rollout policy in each game, int64 [B]; any number where a game is over."""
+        """Choose the action of the rollout policy in each game, int64 [B].
+
+        Where a game is over, it is any number.
+        """
         ...
 
     def candidate_actions(self, games: Any, count: int) -> Bools:
-        """The ``count`` most promising actions of each game, or fewer, bool [B, A]."""
+        """Return the ``count`` most promising actions of each game, bool [B, A].
+
+        A game may have fewer.
+        """
         ...
 
 
@@ -119,7 +137,7 @@ VARIANTS: dict[str, BaseRules] = {
 
 
 def agent_spec_of(rules: BaseRules) -> AgentSpec:
-    """Return what the agents need of the game that these rules belong to.
+    """Return the parts that agents use, for the game of these rules.
 
     Raises:
         ValueError: if the agents do not play it.
@@ -131,17 +149,23 @@ def agent_spec_of(rules: BaseRules) -> AgentSpec:
 
 
 def form_of(rules: BaseRules) -> str:
-    """Return the name in `VARIANTS` of the set-up that a network must have learned."""
+    """Return the name in `VARIANTS` of the set-up of these rules.
+
+    A network must have learned this set-up.
+    """
     return agent_spec_of(rules).forms.form_of(rules)
 
 
 def single_round(rules: BaseRules) -> BaseRules:
-    """Return the rules of a single round without announcements, in which the same cards are played."""
+    """Return rules of a single round of the same cards, without announcements."""
     changed: BaseRules = replace(rules, **agent_spec_of(rules).forms.SINGLE_ROUND)  # type: ignore[type-var]
     return changed
 
 
 def with_options(variant: str) -> list[str]:
-    """Return the names of all variants that share a variant's set-up, but for the plain one."""
+    """Return all variants that share a variant's set-up.
+
+    The plain variant is left out.
+    """
     form = form_of(VARIANTS[variant])
     return [name for name, rules in VARIANTS.items() if form_of(rules) == form and name != form]

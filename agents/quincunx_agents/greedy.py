@@ -1,4 +1,7 @@
-"""Greedy agent: the legal play with most immediate points; policies that are greedy for other values."""
+"""Greedy agent: the legal play with most immediate points.
+
+`HighestValue` is greedy for other values.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +17,9 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN
 
 
 def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-    """Choose the legal play with most points, ties by the lowest action; see `quincunx_env.core.policy.Policy`.
+    """Choose the legal play with most points; ties by the lowest action.
 
-    With Simpleton it announces the true points of the play.
+    With Simpleton it announces the true points of the play. See `quincunx_env.core.policy.Policy`.
     """
     points = observation["preview"][..., 0].reshape(len(mask), -1)
     plays = points.shape[1]
@@ -25,7 +28,10 @@ def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
 
 
 def points_of_plays(observation: Pieces, mask: Bools, rng: np.random.Generator) -> npt.NDArray[np.floating[Any]]:
-    """Points of all legal plays, the values of `greedy`; see `quincunx_env.core.policy.ValuedPolicy`."""
+    """Return points of all legal plays, the values of `greedy`.
+
+    See `quincunx_env.core.policy.ValuedPolicy`.
+    """
     points = observation["preview"][..., 0].reshape(len(mask), -1)
     values = np.full(mask.shape, -np.inf)
     values[:, : points.shape[1]] = np.where(mask[:, : points.shape[1]], points, -np.inf)
@@ -36,7 +42,10 @@ greedy.action_values = points_of_plays  # type: ignore[attr-defined]  # a functi
 
 
 def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
-    """The chosen plays, int64 [n], and the true points instead where they are to be announced (Simpleton)."""
+    """Return the chosen plays, or true points where announcements are due (Simpleton).
+
+    The chosen plays and the result are int64 [n].
+    """
     if "pending" not in observation:
         return chosen
     # While a seat announces, the preview holds the pending play alone.
@@ -47,19 +56,23 @@ def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class HighestValue:
-    """Chooses the action of the highest value; a `quincunx_env.core.policy.ValuedPolicy`."""
+    """Policy that takes the action of the highest value.
+
+    It is a `quincunx_env.core.policy.ValuedPolicy`.
+    """
 
     values: Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
     """Maps pieces [n, ...] and masks [n, A] to values of all actions, [n, A]; announcements have none."""
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]; of equal ones (`quincunx_agents.ties`) the lowest. With Simpleton it
-        announces the true points.
+        """Choose legal actions, int64 [n].
+
+        Of equal actions (`quincunx_agents.ties`) it chooses the lowest. With Simpleton it announces the true points.
         """
         return with_announcements(observation, ties.best(self.values(observation, mask)))
 
     def action_values(
         self, observation: Pieces, mask: Bools, rng: np.random.Generator
     ) -> npt.NDArray[np.floating[Any]]:
-        """Values of all actions; see `quincunx_env.core.policy.ValuedPolicy`."""
+        """Return values of all actions; see `quincunx_env.core.policy.ValuedPolicy`."""
         return self.values(observation, mask)

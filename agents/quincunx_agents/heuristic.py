@@ -1,4 +1,4 @@
-"""The heuristic of the game that is played: of `quincunx_agents.quincunx` or `quincunx_agents.spiral`."""
+"""The heuristic agent: `quincunx_agents.quincunx` or `quincunx_agents.spiral`, by the game's rules."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,7 @@ from quincunx_env.core.rules import BaseRules
 
 @dataclass(frozen=True)
 class Heuristic:
-    """The heuristic for every variant of both games; a `quincunx_env.core.policy.PolicyFactory`."""
+    """Heuristic for every variant of both games; a `quincunx_env.core.policy.PolicyFactory`."""
 
     def for_rules(self, rules: BaseRules) -> HighestValue:
         """Return the policy for a game."""

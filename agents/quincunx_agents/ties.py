@@ -1,10 +1,10 @@
 """Choice among values that are equal up to rounding.
 
-Actions that are mirror images of each other have the same value, but a matrix product in float32 adds it in an order
-that depends on the number of positions evaluated at once, on the processor and on the version of the library. The sums
-differ in their last bits, which would decide between such actions. Values that differ by at most `TOLERANCE` are
-therefore equal here, and the lowest action is chosen. Comparing with the highest value is safer than rounding: two
-equal values may lie on both sides of a boundary between rounded ones.
+Actions that are mirror images of each other have the same value. A matrix product in float32 adds it in an order that
+depends on the batch size, the processor and the version of the library. The sums differ in their last bits, which would
+decide between such actions. Values that differ by at most `TOLERANCE` are therefore equal here, and the lowest action
+is chosen. Comparing with the highest value is safer than rounding: two equal values may lie on both sides of a boundary
+between rounded ones.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from quincunx_env.core.policy import NotFiniteError
 Ints = npt.NDArray[np.int64]
 
 TOLERANCE = 1e-3
-"""In points, or in units of a logit: thirty times the largest difference, 3e-5, between the values of the same position
-evaluated alone and with others. It is also far below the gaps between actions that are not equal."""
+"""In points, or in units of a logit. It is thirty times the largest difference, 3e-5, between values of the same
+position evaluated alone and with others. It is far below the gaps between actions that are not equal."""
 
 
 def require_finite(values: npt.NDArray[np.floating]) -> None:
@@ -31,7 +31,9 @@ def require_finite(values: npt.NDArray[np.floating]) -> None:
 
 
 def best(values: npt.NDArray[np.floating]) -> Ints:
-    """The lowest index of the highest value of each row, float [n, A] -> int64 [n]; values may be -inf.
+    """Return the lowest index of the highest value of each row.
+
+    Float [n, A] -> int64 [n]; values may be -inf.
 
     Raises:
         NotFiniteError: if one is NaN, or the highest is infinite.
@@ -43,9 +45,10 @@ def best(values: npt.NDArray[np.floating]) -> Ints:
 
 
 def ranking(values: npt.NDArray[np.floating]) -> Ints:
-    """Indices by descending value, equal ones ascending, float [A] -> int64 [A]; values may be -inf.
+    """Sort indices by descending value; equal values by ascending index.
 
-    A series of values with differences of at most `TOLERANCE` from one to the next counts as equal.
+    Float [A] -> int64 [A]; values may be -inf. A series of values with differences of at most `TOLERANCE` from one to
+    the next counts as equal.
     """
     order = np.argsort(-values, kind="stable")
     ordered = values[order]
@@ -55,7 +58,10 @@ def ranking(values: npt.NDArray[np.floating]) -> Ints:
 
 
 def best_of_rows(values: npt.NDArray[np.floating], rows: Ints) -> Ints:
-    """Index of the highest value of each row, the first of equal ones: float [m], ascending int64 [m] -> int64 [n]."""
+    """Return the index of each row's highest value, first of equals.
+
+    Values are float [m], ``rows`` ascending int64 [m], the result int64 [n].
+    """
     _, starts, counts = np.unique(rows, return_index=True, return_counts=True)
     least = np.repeat(np.maximum.reduceat(values, starts) - TOLERANCE, counts)
     equal = np.flatnonzero(values >= least)
@@ -64,7 +70,10 @@ def best_of_rows(values: npt.NDArray[np.floating], rows: Ints) -> Ints:
 
 
 def highest(values: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.bool_]:
-    """The ``count`` highest values of each row and those equal to the last of them, float [n, A] -> bool [n, A]."""
+    """Mark the ``count`` highest values of each row, and equal ones.
+
+    Float [n, A] -> bool [n, A].
+    """
     count = min(count, values.shape[1])
     least = np.partition(values, -count, axis=1)[:, -count, None]
     found: npt.NDArray[np.bool_] = values >= least - TOLERANCE
@@ -72,7 +81,7 @@ def highest(values: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.bool
 
 
 def highest_of_rows(values: npt.NDArray[np.floating], rows: Ints, count: int) -> npt.NDArray[np.bool_]:
-    """The ``count`` highest values of each row and those equal to the last of them.
+    """Mark the ``count`` highest values of each row, and equal ones.
 
     Args:
         values: float [m].

@@ -9,7 +9,10 @@ from quincunx_env.utils.files import write_atomically, write_csv
 
 
 class Curve(NamedTuple):
-    """A learning curve with its 95 % interval; all sequences have the same length."""
+    """A learning curve with its 95 % interval.
+
+    All sequences have the same length.
+    """
 
     steps: Sequence[float]
     estimate: Sequence[float]
@@ -27,7 +30,9 @@ def draw_learning_curves(
     xlabel: str = "environment steps",
     references: Mapping[str, float] | None = None,
 ) -> None:
-    """Write a figure of learning curves over environment steps, and the same as a table beside it, atomically.
+    """Write a figure of learning curves and a table, atomically.
+
+    The curves are over environment steps.
 
     The table has the name of the figure with ``.csv`` and a row for each point: ``curve``, ``steps``, ``estimate``,
     ``low`` and ``high``.

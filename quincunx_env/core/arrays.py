@@ -1,4 +1,4 @@
-"""Types of arrays, sets as bits, and checks of row numbers and other integers given as arrays."""
+"""Types of arrays, sets as bits, and checks of integer arrays."""
 
 import reprlib
 from typing import Any
@@ -17,7 +17,7 @@ ONE = np.uint64(1)
 
 
 def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> Ints:
-    """Row numbers of rows given as numbers or as a mask.
+    """Return row numbers of rows given as numbers or as a mask.
 
     Args:
         rows: integers [n], a single one, or a mask bool [num_games].
@@ -33,11 +33,11 @@ def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> I
     array = as_array(rows)
     if array.dtype == np.bool_:
         if array.shape != (num_games,):
-            raise ValueError(f"a mask of rows has shape ({num_games},), got {array.shape}")
+            raise ValueError(f"a mask of rows must have shape ({num_games},), got {array.shape}")
         return np.flatnonzero(array)
     array = np.atleast_1d(array)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        raise ValueError(f"rows are row numbers, or a bool mask of all {num_games}, got {shortened(rows)}")
+        raise ValueError(f"rows must be row numbers or a bool mask of all {num_games}, got {shortened(rows)}")
     if len(array) and not (array.min() >= 0 and array.max() < num_games):
         raise ValueError(f"row numbers run from 0 to {num_games - 1}, got {shortened(rows)}")
     numbers: Ints = array.astype(np.int64, copy=False) if len(array) else np.zeros(0, np.int64)
@@ -50,7 +50,7 @@ def row_numbers(rows: npt.ArrayLike, num_games: int, repeats: bool = False) -> I
 
 
 def in_range(name: str, values: npt.ArrayLike, count: int, end: int) -> Ints:
-    """Integers as an array, checked.
+    """Return integers as an array, checked.
 
     Args:
         name: of the values, for the error message.
@@ -59,7 +59,7 @@ def in_range(name: str, values: npt.ArrayLike, count: int, end: int) -> Ints:
         end: least integer that is too large.
 
     Raises:
-        ValueError: if the values are no integers from 0 to ``end - 1``, or not as many.
+        ValueError: if the values are not integers from 0 to ``end - 1``, or not as many.
     """
     array = as_array(values)
     if array.shape != (count,) or array.dtype.kind not in "iu":
@@ -70,18 +70,24 @@ def in_range(name: str, values: npt.ArrayLike, count: int, end: int) -> Ints:
 
 
 def shortened(value: object) -> str:
-    """The ``repr`` of a value in one line."""
+    """Return the ``repr`` of a value in one line."""
     return reprlib.repr(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
 def as_bits(cards: npt.NDArray[np.integer[Any]], members: Bools | bool = True) -> Words:
-    """Sets of cards as bits: integers [n, m] -> uint64 [n]; only of the entries that are ``members``, [n, m]."""
+    """Convert sets of cards to bits: integers [n, m] -> uint64 [n].
+
+    Only entries that are ``members``, [n, m], count.
+    """
     bits = np.where(members, ONE << np.where(members, cards, 0).astype(np.uint64), np.uint64(0))
     found: Words = np.bitwise_or.reduce(bits, axis=1)
     return found
 
 
 def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:
-    """Unpack the low ``count`` bits of words: uint64 [..., W] -> uint8 [..., count] of 0 and 1."""
+    """Unpack the low ``count`` bits of words.
+
+    uint64 [..., W] -> uint8 [..., count] of 0 and 1.
+    """
     octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=count, bitorder="little")

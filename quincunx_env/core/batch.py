@@ -1,6 +1,6 @@
-"""Base class of the batch engines: deals, seeds, resets, legality and steps of many games as NumPy arrays.
+"""Base class of the batch engines: many games as NumPy arrays.
 
-Axes: B games, P seats, K cards, R rounds, A actions.
+It has deals, seeds, resets, legality and steps. Axes: B games, P seats, K cards, R rounds, A actions.
 """
 
 from abc import abstractmethod
@@ -18,14 +18,14 @@ from quincunx_env.core.game import AnyGame, AnyRules, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
 
 _MANY = 64
-"""Decks from which on none are shuffled ahead: fewer take nearly as long, more do not gain."""
+"""Number of decks from which on none are shuffled ahead: fewer take nearly as long, more do not gain."""
 
 
 class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
-    """``num_games`` games in progress. See `BatchState` for arguments, inherited attributes and snapshots.
+    """``num_games`` games in progress.
 
-    A new batch holds finished games; `reset` deals them. Finished games stay as they are until they are reset, and
-    take no part in steps.
+    See `BatchState` for arguments, inherited attributes and snapshots. A new batch holds finished games; `reset` deals
+    them. Finished games stay as they are until they are reset, and take no part in steps.
     """
 
     def __repr__(self) -> str:
@@ -45,15 +45,23 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
-        """Whether each action is legal in its game, which is not over: bool [len(rows)]."""
+        """Return whether each action is legal in its game, bool [len(rows)].
+
+        No game is over.
+        """
 
     @abstractmethod
     def _play(self, rows: Ints, actions: Ints) -> Ints:
-        """Play legal actions in games that are not over; returns the gains, int64 [len(rows), P]."""
+        """Play legal actions in games that are not over.
+
+        Return the gains, int64 [len(rows), P].
+        """
 
     @abstractmethod
     def mask(self, out: Bools | None = None) -> Bools:
-        """Mask of legal actions, bool [B, A], True = legal; all False in finished games.
+        """Return the mask of legal actions, bool [B, A], True = legal.
+
+        All are False in finished games.
 
         Args:
             out: an array returned by an earlier call, to be overwritten; a new one by default.
@@ -61,7 +69,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def deals(self, row: int) -> tuple[Any, ...]:
-        """The deals of one game, one for each round.
+        """Return the deals of one game, one for each round.
 
         Raises:
             ValueError: if there is no such row, or it has no deals yet.
@@ -69,7 +77,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def to_game(self, row: int) -> AnyGame:
-        """One game in plain Python, in the same state; a copy.
+        """Copy one game into plain Python, in the same state.
 
         Raises:
             ValueError: if there is no such row, or it has no deals yet.
@@ -103,7 +111,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         seed: int | Sequence[int] | Ints | None = None,
         deals: Sequence[BaseDeal | Sequence[BaseDeal]] | npt.NDArray[np.int8] | None = None,
     ) -> None:
-        """`reset` of rows that are known to be valid."""
+        """Do `reset` for rows that are known to be valid."""
         seeds = self._seeds(seed, rows)
         games = self._row_resets[rows] + 1 if seed is None else np.zeros_like(rows)
         if deals is None:
@@ -120,7 +128,10 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         self._begin_round(rows)
 
     def _seeds(self, seed: int | Sequence[int] | Ints | None, rows: Ints) -> Ints:
-        """The seeds of these rows, int64 [n]; rows without one draw it at random."""
+        """Return the seeds of these rows, int64 [n].
+
+        Rows without one draw it at random.
+        """
         if seed is None:
             seeds = self._row_seed[rows]
             unseeded = seeds < 0
@@ -137,9 +148,9 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return seeds
 
     def _next_decks(self, rows: Ints, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
-        """The decks of the next games of these rows, int8 [n, R, cards dealt].
+        """Return the decks of these rows' next games, int8 [n, R, cards dealt].
 
-        Where one is missing, those of all rows are shuffled that have played theirs.
+        Where one is missing, shuffle one for every row that has none ahead.
         """
         wanted = np.array([seeds, games])
         if (self._ahead[:, rows] != wanted).any():
@@ -153,10 +164,10 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     def _decks_of(
         self, deals: Sequence[BaseDeal | Sequence[BaseDeal]] | npt.NDArray[np.int8], count: int
     ) -> npt.NDArray[np.int8]:
-        """The cards of ``count`` deals as in `decks`, checked."""
+        """Return the cards of ``count`` deals as in `decks`, checked."""
         if isinstance(deals, np.ndarray) and deals.shape == (count, *self.decks.shape[1:]):
             if deals.dtype != np.int8 or not self._are_decks(deals).all():
-                raise ValueError("the given decks do not hold the cards of the rules once each, as int8")
+                raise ValueError("deals as an array must be int8 and hold each card of the rules once")
             return deals
         if not isinstance(deals, Sequence) or len(deals) != count:
             raise ValueError(f"{count} games are reset and need a deal each, got {shortened(deals)}")
@@ -173,7 +184,10 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @property
     def first(self) -> Ints:
-        """int64 [B]: the seat that begins the round. R15: the last seat deals first, so seat 0 begins, then seat 1."""
+        """int64 [B]: the seat that begins the round.
+
+        R15: the last seat deals first, so seat 0 begins, then seat 1.
+        """
         return self._first(slice(None))
 
     def _first(self, rows: slice | Ints) -> Ints:
@@ -181,20 +195,25 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @property
     def resets(self) -> Ints:
-        """int64 [B]: deals of each row since it was seeded, less one; -1 before the first deal."""
+        """int64 [B]: number of deals since the row was seeded, less one.
+
+        It is -1 before the first deal.
+        """
         return self._row_resets
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     def is_legal(self, actions: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> Bools:
-        """Whether each action is legal in its game, bool [len(rows)]; False in finished games.
+        """Return whether each action is legal in its game, bool [len(rows)].
+
+        It is False in finished games.
 
         Args:
             actions: integers [len(rows)].
             rows: row numbers, which may repeat, or a mask bool [B]; all rows by default.
 
         Raises:
-            IllegalAction: if these are no integers, or not as many as rows.
+            IllegalAction: if these are not integers, or not as many as rows.
             ValueError: for invalid rows.
         """
         rows = self._all if rows is None else row_numbers(rows, self.num_games, repeats=True)
@@ -204,7 +223,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         """Play one action in each game.
 
         Args:
-            actions: integers [len(rows)]. Those of finished games are ignored.
+            actions: integers [len(rows)]; the actions of finished games are ignored.
             rows: row numbers, each once, or a mask bool [B]; all rows by default.
 
         Returns:
@@ -235,7 +254,9 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return self._play(rows, actions)
 
     def forfeit(self, rows: npt.ArrayLike) -> None:
-        """End games at once. Points stay as they are; a solitaire is lost.
+        """End games at once.
+
+        Points stay as they are; a solitaire is lost.
 
         Args:
             rows: row numbers, each once, or a mask bool [B].
@@ -252,11 +273,14 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return array.astype(np.int64, copy=False)
 
     def _at(self, rows: Ints) -> slice | Ints:
-        """These rows as an index of state arrays: all rows as a slice, which copies nothing."""
+        """Return these rows as an index of state arrays.
+
+        All rows are a slice, which copies nothing.
+        """
         return slice(None) if rows is self._all else rows
 
     def _mover_hand(self, rows: Ints) -> Ints:
-        """Indices of the hands of the seats to move in the flattened `hands`."""
+        """Return indices of the movers' hands in the flattened `hands`."""
         players = self.rules.num_players
         return rows if players == 1 else rows * players + self.mover[self._at(rows)]
 

@@ -1,4 +1,7 @@
-"""State of many games as NumPy arrays: their declaration, copies, snapshots, positions and checks."""
+"""State of many games as NumPy arrays.
+
+It has their declaration, copies, snapshots, positions and checks.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +33,7 @@ def state_array(
     shape: Callable[[Any], tuple[int, ...]] = lambda rules: (),
     derived: bool = False,
 ) -> Any:
-    """Declare an attribute of a batch class as a part of its state.
+    """Declare an attribute of a batch class as state.
 
     Allocation, forks, pickles, `BatchState.get_state` and `BatchState.set_state` follow from these declarations; a
     subclass may declare an attribute anew, with another shape.
@@ -46,13 +49,18 @@ def state_array(
 
 @cache
 def state_arrays(cls: type["BatchState[Any]"]) -> dict[str, StateArray]:
-    """The state of a batch class by name of the array, inherited ones first."""
+    """Return the state arrays of a batch class by name.
+
+    Inherited ones come first.
+    """
     declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
     return {name: value for name, value in declared.items() if isinstance(value, StateArray)}
 
 
 class BatchState(ABC, Generic[AnyRules]):
-    """The state of ``num_games`` games: the part of a batch engine that knows no turn.
+    """The state of ``num_games`` games, without their turns.
+
+    It is a part of the batch engines.
 
     A new batch holds finished games.
 
@@ -88,8 +96,8 @@ class BatchState(ABC, Generic[AnyRules]):
     seed: Ints = state_array(fill=-1)
     """int64 [B]: seed of the deal, -1 where the deal was handed in."""
     game: Ints = state_array(fill=-1)
-    """int64 [B]: number of the game among those of its seed, -1 where the deal was handed in; of a deal from a list
-    that a vector environment plays, its index."""
+    """int64 [B]: number of the game among the games of its seed, -1 where the deal was handed in. For a deal from a
+    list that a vector environment plays it is the index."""
     _row_seed: Ints = state_array(fill=-1)
     _row_resets: Ints = state_array(fill=-1)
 
@@ -114,31 +122,37 @@ class BatchState(ABC, Generic[AnyRules]):
 
     @abstractmethod
     def _faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
-        """What contradicts the rules of the game in the arrays that are not derived.
+        """Yield faults of the arrays that are not derived.
 
         Args:
-            dealt: bool [B], the games that have been dealt; the arrays of all others are those of a new batch, apart
-                from the board and ``ply``.
+            dealt: bool [B], the games that have been dealt. All others have the arrays of a new batch, apart from the
+                board and ``ply``.
 
         Yields:
             What is wrong, and bool [B]: the games in which it is. Each may rely on none of those before.
         """
 
     def _derived(self) -> dict[str, npt.NDArray[Any]]:
-        """The derived arrays by name, from the others, in which there are no faults."""
+        """Compute the derived arrays by name from the others.
+
+        These have no faults.
+        """
         return {}
 
     # --- Decks -------------------------------------------------------------------------------------------------------
 
     def _shuffle(self, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
-        """The decks of each round, int8 [n, R, cards dealt]."""
+        """Shuffle the decks of each round, int8 [n, R, cards dealt]."""
         rules, words = self.rules, (seeds.astype(np.uint64), games.astype(np.uint64))
         rounds = [np.full(len(seeds), round, np.uint64) for round in range(rules.num_rounds)]
         decks = [shuffle(rules.deck, *words, round, self.domain)[:, : rules.num_dealt] for round in rounds]
         return np.stack(decks, axis=1)
 
     def _are_decks(self, decks: npt.NDArray[np.int8]) -> Bools:
-        """Whether decks, int8 [n, R, cards dealt], hold cards of these rules, none twice: bool [n]."""
+        """Return whether decks hold cards of these rules, none twice, bool [n].
+
+        Decks are int8 [n, R, cards dealt].
+        """
         ordered = np.sort(decks, axis=2)
         known = np.isin(ordered, self.rules.deck)
         known[:, :, 1:] &= np.diff(ordered, axis=2) > 0
@@ -172,7 +186,7 @@ class BatchState(ABC, Generic[AnyRules]):
         self._complete()
 
     def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
-        """A snapshot as arrays by name, which ``np.savez`` can save.
+        """Return a snapshot as arrays by name, which ``np.savez`` can save.
 
         Args:
             copy: False returns the arrays themselves, which change with the next step.
@@ -187,22 +201,27 @@ class BatchState(ABC, Generic[AnyRules]):
         return {"version": np.array(self.VERSION), "rules": np.array(repr(self.rules))} | arrays
 
     def set_state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Copy a state returned by `get_state` into this batch; other entries of ``state`` are ignored.
+        """Copy a state returned by `get_state` into this batch.
+
+        Other entries of ``state`` are ignored.
 
         Raises:
-            ValueError: if the state is of another version, of other rules or of another number of games, or is none
-                that play can lead to; the batch is unchanged.
+            ValueError: if the state has another version, other rules or another number of games, or if play cannot lead
+                to it; the batch is unchanged.
         """
         self._copy_from(self._with_state(state))
 
     def _with_state(self, state: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """A new batch of the same rules and size in a state that has been checked."""
+        """Return a new batch in a state, checked.
+
+        Its rules and size are the same.
+        """
         if not isinstance(state, Mapping):
-            raise ValueError(f"a state is a mapping of arrays by name, as get_state() returns it, got {state!r:.60}")
+            raise ValueError(f"a state must be the mapping that get_state() returned, got {state!r:.60}")
         own = {"version": (self.VERSION, "this package reads version"), "rules": (repr(self.rules), "this batch plays")}
         for name, (needed, what) in own.items():
             if name not in state:
-                raise ValueError(f"this is no state as get_state() returns it: it has no {name!r}")
+                raise ValueError(f"invalid state: {name!r} is missing; pass the mapping that get_state() returned")
             given = as_array(state[name])
             if given.dtype.kind not in "iuU" or given.shape or given.item() != needed:
                 raise ValueError(f"{what} {needed}, the snapshot is of {given!s:.200}")
@@ -230,15 +249,15 @@ class BatchState(ABC, Generic[AnyRules]):
     def set_position(self, *, check: bool = True, **state: npt.ArrayLike) -> None:
         """Set all games to given positions.
 
-        With ``decks`` these are games in progress, whose deals count as handed in; later games of each row are those
-        they would have been. Without ``decks`` there are no games, only boards: no action is legal until the next
-        `reset`, but ``value`` answers.
+        With ``decks`` these are games in progress, whose deals count as handed in; later games of each row stay as they
+        would have been. Without ``decks`` there are no games, only boards: no action is legal until the next `reset`,
+        but ``value`` answers.
 
         Args:
             check: False skips the check that the position does not contradict the rules.
-            state: public state arrays by name, [B, ...] or without the axis of games if equal for all: every array
-                whose value differs from that in a new batch, apart from ``over``, ``seed`` and ``game``. The rest of a
-                pile is the end of its deck; of the other cards of a deck only the face-up ones need be in their place.
+            state: public state arrays by name, [B, ...] or without the axis of games if equal for all. Give every array
+                that differs from a new batch, apart from ``over``, ``seed`` and ``game``. The rest of a pile is the end
+                of its deck; of the other cards of a deck only the face-up ones need be in their place.
 
         Raises:
             TypeError: for the name of another array.
@@ -250,7 +269,7 @@ class BatchState(ABC, Generic[AnyRules]):
             if not array.derived and name[0] != "_" and name not in ("over", "seed", "game", "lost")
         ]
         if unknown := state.keys() - set(names):
-            raise TypeError(f"a position has no {', '.join(map(repr, sorted(unknown)))}, but {', '.join(names)}")
+            raise TypeError(f"a position has no {', '.join(map(repr, sorted(unknown)))}: give {', '.join(names)}")
         new = type(self)(self.rules, self.num_games, self.domain)
         for name, value in state.items():
             new._assign(name, value)
@@ -260,7 +279,7 @@ class BatchState(ABC, Generic[AnyRules]):
         self._copy_from(new)
 
     def _assign(self, name: str, value: npt.ArrayLike) -> None:
-        """Set a state array, or what one may set of it, to given integers."""
+        """Set the settable part of a state array to given integers."""
         target, given = self._position(name), as_array(value)
         if given.dtype.kind not in "iu" or given.shape not in (target.shape, target.shape[1:]):
             raise ValueError(
@@ -272,14 +291,16 @@ class BatchState(ABC, Generic[AnyRules]):
             raise ValueError(f"{name!r} must fit into {target.dtype}, got {shortened(given)}")
 
     def _position(self, name: str) -> npt.NDArray[Any]:
-        """The part of a state array that `set_position` sets."""
+        """Return the part of a state array that `set_position` sets."""
         array: npt.NDArray[Any] = getattr(self, name)
         return array
 
     # --- Checks ------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Check that play can lead to this state: that it fits the rules, and that its arrays fit each other.
+        """Check that play can lead to this state.
+
+        It must fit the rules, and its arrays must fit each other.
 
         Points are not recomputed, nor is the order in which the seats drew their cards.
 
@@ -293,7 +314,7 @@ class BatchState(ABC, Generic[AnyRules]):
                 raise ValueError(f"game {wrong.argmax()}: {name!r} does not fit the other arrays")
 
     def _check(self) -> None:
-        """`check` without the derived arrays."""
+        """Do `check` without the derived arrays."""
         dealt = (self.decks != EMPTY).any(axis=(1, 2))
         for faults in (self._common_faults(dealt), self._faults(dealt)):
             for fault, wrong in faults:
@@ -301,7 +322,7 @@ class BatchState(ABC, Generic[AnyRules]):
                     raise ValueError(f"game {wrong.argmax()} of the state: {fault}")
 
     def _common_faults(self, dealt: Bools) -> Iterator[tuple[str, Any]]:
-        """The faults that do not depend on the game; see `_faults`."""
+        """Yield the faults that do not depend on the game; see `_faults`."""
         rules, cells = self.rules, self.board
         yield "a deck does not hold the cards of the rules once each", dealt & ~self._are_decks(self.decks)
         yield "the board holds a card that is not in the deck", ~np.isin(cells, (EMPTY, *rules.deck)).all(axis=1)
@@ -323,14 +344,14 @@ class BatchState(ABC, Generic[AnyRules]):
         yield "no such number of a game", (self.game < -1) | (resets < -1) | (resets == np.iinfo(np.int64).max)
         yield "only one of a seed and a number of games", (self._row_seed < 0) != (resets < 0)
         unlike = (self.seed != self._row_seed) | (self.game != resets)
-        yield "the seed and the number are not those of the row", named & unlike
+        yield "the seed and the number differ from the row's", named & unlike
         other = np.zeros_like(named)
         other[named] = (self._shuffle(self.seed[named], self.game[named]) != self.decks[named]).any(axis=(1, 2))
-        yield "the decks are not those of the seed", other
+        yield "the decks do not follow from the seed", other
 
 
 def state_entry(state: Mapping[str, Any], name: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array of a snapshot.
+    """Return an array of a snapshot, checked.
 
     Args:
         state: the snapshot.

@@ -1,4 +1,7 @@
-"""Printing and parsing of card names, for any pack. Everywhere in this package a card is its id, a plain int."""
+"""Printing and parsing of card names, for any pack.
+
+Everywhere in this package a card is its id, a plain int.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,7 +28,7 @@ class CardNames:
         return len(self._names)
 
     def card_name(self, card: int) -> str:
-        """Name of a card id; ``..`` for `EMPTY`.
+        """Return the name of a card id; ``..`` for `EMPTY`.
 
         Raises:
             ValueError: if no card of the pack has this id.
@@ -34,7 +37,7 @@ class CardNames:
         return ".." if card == EMPTY else self._names[card]
 
     def parse_card(self, name: str) -> int:
-        """Card id of a name.
+        """Return the card id of a name.
 
         Raises:
             ValueError: if no card of the pack has this name.
@@ -42,10 +45,10 @@ class CardNames:
         try:
             return self._ids[name]
         except (KeyError, TypeError):
-            raise ValueError(f"no card is written {name!r}: {self._format}") from None
+            raise ValueError(f"unknown card {name!r}: {self._format}") from None
 
     def print_cards(self, cards: Iterable[int]) -> str:
-        """Names of cards, separated by spaces.
+        """Return the names of cards, separated by spaces.
 
         Raises:
             ValueError: as `card_name` does.
@@ -53,11 +56,13 @@ class CardNames:
         return " ".join(map(self.card_name, cards))
 
     def parse_cards(self, text: str) -> tuple[int, ...]:
-        """Card ids of names separated by white space; the inverse of `print_cards`.
+        """Return the card ids of names separated by white space.
+
+        This is the inverse of `print_cards`.
 
         Raises:
-            ValueError: as `parse_card` does, and if ``text`` is no string.
+            ValueError: as `parse_card` does, and if ``text`` is not a string.
         """
         if not isinstance(text, str):
-            raise ValueError(f"cards are written as one string, got {text!r}")
+            raise ValueError(f"cards must be one string, got {text!r}")
         return tuple(map(self.parse_card, text.split()))

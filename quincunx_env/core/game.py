@@ -1,4 +1,7 @@
-"""Base class of the plain Python engines: rounds from deals, seats in turn, totals and copies of one game."""
+"""Base class of the plain Python engines.
+
+It has rounds from deals, seats in turn, totals and copies of one game.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,7 +20,10 @@ AnyGame = TypeVar("AnyGame", bound="BaseGame[Any, Any]")
 
 
 class IllegalAction(ValueError):
-    """An action that the rules do not allow in the current state. The game is unchanged."""
+    """An action that the rules do not allow in this state.
+
+    The game is unchanged.
+    """
 
 
 def as_action(action: Any) -> int:
@@ -30,20 +36,23 @@ def as_action(action: Any) -> int:
         return as_integer(action)
     except TypeError:
         raise IllegalAction(
-            f"an action is an integer, got {action!r}: notation.text.parse_action reads actions from text"
+            f"an action must be an integer, got {action!r}: notation.text.parse_action reads actions from text"
         ) from None
 
 
 def explain_ids(rules: BaseRules, card: Any, cell: Any) -> str:
-    """Error message for a card and a cell that are not both integers."""
+    """Return the error message for a card and a cell.
+
+    At least one of them is not an integer.
+    """
     return (
-        f"a card and a cell are integers, got {card!r} and {cell!r}: parse_card returns the id of a card, "
+        f"card and cell must be integers, got {card!r} and {cell!r}: parse_card returns the id of a card, "
         f"the cell at (row, column) is row * {isqrt(rules.num_cells)} + column"
     )
 
 
 class FinishedRound(NamedTuple):
-    """The end of a round of a game of several, before the next one was dealt."""
+    """The end of a round, before the next one was dealt."""
 
     round: int
     """Its number, from 0."""
@@ -75,7 +84,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         mover: the seat to move.
         over: whether the game has ended.
         previous_round: the end of the round before this one; None in the first round, and where it is unknown: in a
-            game made from a batch. At the end of the game the attributes above are those of the last round.
+            game made from a batch. At the end of the game the attributes above are from the last round.
     """
 
     __slots__ = (
@@ -100,11 +109,11 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
     @classmethod
     @abstractmethod
     def from_seed(cls, rules: AnyRules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
-        """Game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
+        """Make game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
 
     @classmethod
     def _from_checked(cls, rules: AnyRules, deals: tuple[AnyDeal, ...]) -> Self:
-        """A new game from deals that are known to fit the rules."""
+        """Make a game from deals that are known to fit the rules."""
         new = cls.__new__(cls)
         new._begin(rules, deals)
         return new
@@ -134,18 +143,23 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
             Points gained or lost by each seat.
 
         Raises:
-            IllegalAction: if the action is illegal or no integer; the game is unchanged.
+            IllegalAction: if the action is illegal or not an integer; the game is unchanged.
         """
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
 
     @property
     def first(self) -> int:
-        """The seat that begins this round. R15: the last seat deals first, so seat 0 begins, then seat 1 and so on."""
+        """The seat that begins this round.
+
+        R15: the last seat deals first, so seat 0 begins, then seat 1 and so on.
+        """
         return self.round % self.rules.num_players
 
     def redeal(self, deal: AnyDeal) -> None:
-        """Begin the current round again from another deal, for programs that deal card by card.
+        """Begin the current round again from another deal.
+
+        This is for programs that deal card by card.
 
         Raises:
             ValueError: if the deal does not fit the rules; the game is unchanged.
@@ -156,11 +170,14 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         self._begin_round(self.round)
 
     def forfeit(self) -> None:
-        """End the game at once. Points stay as they are; a solitaire is lost."""
+        """End the game at once.
+
+        Points stay as they are; a solitaire is lost.
+        """
         self.over = True
 
     def hand(self, seat: int) -> tuple[int, ...]:
-        """Ids of the cards a seat holds, ascending.
+        """Return the ids of the cards a seat holds, ascending.
 
         Raises:
             ValueError: if there is no such seat.
@@ -168,11 +185,13 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         return self._held(check_integer("seat", seat, 0, self.rules.num_players - 1))
 
     def _held(self, seat: int) -> tuple[int, ...]:
-        """`hand`, without the check."""
+        """Do `hand` without the check."""
         return tuple(compress(range(self.rules.num_cards), self.hands[seat]))
 
     def check_seat(self, seat: int | None) -> int | None:
-        """Return an observing seat, an integer of any type, as a plain int; None, which shows all hands, stays None.
+        """Return an observing seat, an integer of any type, as int.
+
+        None, which shows all hands, stays None.
 
         Raises:
             ValueError: if there is no such seat.
@@ -182,7 +201,9 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         return check_integer("seat", seat, 0, self.rules.num_players - 1)
 
     def check_place(self, card: int, cell: int) -> tuple[int, int]:
-        """Return a card and an empty cell, integers of any type, as plain ints; the play may be illegal.
+        """Return a card and an empty cell as plain ints, checked.
+
+        They are integers of any type. The play may be illegal.
 
         Raises:
             ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
@@ -192,7 +213,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         except TypeError:
             raise ValueError(explain_ids(self.rules, card, cell)) from None
         if card not in self.rules.deck:
-            raise ValueError(f"card {card} is not in the deck of these rules, whose ids Rules.deck lists")
+            raise ValueError(f"card {card} is not in the deck of these rules: Rules.deck lists its ids")
         check_integer("cell", cell, 0, self.rules.num_cells - 1)
         if self.board[cell] != EMPTY:
             raise ValueError(f"cell {cell} is taken: it holds card {self.board[cell]}")
@@ -222,24 +243,33 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def penalties(self) -> list[int]:
-        """Penalty points of the cards in each hand if the round ended now."""
+        """Penalty points of each hand if the round ended now."""
         return [0] * self.rules.num_players
 
     @property
     def decided(self) -> bool:
-        """Whether the last round has ended, which decides the winners; a forfeit decides a solitaire alone."""
+        """Whether the last round has ended, which decides the winners.
+
+        A forfeit decides a solitaire alone.
+        """
         played = self.ply == self.rules.num_plays or self.rules.num_players == 1
         return self.over and played and self.round + 1 == self.rules.num_rounds
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win; none if a solitaire is lost."""
+        """The seats with the highest total, which share the win.
+
+        There are none if a solitaire is lost.
+        """
         return tuple(seat for seat, total in enumerate(self.totals) if total == max(self.totals))
 
     # --- Copies ------------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
-        """An independent game in the same state, with the same hidden cards."""
+        """Return an independent game in the same state.
+
+        It has the same hidden cards.
+        """
         copy = type(self).__new__(type(self))
         copy.rules, copy.deals, copy.round, copy.ply = self.rules, self.deals, self.round, self.ply
         copy.mover, copy.over, copy.previous_round = self.mover, self.over, self.previous_round
@@ -261,7 +291,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         return f"<Game of {self.rules!r}: round {self.round}, ply {self.ply}, {state}, totals {self.totals}>"
 
     def __str__(self) -> str:
-        """The position as text, with all hands."""
+        """Return the position as text, with all hands."""
         return shown_as("text", self) or repr(self)
 
     def _repr_svg_(self) -> str | None:

@@ -1,4 +1,7 @@
-"""Checks of integer arguments: seats, cards, cells, actions, rows and seeds; options of NumPy's types."""
+"""Checks of integer arguments, and options of NumPy's types.
+
+The integers are seats, cards, cells, actions, rows and seeds.
+"""
 
 from operator import index
 from typing import Any
@@ -43,7 +46,10 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """Return an array of what a caller gave, to be checked; of dtype object and shape () if it makes no array."""
+    """Return a caller's values as an array, to be checked.
+
+    Values that make no array become one of dtype object and shape ().
+    """
     try:
         return np.asarray(values)
     except (TypeError, ValueError):  # rows of different lengths

@@ -1,4 +1,7 @@
-"""Base class of a game's notation: actions as text, and the public part of a position as plain data."""
+"""Base class of a game's notation: actions as text, positions as data.
+
+The data is the public part of a position.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -10,7 +13,10 @@ from quincunx_env.core.integers import check_integer
 
 
 class BaseNotation(ABC, Generic[AnyGame]):
-    """Notation of a game. It has no state; a `quincunx_env.core.spec.GameSpec` holds the one instance of a game."""
+    """Notation of a game.
+
+    It has no state; a `quincunx_env.core.spec.GameSpec` holds the one instance of a game.
+    """
 
     NAMES: ClassVar[CardNames]
     PLAY_FORM: ClassVar[str]
@@ -20,40 +26,43 @@ class BaseNotation(ABC, Generic[AnyGame]):
 
     @abstractmethod
     def _print_action(self, rules: Any, action: int) -> str:
-        """`print_action`, for an action in range."""
+        """Do `print_action` for an action in range."""
 
     @abstractmethod
     def _read_action(self, rules: Any, text: str) -> int:
-        """`read_action`, for a string without outer white space."""
+        """Do `read_action` for a string without outer white space."""
 
     @abstractmethod
     def _encode_play(self, rules: Any, card: int, cell: int) -> int:
-        """`encode_play`, for a card and a cell in range."""
+        """Do `encode_play` for a card and a cell in range."""
 
     @abstractmethod
     def _decode_play(self, game: AnyGame, action: int) -> tuple[int, int]:
-        """`decode_play`, for an action in range.
+        """Do `decode_play` for an action in range.
 
         Raises:
-            ValueError: if the action is no play, or the game is over.
+            ValueError: if the action is not a play, or the game is over.
         """
 
     @abstractmethod
     def legal_plays(self, game: AnyGame) -> Iterable[int]:
-        """Legal actions of the seat to move that play a card, ascending."""
+        """Return the mover's legal actions that play a card, ascending."""
 
     @abstractmethod
     def describe_legal(self, game: AnyGame) -> str:
-        """One phrase that names the legal actions of the seat to move, for messages."""
+        """Name the mover's legal actions in one phrase, for messages."""
 
     @abstractmethod
     def public_state(self, game: AnyGame) -> dict[str, Any]:
-        """The public part of a position that is specific to this game, the board included, as plain data."""
+        """Return the game-specific public part of a position as plain data.
+
+        It includes the board.
+        """
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
 
     def print_action(self, rules: Any, action: int) -> str:
-        """Text of an engine action, legal or not: ``2MK (1, 3)``.
+        """Return the text of an engine action, legal or not: ``2MK (1, 3)``.
 
         Raises:
             ValueError: if the action is out of range.
@@ -61,17 +70,17 @@ class BaseNotation(ABC, Generic[AnyGame]):
         return self._print_action(rules, self._check_action(rules, action))
 
     def read_action(self, rules: Any, text: str) -> int:
-        """The inverse of `print_action`, for legal and illegal actions alike.
+        """Read an action, legal or not; the inverse of `print_action`.
 
         Raises:
-            ValueError: if the text is no action; the message describes the format.
+            ValueError: if the text is not an action; the message describes the format.
         """
         if not isinstance(text, str):
             raise ValueError(f"an action is read from a string, got {text!r}")
         return self._read_action(rules, text.strip())
 
     def encode_play(self, rules: Any, card: int, cell: int) -> int:
-        """The action that plays a card into a cell.
+        """Return the action that plays a card into a cell.
 
         Raises:
             ValueError: if the card or the cell is out of range.
@@ -80,10 +89,12 @@ class BaseNotation(ABC, Generic[AnyGame]):
         return self._encode_play(rules, card, check_integer("cell", cell, 0, rules.num_cells - 1))
 
     def decode_play(self, game: AnyGame, action: int) -> tuple[int, int]:
-        """Card and cell of a play, or of the pending play if the action is an announcement.
+        """Return card and cell of a play.
+
+        For an announcement they are of the pending play.
 
         Raises:
-            ValueError: if the action is out of range or no play, or no play is possible any more.
+            ValueError: if the action is out of range or not a play, or no play is possible any more.
         """
         return self._decode_play(game, self._check_action(game.rules, action))
 
@@ -91,10 +102,10 @@ class BaseNotation(ABC, Generic[AnyGame]):
         return check_integer("action", action, 0, rules.num_actions - 1)
 
     def parse_action(self, game: AnyGame, text: str) -> int:
-        """Legal action of a text; the inverse of `print_action`.
+        """Read a legal action; the inverse of `print_action`.
 
         Raises:
-            IllegalAction: if the text is no action, or an illegal one; the message names the error and the legal
+            IllegalAction: if the text is not an action, or an illegal one; the message names the error and the legal
                 actions.
         """
         try:
@@ -105,5 +116,5 @@ class BaseNotation(ABC, Generic[AnyGame]):
         return action
 
     def card_names(self, cards: Iterable[int]) -> list[str | None]:
-        """Names of cards; None for `EMPTY`."""
+        """Return the names of cards; None for `EMPTY`."""
         return [None if card == EMPTY else self.NAMES.card_name(card) for card in cards]

@@ -1,4 +1,6 @@
-"""Base class of observers: observations as named pieces or as one flat vector, their spaces and tables, and masks.
+"""Base class of observers: observations and masks.
+
+Observations are named pieces or one flat vector; observers describe their spaces and tables, too.
 
 An observation is the position as one seat knows it: everything that bears on hidden cards, and nothing that is hidden
 from the seat. It is not the whole sequence of what the seat has observed, its information state; modules of the games
@@ -58,14 +60,14 @@ class Hidden(NamedTuple):
 
 
 class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
-    """Makes observations and masks of games with the same rules.
+    """Observations and masks of games with the same rules.
 
     Args:
         rules: options of the game.
         preview: add the piece ``preview``, the immediate reward table: points (and draws) of every legal play.
 
     Raises:
-        ValueError: if ``preview`` is no bool.
+        ValueError: if ``preview`` is not a bool.
 
     Attributes:
         pieces: the parts of an observation, in order.
@@ -95,23 +97,32 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def make_batch(self, num_games: int) -> AnyBatch:
-        """A new batch of ``num_games`` games with these rules; `BaseBatch.reset` deals them."""
+        """Make a batch of ``num_games`` games with these rules.
+
+        `BaseBatch.reset` deals them.
+        """
 
     @abstractmethod
     def _counts(self) -> dict[str, Count]:
-        """Meaning and range of the counts by name; only those that can vary under these rules."""
+        """Return meaning and range of the counts by name.
+
+        Counts that cannot vary under these rules are left out.
+        """
 
     @abstractmethod
     def _layout(self) -> tuple[Piece | None, ...]:
-        """The pieces in order; None marks the position of the counts."""
+        """Return the pieces in order; None marks the position of the counts."""
 
     @abstractmethod
     def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
-        """Observation of a seat of one game, as pieces in order (new arrays)."""
+        """Return a seat's observation of one game, as pieces in order.
+
+        The arrays are new.
+        """
 
     @abstractmethod
     def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Observations of one seat of each game, as pieces [B, ...].
+        """Return observations of one seat of each game, as pieces [B, ...].
 
         Args:
             batch: the games.
@@ -121,11 +132,14 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def mask(self, game: AnyGame) -> Mask:
-        """Legal actions of the seat to move, int8 [A], 1 = legal; all 0 when the game is over."""
+        """Return legal actions of the seat to move, int8 [A], 1 = legal.
+
+        All are 0 when the game is over.
+        """
 
     @abstractmethod
     def hidden(self, pieces: Pieces) -> Hidden:
-        """Number and places of the hidden cards.
+        """Return number and places of the hidden cards.
 
         Raises:
             ValueError: if the observed game is over.
@@ -135,7 +149,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """Decks of the current round that are consistent with an observation.
+        """Return decks of the current round that fit an observation.
 
         Args:
             pieces: the observation.
@@ -148,12 +162,15 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """The game-specific public state in an observation, as arguments of `BatchState.set_position`."""
+        """Return an observation's public state, as arguments of `BatchState.set_position`.
+
+        It is specific to the game.
+        """
 
     # --- Counts ------------------------------------------------------------------------------------------------------
 
     def named_counts(self, pieces: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
-        """The entries of the piece ``counts`` by name.
+        """Return the entries of the piece ``counts`` by name.
 
         Args:
             pieces: of one observation, or of n.
@@ -167,13 +184,13 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- Spaces and tables -------------------------------------------------------------------------------------------
 
     def dict_space(self) -> spaces.Dict:
-        """Space of the ``pieces`` encoding."""
+        """Return the space of the ``pieces`` encoding."""
         return spaces.Dict(
             {piece.name: spaces.Box(*self._limits(piece), piece.shape, piece.dtype) for piece in self.pieces}
         )
 
     def flat_space(self, dtype: FlatDtype = np.int16) -> spaces.Box:
-        """Space of the ``flat`` encoding, [size]."""
+        """Return the space of the ``flat`` encoding, [size]."""
         low, high = (
             np.concatenate([np.broadcast_to(self._limits(piece)[end], piece.shape).ravel() for piece in self.pieces])
             for end in (0, 1)
@@ -182,18 +199,27 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @cached_property
     def _spaces(self) -> tuple[spaces.Dict, spaces.Box]:
-        """Both spaces, for checks. Callers of `dict_space` get one of their own, which they may seed."""
+        """Both spaces, for checks.
+
+        Callers of `dict_space` get a new space, which they may seed.
+        """
         return self.dict_space(), self.flat_space(np.float32)
 
     def _limits(self, piece: Piece) -> tuple[Any, Any]:
-        """Lowest and highest values of a piece; arrays for the counts, which differ in range."""
+        """Return lowest and highest values of a piece.
+
+        For the counts, which differ in range, they are arrays.
+        """
         if piece.name != "counts":
             return piece.low, piece.high
         low, high = zip(*((low, high) for _, low, high in self.counts.values()), strict=True)
         return np.array(low, piece.dtype), np.array(high, piece.dtype)
 
     def table(self) -> str:
-        """The layout of observations as a Markdown table: flat slice, piece, shape and dtype, meaning, range."""
+        """Describe the layout of observations as a Markdown table.
+
+        Its columns are flat slice, piece, shape and dtype, meaning, range.
+        """
         rows = []
         for piece in self.pieces:
             start, shape = self.slices[piece.name].start, f"{list(piece.shape)} {piece.dtype.__name__}"
@@ -207,25 +233,37 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- One game ----------------------------------------------------------------------------------------------------
 
     def observe_flat(self, game: AnyGame, seat: int = 0, dtype: FlatDtype = np.int16) -> Flat:
-        """Observation of a seat of one game in the flat encoding, [size]."""
+        """Return a seat's observation of one game, flat, [size]."""
         return np.concatenate(list(self.observe(game, seat).values()), axis=None, dtype=dtype)
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
     def mask_batch(self, batch: AnyBatch, out: Bools | None = None) -> Bools:
-        """Legal actions of the seats to move, bool [B, A], True = legal; see `BaseBatch.mask`."""
+        """Return legal actions of the seats to move, bool [B, A].
+
+        See `BaseBatch.mask`.
+        """
         return batch.mask(out)
 
     def factored_mask(self, game: AnyGame) -> Mask:
-        """Legal cards and legal cells, int8 [cards + cells], 1 = legal; only where `factors` is set."""
+        """Return legal cards and cells, int8 [cards + cells], 1 = legal.
+
+        It needs `factors`.
+        """
         raise NotImplementedError
 
     def factored_mask_batch(self, batch: AnyBatch) -> Bools:
-        """Legal cards and legal cells of each game, bool [B, cards + cells]; only where `factors` is set."""
+        """Return legal cards and cells of each game, bool [B, cards + cells].
+
+        It needs `factors`.
+        """
         raise NotImplementedError
 
     def to_engine(self, actions: Ints) -> Ints:
-        """Convert actions to those of the engines, -1 where there is none: int64 [n] -> int64 [n]."""
+        """Convert actions to the engines', int64 [n] -> int64 [n].
+
+        Actions that the engines do not have become -1.
+        """
         return actions
 
     # --- Conversions between encodings -------------------------------------------------------------------------------
@@ -237,17 +275,20 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return np.concatenate(parts, axis=-1, dtype=dtype)
 
     def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
-        """The inverse of `flatten`: convert [..., size] to pieces ``[..., *shape]``."""
+        """Convert flat observations [..., size] to pieces ``[..., *shape]``.
+
+        This is the inverse of `flatten`.
+        """
         return {
             piece.name: flat[..., self.slices[piece.name]].reshape(*flat.shape[:-1], *piece.shape).astype(piece.dtype)
             for piece in self.pieces
         }
 
     def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
-        """The observer without padding, and the pieces of this observation as that observer makes them.
+        """Return the observer without padding, and its pieces of this observation.
 
         Raises:
-            ValueError: if this is no observation made by this observer.
+            ValueError: if this observer did not make the observation.
         """
         if isinstance(observation, Mapping):
             observation = {name: np.asarray(piece) for name, piece in observation.items()}
@@ -256,7 +297,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             observation = np.asarray(observation)
             fits = self._spaces[1].contains(observation) and bool((observation == np.floor(observation)).all())
         if not fits:
-            raise ValueError(f"this is no observation of one game of {self.rules} as the observer makes them")
+            raise ValueError(f"this is not an observation of one game of {self.rules} by this observer")
         return self, observation if isinstance(observation, dict) else self.unflatten(observation)
 
 
@@ -265,12 +306,18 @@ Observer = BaseObserver[Any, Any, Any]
 
 
 def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
-    """Values by seat in order from this seat on; the list itself from seat 0."""
+    """Return values by seat in order from this seat on.
+
+    From seat 0 it is the list itself.
+    """
     return by_seat[seat:] + by_seat[:seat] if seat else by_seat
 
 
 def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> Iterator[list[npt.NDArray[Any]]]:
-    """`from_seat` for many games: for each array [B, P], P arrays [B] from the seats [B] on."""
+    """Do `from_seat` for many games.
+
+    For each array [B, P] it yields P arrays [B], from the seats [B] on.
+    """
     games, players = by_seat[0].shape
     if players == 1:
         yield from ([array[:, 0]] for array in by_seat)

@@ -10,7 +10,10 @@ from quincunx_env.core.rules import BaseRules
 
 
 class NotFiniteError(ValueError):
-    """A policy whose numbers for legal actions are NaN or infinite; it has no choice then."""
+    """A policy that computes NaN or infinite numbers for legal actions.
+
+    It has no choice then.
+    """
 
 
 class Policy(Protocol):
@@ -38,9 +41,9 @@ class ValuedPolicy(Policy, Protocol):
     def action_values(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
-        """Values of the joint actions in each of n positions; the arguments are those of a call.
+        """Return values of the joint actions in each of n positions.
 
-        They are points, or for a policy from a file its logits or Q-values.
+        They are points, or for a policy from a file its logits or Q-values. Arguments are as in a call.
 
         Returns:
             Floating [n, actions], -inf for actions that are illegal or that it does not consider.
@@ -49,10 +52,10 @@ class ValuedPolicy(Policy, Protocol):
 
 
 class PolicyFactory(Protocol):
-    """An agent that needs the rules, for example to simulate games in a search."""
+    """An agent that needs the rules, for example to simulate games."""
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """A policy for games with these rules.
+        """Return a policy for games with these rules.
 
         Raises:
             ValueError: if the agent does not support these rules.
@@ -65,7 +68,7 @@ Agent = Policy | PolicyFactory
 
 
 def policy_for(agent: Agent, rules: BaseRules) -> Policy:
-    """The policy of an agent for games with these rules.
+    """Return the policy of an agent for games with these rules.
 
     Raises:
         ValueError: if the agent does not support these rules.

@@ -22,7 +22,7 @@ def resample(
     n: int = 1,
     hands: Sequence[npt.NDArray[np.integer[Any]]] | None = None,
 ) -> AnyBatch:
-    """Sample determinizations: complete games that are consistent with an observation.
+    """Sample determinizations: complete games that fit an observation.
 
     Hidden cards are distributed uniformly over the places where they may lie; later rounds are dealt from new seeds.
 
@@ -39,9 +39,9 @@ def resample(
         its observation does not show that.
 
     Raises:
-        ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is no
-            ``numpy.random.Generator``, ``n`` is no positive integer, or ``hands`` are other than the hidden cards that
-            the seats may hold.
+        ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is not a
+            ``numpy.random.Generator``, ``n`` is not a positive integer, or ``hands`` are not hidden cards that the
+            seats may hold.
     """
     n = check_integer("n", n, 1, MAX_SEED - 1)
     if not isinstance(rng, np.random.Generator):
@@ -86,7 +86,7 @@ def resample(
         round=round,
         **unpadded.public_state(pieces),
     )
-    # The games differ only in which card is where unseen: one of them shows whether the observation is possible.
+    # The games differ only in the places of unseen cards: one of them shows whether the observation is possible.
     batch.fork([0])._check()
     return batch  # type: ignore[no-any-return]
 
@@ -94,7 +94,9 @@ def resample(
 def _with_hands(
     cards: npt.NDArray[np.int8], hands: Sequence[npt.NDArray[np.integer[Any]]], sizes: Sequence[int]
 ) -> npt.NDArray[np.int8]:
-    """Hidden cards, int8 [n, cards], the given hands first, the others in their order.
+    """Return hidden cards, int8 [n, cards], the given hands first.
+
+    The others follow in their order.
 
     Raises:
         ValueError: if the hands hold other cards, one of them twice, or not as many as ``sizes``.

@@ -1,4 +1,4 @@
-"""The interface that engines and environments need of the rules of a game."""
+"""The interface of a game's rules for engines and environments."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -8,7 +8,10 @@ from quincunx_env.core.integers import as_plain
 
 
 class BaseRules(Hashable, Protocol):
-    """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options."""
+    """Options of a game, and quantities that follow from them.
+
+    Each game has a frozen dataclass of its options.
+    """
 
     @property
     def num_players(self) -> int:
@@ -66,7 +69,9 @@ RulesLike = BaseRules | Mapping[str, Any]
 
 
 def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | None, options: Mapping[str, Any]) -> Any:
-    """Return rules that are given as a whole or as single options, which every environment accepts.
+    """Return rules from a whole or from single options.
+
+    Every environment accepts both.
 
     Args:
         cls: the dataclass of the game's rules.
@@ -75,7 +80,7 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
         options: single options by name.
 
     Raises:
-        ValueError: if both are given, if ``rules`` are those of another game or have other fields, or from ``make``.
+        ValueError: if both are given, if ``rules`` are for another game or have other fields, or from ``make``.
     """
     if rules is None:
         return make(**as_plain(dict(options)))
@@ -90,6 +95,9 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
 
 
 def make_plain(rules: Any) -> None:
-    """Replace options of NumPy's types by Python's values, before the rules check them."""
+    """Replace options of NumPy's types by Python's values.
+
+    The rules check them afterwards.
+    """
     for field in fields(rules):
         object.__setattr__(rules, field.name, as_plain(getattr(rules, field.name)))  # the dataclass is frozen

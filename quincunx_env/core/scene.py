@@ -1,6 +1,7 @@
-"""View model of a game, independent of game and renderer: printed as text here, drawn by `quincunx_env.render`.
+"""View model of a game, independent of game and renderer.
 
-Each game builds a `Scene` of its state. A scene holds no rules, and making one needs no graphics library.
+It is printed as text here, and drawn by `quincunx_env.render`. Each game builds a `Scene` of its state. A scene holds
+no rules, and making one needs no graphics library.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +40,10 @@ class Stroke(NamedTuple):
 
 
 class Suit(NamedTuple):
-    """Appearance of a suit. Suits differ in shape and in colour, so that either is enough."""
+    """Appearance of a suit.
+
+    Suits differ in shape and in colour, so that either is enough.
+    """
 
     name: str
     letter: str
@@ -63,7 +67,7 @@ class Face(NamedTuple):
 
 
 class Seat(NamedTuple):
-    """A seat with its score and hand, as the observing seat sees it."""
+    """A seat with score and hand, as the observing seat sees it."""
 
     name: str
     score: int
@@ -78,7 +82,7 @@ class Seat(NamedTuple):
 
 
 class ScoredPlay(NamedTuple):
-    """A card in a cell, and the points it scored or would score."""
+    """A card in a cell, and its points, scored or possible."""
 
     title: str
     """The play in words: seat, card and cell."""
@@ -137,7 +141,9 @@ class Scene:
     """Lines about the progress of the game."""
 
     def text(self, colour: bool = False) -> str:
-        """The scene as lines of text, readable without colour. The last card played is in brackets.
+        """Return the scene as lines of text, readable without colour.
+
+        The last card played is in brackets.
 
         Args:
             colour: colour the suits with terminal escape sequences.
@@ -159,11 +165,14 @@ class Scene:
 
     @property
     def shown(self) -> int:
-        """The seat whose hand is shown large: the observing seat, or the seat to move if all hands are open."""
+        """The seat whose hand is shown large.
+
+        It is the observing seat, or the seat to move if all hands are open.
+        """
         return self.mover if self.seat is None else self.seat
 
     def place(self, cell: int) -> tuple[int, int]:
-        """(row, column) of a cell.
+        """Return (row, column) of a cell.
 
         Raises:
             ValueError: if there is no such cell.
@@ -200,7 +209,10 @@ class Scene:
         return points + draws + "".join(f"\n    {line}" for line in self.sums(play))
 
     def sums(self, play: ScoredPlay) -> list[str]:
-        """A line of text for each kind of part: ``basic +4 (0, 1), +9 (1, 2)``."""
+        """Return a line of text for each kind of part.
+
+        An example is ``basic +4 (0, 1), +9 (1, 2)``.
+        """
         names = dict.fromkeys(part.name for part in play.parts)
         return [f"{name} " + ", ".join(self._part(part) for part in play.parts if part.name == name) for name in names]
 
@@ -210,7 +222,7 @@ class Scene:
 
 
 def coloured(face: Face) -> str:
-    """The name of a card with its suit letters in colour, for a terminal."""
+    """Return a card's name with coloured suit letters, for a terminal."""
     rank = face.name[: len(face.name) - len(face.suits)]
     letters = (f"\033[38;5;{suit.terminal}m{suit.letter}" for suit in face.suits)
     return f"\033[1m{rank}{''.join(letters)}\033[0m"

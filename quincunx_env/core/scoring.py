@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """A part of the score of a play, and the cells that it comes from."""
+    """A part of a play's score, and the cells it comes from."""
 
     name: str
     """Its name in the rules, in the singular; ``Score.parts`` of each game and texts use the same names."""

@@ -1,4 +1,7 @@
-"""The specification of a game: its classes and functions, gathered for code that works with any game."""
+"""The specification of a game: its classes and functions.
+
+It is for code that works with any game.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +17,10 @@ from quincunx_env.core.scene import Scene, ScoredPlay
 
 @dataclass(frozen=True)
 class GameSpec:
-    """Classes and functions of a game that environments, the arena and the programs use.
+    """Classes and functions of a game.
 
-    Each game declares one in its package's ``__init__``; `quincunx_env.registry` lists them by name.
+    Environments, the arena and the programs use them. Each game declares one in its package's ``__init__``;
+    `quincunx_env.registry` lists them by name.
     """
 
     name: str

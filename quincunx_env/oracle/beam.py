@@ -2,11 +2,11 @@
 
 Each step expands all kept states by all legal plays and keeps the ``width`` successors of highest heuristic value.
 Transpositions are merged by Zobrist hashing (Zobrist, *A New Hashing Method with Application for Game Playing*, 1970).
-The score of the best line found is a lower bound of the optimum with perfect information; where the beam holds every
+The score of the best line found is a lower bound of the optimum with perfect information. Where the beam holds every
 reachable state it is the optimum.
 
-`quincunx_agents.search.beam` is the second implementation of such a search: it runs in many games side by side, with
-narrow beams and another heuristic, as part of an agent. This one searches a single game with beams of many thousands of
+`quincunx_agents.search.beam` is the second implementation of such a search. As part of an agent it runs in many games
+side by side, with narrow beams and another heuristic. This one searches a single game with beams of many thousands of
 states. Both use `quincunx_env.quincunx.tables.derived_tables`.
 
 Axes: n states, H cards that are in hand or in the pile, E empty cells, K all cards, m plays.
@@ -52,12 +52,12 @@ STATE_VALUE_WEIGHTS: dict[str, tuple[int, ...]] = {
     "size 9": (-1600, -800, -200, -300, -800, -1300, -1100, -500, -200, 200),
     "size 10": (-2400, -1100, -400, -400, -1300, -1900, -1700, -800, -300, 200),
 }
-"""Weights of the linear heuristic value of a state, in hundredths of a point: of its points, of each card of the hand
-by rank, and of a hand of 1, 2, ... 10 or more cards; with 1, 2, ... 10 or more plays still to come.
+"""Weights of the linear heuristic value of a state, in hundredths of a point.
 
-Fitted by least squares to the final scores that beams of width 250 reached from 48,000 states of 300 deals of the
-``play`` domain, where lost rounds counted 100. Integers, so that equal values are equal on every machine.
-"""
+They multiply its points, each card of the hand by rank, and a hand of 1, 2, ... 10 or more cards. The columns are for
+1, 2, ... 10 or more plays still to come. The weights were fitted by least squares to the final scores that beams of
+width 250 reached. The 48,000 states are from 300 deals of the ``play`` domain; lost rounds counted 100. They are
+integers, so that equal values are equal on every machine."""
 
 
 class _ValueWeights(NamedTuple):
@@ -71,10 +71,13 @@ class _ValueWeights(NamedTuple):
 
 
 def _value_weights(plays_left: int, ranks: list[str]) -> _ValueWeights:
-    """The weights with ``plays_left`` (at least 1) plays to come, for cards of these ranks."""
+    """Return the weights with ``plays_left`` (at least 1) plays to come.
+
+    They are for cards of these ranks.
+    """
     column = min(plays_left, 10) - 1
     weights = {name: float(by_left[column]) for name, by_left in STATE_VALUE_WEIGHTS.items()}
-    # No weights were fitted to the extensions: the Pawn counts as a 5, a middling card, the Excuse as nothing.
+    # No weights were fitted to the extensions: the Pawn counts as a 5, a middling card; the Excuse counts nothing.
     weights |= {"hand P": weights["hand 5"], "hand X": 0.0}
     sizes = [weights[f"size {min(size, 10)}"] for size in range(1, len(ranks) + 1)]
     return _ValueWeights(
@@ -88,7 +91,7 @@ _BLOCK_SIZE = 1024
 """States expanded at a time, few enough that the intermediate arrays stay in the processor's cache. Not tuned."""
 
 _FIRST_SELECTION = 3
-"""Number of successors compared for transpositions at first, in units of ``width``: about as many as contain ``width``
+"""Number of successors compared for transpositions at first, in units of ``width``. About as many contain ``width``
 distinct states. It affects speed only."""
 
 _GROWTH = 4
@@ -105,7 +108,10 @@ class LineOfPlay(NamedTuple):
 
 
 class _States(NamedTuple):
-    """States at the same ply. Cards are numbered by place: first the hand at the root, then the pile from the top."""
+    """States at the same ply.
+
+    Cards are numbered by place: first the hand at the root, then the pile from the top.
+    """
 
     hands: Words
     """[n]: bit set of the cards in hand."""
@@ -123,7 +129,7 @@ class _States(NamedTuple):
     """[n, H]: points of a power play of each card."""
 
     def take(self, rows: Ints | slice) -> "_States":
-        """The states in these rows."""
+        """Return the states in these rows."""
         return _States._make(array[rows] for array in self)
 
 
@@ -142,7 +148,7 @@ class _Successors(NamedTuple):
     """[m]: cards drawn since the root, those that the play earns included."""
 
     def take(self, which: Ints) -> "_Successors":
-        """The successors with these indices."""
+        """Return the successors with these indices."""
         return _Successors._make(array[which] for array in self)
 
 
@@ -177,7 +183,7 @@ class _Search:
         self.touched = sum(1 << number for cell, number in at.items() if game.legal[cell])
 
     def root(self) -> _States:
-        """The root position as the only state."""
+        """Return the root position as the only state."""
         words = np.full((len(self.cards), len(self.empty)), self.words.nothing, np.int32)
         power = np.zeros(len(self.cards), np.int16)
         for cell, card in enumerate(self.game.board[:-1]):
@@ -195,7 +201,10 @@ class _Search:
         )
 
     def expand(self, states: _States) -> _Successors:
-        """Every legal play of every state, ordered by state, card and cell."""
+        """List every legal play of every state.
+
+        They are ordered by state, card and cell.
+        """
         count = len(states.hands)
         if count <= _BLOCK_SIZE:
             return self._expand_block(states)
@@ -230,7 +239,10 @@ class _Search:
         return legal & states.cells
 
     def heuristic_values(self, states: _States, successors: _Successors, plays_left: int) -> Floats:
-        """Heuristic value of each successor with ``plays_left`` plays to come, [m]; -inf if the round is lost there."""
+        """Return heuristic values of successors, [m].
+
+        There are ``plays_left`` plays to come; -inf if the round is lost there.
+        """
         weights = _value_weights(plays_left, self.ranks)
         held = unpack(states.hands[:, None], len(self.cards)).view(np.bool_)
         drawn = np.cumsum(np.append(0.0, weights.cards[self.hand_size :]))
@@ -243,10 +255,10 @@ class _Search:
     def select(
         self, states: _States, successors: _Successors, plays_left: int, width: int
     ) -> tuple[_Successors, Words]:
-        """The ``width`` distinct successors of highest heuristic value, best first, and their Zobrist keys.
+        """Select the ``width`` distinct successors of highest heuristic value.
 
-        Of transpositions (same cards in the same cells, same hand) the one with most points is selected; of equals the
-        first.
+        They are returned best first, with their Zobrist keys. Of transpositions (same cards in the same cells, same
+        hand) the one with most points is selected; of equals the first.
         """
         values = self.heuristic_values(states, successors, plays_left)
         alive = int(np.count_nonzero(values > -np.inf))
@@ -265,13 +277,13 @@ class _Search:
             count *= _GROWTH
 
     def keys(self, states: _States, successors: _Successors) -> Words:
-        """Zobrist key of each successor, [m]."""
+        """Return the Zobrist key of each successor, [m]."""
         keys = states.keys[successors.rows] ^ self.play_keys[successors.cards, successors.cells]
         keys ^= self.drawn_keys[states.drawn[successors.rows]] ^ self.drawn_keys[successors.drawn]
         return keys
 
     def advance(self, states: _States, successors: _Successors, keys: Words) -> _States:
-        """The successors as states."""
+        """Return the successors as states."""
         rows = successors.rows
         words, power = states.words[rows], states.power[rows] + self.power[successors.cards]
         laid = successors.cards * len(self.empty) + successors.cells
@@ -290,7 +302,7 @@ class _Search:
         )
 
     def final_scores(self, states: _States, successors: _Successors) -> Ints:
-        """Final score of the round after each of its last plays, [m]."""
+        """Return final scores after each last play of the round, [m]."""
         held = unpack(states.hands[:, None], len(self.cards)) @ self.penalty
         drawn = np.cumsum(np.append(0, self.penalty[self.hand_size :]))
         scores: Ints = successors.points - (held - drawn[states.drawn])[successors.rows]
@@ -299,10 +311,10 @@ class _Search:
 
 
 def beam_search(game: Game, width: int = 20_000) -> LineOfPlay | None:
-    """Search a solitaire whose pile is known for the line of play with the highest final score.
+    """Search a solitaire whose pile is known for the best line.
 
-    Ply by ply, all kept states are expanded by all legal plays, and the ``width`` distinct successors of highest
-    heuristic value (``STATE_VALUE_WEIGHTS``) are kept.
+    It is the line of play with the highest final score. Ply by ply, all kept states are expanded by all legal plays.
+    The ``width`` distinct successors of highest heuristic value (``STATE_VALUE_WEIGHTS``) are kept.
 
     Args:
         game: the solitaire, at any point before its end; it is not changed.
@@ -340,7 +352,10 @@ def beam_search(game: Game, width: int = 20_000) -> LineOfPlay | None:
 
 
 class _LaidWords(NamedTuple):
-    """The words of `scoring.tables`, rearranged by the card that is laid and contributes to later plays."""
+    """The words of `scoring.tables`, arranged by the card laid.
+
+    This card contributes to later plays.
+    """
 
     nothing: int
     """The word of any play on an empty grid."""

@@ -1,4 +1,7 @@
-"""Oracle scores of numbered benchmark deals, kept in a CSV file with the lines of play that reach them."""
+"""Oracle scores of numbered benchmark deals, in a CSV file.
+
+The file has the lines of play that reach them, too.
+"""
 
 import csv
 import io
@@ -21,11 +24,10 @@ NUM_BENCHMARK_DEALS = 1000
 """The package has the oracle scores of the benchmark deals with lower numbers."""
 
 LOST_SCORE = 0
-"""Oracle score of a deal for which no line that finishes the round is known; a lost round counts the same by default.
+"""Oracle score of a deal without a known line that finishes the round; a lost round counts the same by default.
 
 Such deals exist: in benchmark deal 161 the hand and the first cards of the pile never earn the four draws that twelve
-plays need.
-"""
+plays need."""
 
 BENCHMARK_FILE = Path(str(resources.files("quincunx_env") / "oracle" / "benchmark.csv"))
 """The oracle scores of the package, in the format of `write`.
@@ -51,7 +53,10 @@ class OracleEntry(NamedTuple):
 
 
 def benchmark_game(number: int) -> Game:
-    """The benchmark deal of this number as a new game: the first game that a batch seeded with the number deals."""
+    """Return the benchmark deal of this number as a new game.
+
+    It is the first game that a batch seeded with the number deals.
+    """
     return Game(Rules(), Deal.from_seed(Rules(), number, domain="benchmark"))
 
 
@@ -102,7 +107,10 @@ def _read_play(text: str) -> tuple[int, int]:
 
 
 def write(path: Path | str, entries: Iterable[OracleEntry]) -> None:
-    """Write oracle scores atomically: concurrent readers find either the old file or the new one."""
+    """Write oracle scores atomically.
+
+    Concurrent readers find either the old file or the new one.
+    """
     grid, text = Rules().grid, io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(OracleEntry._fields)
@@ -113,7 +121,7 @@ def write(path: Path | str, entries: Iterable[OracleEntry]) -> None:
 
 
 def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS, path: Path | str | None = None) -> Ints:
-    """Oracle scores of benchmark deals by the default rules.
+    """Return oracle scores of benchmark deals by the default rules.
 
     Args:
         first: number of the first deal.
@@ -138,7 +146,9 @@ def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS, path: Path |
 
 
 def improve(number: int, width: int, known: OracleEntry | None) -> OracleEntry:
-    """Search a benchmark deal, and return the better of the line found and the known one.
+    """Search a benchmark deal, and return the better line.
+
+    The line is the one found or the known one.
 
     Args:
         number: of the deal.

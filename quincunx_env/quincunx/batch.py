@@ -1,10 +1,11 @@
 """Many games of Quincunx at once, in array operations (RULES.md Part 1).
 
 `Batch` plays B games without a loop over them; tests compare it with `Game` after every action. Hands and cells are
-bits of one integer per game, the score of a play is looked up in the tables of `scoring`, and a pile is stored as its
+bits of one integer per game. The score of a play is looked up in the tables of `scoring`. A pile is stored as its
 prefix sets, so that drawing any number of cards is one exclusive or.
 
-Axes: B games, P seats, C cells, K cards, W words of 64 cells (1, or 2 for the 81 cells of the open start), R rounds.
+Axes: B games, P seats, C cells, K cards, W words of 64 cells, R rounds. W is 1, or 2 for the 81 cells of the open
+start.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,12 +37,14 @@ _RATING_STEPS = np.array(scoring.RATING_STEPS)
 
 
 def _num_words(rules: Rules) -> int:
-    """W: words of 64 bits that hold a set of cells."""
+    """Return W, the number of 64-bit words that hold a cell set."""
     return -(-rules.num_cells // _WORD)
 
 
 class Batch(BaseBatch[Rules, Game]):
-    """``num_games`` games in progress. See `BaseBatch` for inherited attributes.
+    """``num_games`` games in progress.
+
+    See `BaseBatch` for inherited attributes.
 
     Actions are joint: ``card * C + cell`` or, while an announcement is due, ``K * C + announcement + 64``. The gains of
     a step include the penalties at the end of a round.
@@ -70,7 +73,7 @@ class Batch(BaseBatch[Rules, Game]):
     _rows_used: Ints = state_array(derived=True)
     """int64 [B]: bits of the rows that hold a card, in the open start."""
     _columns_used: Ints = state_array(derived=True)
-    """int64 [B]: the same for columns."""
+    """int64 [B]: bits of the columns that hold a card."""
 
     def _load_tables(self) -> None:
         self._tables = _tables(self.rules)
@@ -127,7 +130,10 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     def _card_and_cell(self, plays: Ints) -> tuple[Ints, Ints]:
-        """The card and the cell of plays, int64 [n] each; faster than ``np.divmod``."""
+        """Return the card and the cell of plays, int64 [n] each.
+
+        It is faster than ``np.divmod``.
+        """
         cards = plays // self.rules.num_cells
         return cards, plays - cards * self.rules.num_cells
 
@@ -144,7 +150,9 @@ class Batch(BaseBatch[Rules, Game]):
         return legal
 
     def _finish_play(self, rows: Ints, cards: Ints, cells: Ints, draws: Ints, gains: Ints) -> None:
-        """Finish plays whose points are known: lay the cards, draw, pass the turn, end rounds.
+        """Finish plays whose points are known.
+
+        Lay the cards, draw, pass the turn, end rounds.
 
         Args:
             rows: int64 [n].
@@ -194,7 +202,10 @@ class Batch(BaseBatch[Rules, Game]):
         self.legal[at] = self._legal_where_touching(at)
 
     def _legal_where_touching(self, at: slice | Ints) -> Words:
-        """Bits of the empty cells that touch a card and, in the open start, keep within the span: uint64 [n, W]."""
+        """Return bits of the empty cells that touch a card, uint64 [n, W].
+
+        In the open start they keep within the span.
+        """
         legal: Words = self._touched[at] & ~self._taken[at]
         if self.rules.start == "open":
             legal &= self._tables.row_window.take(self._rows_used[at], axis=0)
@@ -213,14 +224,16 @@ class Batch(BaseBatch[Rules, Game]):
     def value(
         self, cards: npt.ArrayLike, cells: npt.ArrayLike, rows: npt.ArrayLike | None = None, *, check: bool = True
     ) -> tuple[Ints, Ints]:
-        """Points and draws, int64 [n] each, of playing any card into any empty cell, without playing it.
+        """Return points and draws of playing cards into cells, int64 [n] each.
+
+        Any card and any empty cell will do; nothing is played.
 
         Args:
             cards: integers [n].
             cells: integers [n].
             rows: integers [n], the game of each play; may repeat. By default play i is in game i.
-            check: False skips the check of arguments, which are int64 arrays then; a card played into a taken cell has
-                some value, without meaning.
+            check: False skips the check of arguments, which then must be int64 arrays. The values of taken cells have
+                no meaning then.
 
         Raises:
             ValueError: if a card, a cell or a row is out of range, or a cell taken.
@@ -238,18 +251,21 @@ class Batch(BaseBatch[Rules, Game]):
         return self._value(cards, cells, rows)
 
     def _value(self, cards: Ints, cells: Ints, rows: Ints) -> tuple[Ints, Ints]:
-        """`value` of int64 arrays, unchecked."""
+        """Compute `value` of int64 arrays, unchecked."""
         points, draws = self._values.plays(self.board, rows, cards, cells).T.astype(np.int64)
         return points, draws
 
     def preview(self) -> npt.NDArray[np.int16]:
-        """Points and draws of every legal play, int16 [B, K, C, 2]; elsewhere 0."""
+        """Return points and draws of every legal play, int16 [B, K, C, 2].
+
+        Other entries are 0.
+        """
         return self._values.legal_plays(self.board, self._legal_hands(), self.cell_mask())
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
     def penalties(self, rows: npt.ArrayLike | None = None) -> Ints:
-        """Penalty points of the cards in each hand if the round ended now, int64 [n, P].
+        """Return penalty points if the round ended now, int64 [n, P].
 
         Args:
             rows: row numbers, which may repeat, or a mask bool [B]; all rows by default.
@@ -262,14 +278,17 @@ class Batch(BaseBatch[Rules, Game]):
         )
 
     def _penalties(self, hands: Words) -> Ints:
-        """Penalty points of hands: uint64 [n, P] -> int64 [n, P]."""
+        """Return penalty points of hands: uint64 [n, P] -> int64 [n, P]."""
         held: Ints = np.bitwise_count(hands[..., None] & self._tables.penalty_sets) @ self._tables.penalty_units
         return held
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
     def _announce(self, rows: Ints, actions: Ints) -> Ints:
-        """Score the pending plays of these rows as announced; returns the gains, int64 [n, P]."""
+        """Score the pending plays of these rows as announced.
+
+        Return the gains, int64 [n, P].
+        """
         players = self.rules.num_players
         cards, cells = self.pending[rows].T
         true, draws = self._value(cards, cells, rows)
@@ -285,15 +304,21 @@ class Batch(BaseBatch[Rules, Game]):
     # --- Masks -------------------------------------------------------------------------------------------------------
 
     def card_mask(self) -> Bools:
-        """Cards that the seat to move may play, bool [B, K]; none in finished and announcing games."""
+        """Return the cards that the seat to move may play, bool [B, K].
+
+        There are none in finished and announcing games.
+        """
         return unpack(self._legal_hands()[:, None], self.rules.num_cards).view(np.bool_)
 
     def _legal_hands(self) -> Words:
-        """`card_mask` as bits, uint64 [B]."""
+        """Return `card_mask` as bits, uint64 [B]."""
         return np.where(self._no_play(), np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
 
     def cell_mask(self) -> Bools:
-        """Cells in which any legal card may be played, bool [B, C]; none in finished and announcing games."""
+        """Return the cells for any legal card, bool [B, C].
+
+        There are none in finished and announcing games.
+        """
         legal = np.where(self._no_play()[:, None], np.uint64(0), self.legal)
         return unpack(legal, self.rules.num_cells).view(np.bool_)
 
@@ -301,7 +326,7 @@ class Batch(BaseBatch[Rules, Game]):
         return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
 
     def mask(self, out: Bools | None = None) -> Bools:
-        """Mask of legal actions, bool [B, A]; see `BaseBatch.mask`."""
+        """Return the mask of legal actions, bool [B, A]; see `BaseBatch.mask`."""
         rules = self.rules
         if out is None:
             out = np.zeros((self.num_games, rules.num_actions), np.bool_)
@@ -315,7 +340,7 @@ class Batch(BaseBatch[Rules, Game]):
             block = slice(start, start + _BLOCK)
             legal = np.flatnonzero(unpack(hands[block], rules.num_cards).view(np.bool_))
             rows = legal // rules.num_cards
-            if rules.simpleton:  # whose plays are no contiguous array
+            if rules.simpleton:  # whose plays are not a contiguous array
                 plays[block][rows, legal % rules.num_cards] = cells[block].take(rows)
             else:
                 plays[block].reshape(-1)[legal] = cells[block].take(rows)
@@ -374,7 +399,7 @@ class Batch(BaseBatch[Rules, Game]):
             yield "the cards do not fit into a 5x5 square", dealt & (np.maximum(*spans) > OPEN_SPAN)
         decks = self.decks[self._all, self.round]
         unlike = (board[:, rules.face_up_cells] != decks[:, : up.sum()]).any(axis=1)
-        yield "the face-up cards are not those of the deck", dealt & unlike
+        yield "the face-up cards differ from the deck's", dealt & unlike
         # A play draws at most one card for each of its neighbours.
         yield "no such number of draws", (self.drawn < 0) | (self.drawn > np.minimum(rules.pile_size, 4 * ply))
         card, cell = self.pending.T
@@ -433,11 +458,11 @@ class Batch(BaseBatch[Rules, Game]):
         return found
 
     def deals(self, row: int) -> tuple[Deal, ...]:
-        """The deals of one game, one for each round; see `BaseBatch.deals`."""
+        """Return the deals of one game, by round; see `BaseBatch.deals`."""
         return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[self._dealt_row(row)].tolist())
 
     def to_game(self, row: int) -> Game:
-        """One game in plain Python, in the same state, see `BaseBatch.to_game`; a copy."""
+        """Copy one game into plain Python; see `BaseBatch.to_game`."""
         row = self._dealt_row(row)
         order = self.order[row, :-1].tolist()
         laid = sorted((ply, cell) for cell, ply in enumerate(order) if ply > 0)
@@ -459,13 +484,16 @@ class Batch(BaseBatch[Rules, Game]):
 
 
 def _span(used: Bools) -> Ints:
-    """Number of rows or columns from the first to the last one in use, bool [n, side] -> int64 [n]."""
+    """Return the rows or columns spanned, bool [n, side] -> int64 [n]."""
     span: Ints = used.shape[1] - used.argmax(axis=1) - used[:, ::-1].argmax(axis=1)
     return span
 
 
 def ratings(scores: Ints, lost: Bools) -> Ints:
-    """Indices into `scoring.RATINGS` of solitaire rounds: points int64 [n], bool [n] -> int64 [n]."""
+    """Return indices into `scoring.RATINGS` of solitaire rounds.
+
+    Points int64 [n], lost bool [n] -> int64 [n].
+    """
     return np.where(lost, 0, 1 + np.searchsorted(_RATING_STEPS, scores, side="right"))
 
 
@@ -486,9 +514,9 @@ class _Tables(NamedTuple):
     row_window: Words
     """[2 ** side, W], by the set of rows in use: the cells in rows that keep within the span of the open start."""
     column_window: Words
-    """The same for columns."""
+    """[2 ** side, W]: the same for columns."""
     first_order: npt.NDArray[np.int8]
-    """[C + 1]: `Batch.order` when play begins; likewise the following fields."""
+    """[C + 1]: `Batch.order` when play begins. The following fields are from this moment, too."""
     first_legal: Words
     first_taken: Words
     first_touched: Words
@@ -500,12 +528,15 @@ def _tables(rules: Rules) -> _Tables:
     grid = rules.grid
 
     def bits(cells: Iterable[int]) -> list[int]:
-        """Bits of a set of cells, in words of 64."""
+        """Return the bits of a set of cells, in words of 64."""
         number = sum(1 << cell for cell in set(cells) - {grid.off})
         return [number >> _WORD * word & 2**_WORD - 1 for word in range(_num_words(rules))]
 
     def window(used: int, axis: int) -> list[int]:
-        """Bits of the cells whose row (axis 0) or column (axis 1) keeps those in use within the span."""
+        """Return the bits of cells within the span of used lanes.
+
+        Lanes are rows (axis 0) or columns (axis 1).
+        """
         lanes = [lane for lane in range(grid.side) if used >> lane & 1]
         near = [lane for lane in range(grid.side) if max([*lanes, lane]) - min([*lanes, lane]) < OPEN_SPAN]
         return bits(cell for cell in range(grid.num_cells) if grid.place(cell)[axis] in near)

@@ -1,4 +1,6 @@
-"""One game of Quincunx in plain Python, in the order of the rules (RULES.md Part 1).
+"""One game of Quincunx in plain Python, in the rules' order.
+
+The rules are RULES.md Part 1.
 
 `Game` is used wherever a single game is played. `quincunx_env.quincunx.batch.Batch` plays many games at once; tests
 compare the two after every action.
@@ -32,7 +34,9 @@ class Pending(NamedTuple):
 
 
 class Game(BaseGame[Rules, Deal]):
-    """A game in progress: one round, or a match of several. See `BaseGame` for inherited attributes.
+    """A game in progress: one round, or a match of several.
+
+    See `BaseGame` for inherited attributes.
 
     Attributes:
         board: card id or `EMPTY` by cell, and one extra `EMPTY` that stands for every place off the grid.
@@ -53,7 +57,7 @@ class Game(BaseGame[Rules, Deal]):
 
     @classmethod
     def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
-        """Game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
+        """Make game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
         return cls._from_checked(
             rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
         )
@@ -68,7 +72,7 @@ class Game(BaseGame[Rules, Deal]):
         hands: Sequence[Sequence[int]],
         **state: Any,
     ) -> "Game":
-        """A game in progress, from its position.
+        """Make a game in progress from its position.
 
         Args:
             rules: options of the game.
@@ -142,11 +146,17 @@ class Game(BaseGame[Rules, Deal]):
     # --- 1.3 The turn ------------------------------------------------------------------------------------------------
 
     def legal_cards(self) -> tuple[int, ...]:
-        """Cards that may be played now, ascending; none while an announcement is due or when the game is over."""
+        """Return the cards that may be played now, ascending.
+
+        There are none while an announcement is due or when the game is over.
+        """
         return () if self.over or self.pending else self._held(self.mover)
 
     def legal_cells(self) -> tuple[int, ...]:
-        """Cells in which a card may be played now, ascending. Every legal card may go into every legal cell."""
+        """Return the cells in which a card may be played now, ascending.
+
+        Every legal card may go into every legal cell.
+        """
         return () if self.over or self.pending else tuple(compress(range(self.rules.num_cells), self.legal))
 
     def play(self, card: int, cell: int) -> list[int]:
@@ -156,7 +166,7 @@ class Game(BaseGame[Rules, Deal]):
 
         Args:
             card: id of the card, an integer of any type.
-            cell: number of the cell, likewise.
+            cell: number of the cell, an integer of any type.
 
         Returns:
             Points gained or lost by each seat, penalties at the end of a round included.
@@ -171,7 +181,7 @@ class Game(BaseGame[Rules, Deal]):
         return self._play(card, cell)
 
     def _play(self, card: int, cell: int) -> list[int]:
-        """`play`, for plain ints."""
+        """Do `play` with plain ints."""
         rules = self.rules
         if (
             self.over
@@ -193,7 +203,9 @@ class Game(BaseGame[Rules, Deal]):
         return gains
 
     def _finish_play(self, card: int, cell: int, draws: int, gains: list[int]) -> None:
-        """Finish a play whose points are known: lay the card, draw, pass the turn, end the round.
+        """Finish a play whose points are known.
+
+        Lay the card, draw, pass the turn, end the round.
 
         Args:
             card: the card played, already taken from the hand.
@@ -221,7 +233,10 @@ class Game(BaseGame[Rules, Deal]):
             self.lost = self.over = True
 
     def _explain_illegal(self, card: int, cell: int) -> str:
-        """Error message for an illegal play: the reason, and the legal plays."""
+        """Return the error message for an illegal play.
+
+        It gives the reason and the legal plays.
+        """
         if self.over:
             return "the game is over: reset to play again"
         rules = self.rules
@@ -244,7 +259,9 @@ class Game(BaseGame[Rules, Deal]):
     # --- 1.4 Scoring a play ------------------------------------------------------------------------------------------
 
     def value(self, card: int, cell: int) -> tuple[int, int]:
-        """(points, draws) of playing any card into any empty cell of the grid as it is now, without playing it.
+        """Return (points, draws) of any card in any empty cell.
+
+        The grid is as it is now; nothing is played.
 
         Raises:
             ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
@@ -252,7 +269,7 @@ class Game(BaseGame[Rules, Deal]):
         return self._value(*self.check_place(card, cell))
 
     def _value(self, card: int, cell: int) -> tuple[int, int]:
-        """`value`, without the check."""
+        """Do `value` without the check."""
         board, tables = self.board, self._tables
         word = 0
         for by_neighbour, neighbour in zip(tables.words[card], tables.around[cell], strict=True):
@@ -269,7 +286,9 @@ class Game(BaseGame[Rules, Deal]):
         return points, word >> scoring.DRAWS_SHIFT & scoring.DRAWS_MASK
 
     def score(self, card: int, cell: int) -> Score:
-        """The parts of `value`: the points of a play by kind, and the cells that they come from.
+        """Return the parts of `value`.
+
+        They are the points of a play by kind, and the cells that they come from.
 
         Raises:
             ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
@@ -281,7 +300,7 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def penalties(self) -> list[int]:
-        """Penalty points of the cards in each hand if the round ended now."""
+        """Penalty points of each hand if the round ended now."""
         return [scoring.penalty(self._held(seat)) for seat in range(self.rules.num_players)]
 
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
@@ -296,16 +315,16 @@ class Game(BaseGame[Rules, Deal]):
             Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
-            IllegalAction: if no announcement is due, or it is out of range or no integer; the game is unchanged.
+            IllegalAction: if no announcement is due, or it is out of range or not an integer; the game is unchanged.
         """
         try:
             points = as_integer(points)
         except TypeError:
-            raise IllegalAction(f"an announcement is an integer, got {points!r}") from None
+            raise IllegalAction(f"an announcement must be an integer, got {points!r}") from None
         return self._announce(points)
 
     def _announce(self, points: int) -> list[int]:
-        """`announce`, for a plain int."""
+        """Do `announce` with a plain int."""
         if self.pending is None:
             raise IllegalAction(
                 "no announcement is due: a card must be played first"
@@ -328,7 +347,9 @@ class Game(BaseGame[Rules, Deal]):
     # --- Joint actions, copies ---------------------------------------------------------------------------------------
 
     def step(self, action: int) -> list[int]:
-        """Take a joint action (see `Rules.num_actions`), which stands for a `play` or an `announce`.
+        """Take a joint action, a `play` or an `announce`.
+
+        See `Rules.num_actions`.
 
         Args:
             action: an integer of any type, NumPy's included.
@@ -337,7 +358,7 @@ class Game(BaseGame[Rules, Deal]):
             Points gained or lost by each seat, penalties at the end of a round included.
 
         Raises:
-            IllegalAction: if the action is illegal or no integer; the game is unchanged.
+            IllegalAction: if the action is illegal or not an integer; the game is unchanged.
         """
         if type(action) is not int:
             action = as_action(action)
@@ -350,28 +371,39 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win; none if a solitaire is lost."""
+        """The seats with the highest total, which share the win.
+
+        There are none if a solitaire is lost.
+        """
         return () if self.lost else super().winners
 
     def forfeit(self) -> None:
-        """End the game at once. Points stay as they are; a solitaire is lost."""
+        """End the game at once.
+
+        Points stay as they are; a solitaire is lost.
+        """
         if not self.over:
             self.lost = self.rules.num_players == 1
         super().forfeit()
 
     @property
     def pile(self) -> tuple[int, ...]:
-        """The rest of the draw pile, top card first; hidden from all seats."""
+        """The rest of the draw pile, top card first.
+
+        It is hidden from all seats.
+        """
         return self._pile[self.drawn :]
 
     def stack(self, pile: Sequence[int]) -> None:
-        """Put the rest of the draw pile into another order, for programs that choose which cards are drawn.
+        """Put the rest of the draw pile into another order.
+
+        This is for programs that choose which cards are drawn.
 
         Args:
             pile: its cards, top card first; integers of any type.
 
         Raises:
-            ValueError: if these are other cards than those of the pile; the game is unchanged.
+            ValueError: if these are not the cards of the pile; the game is unchanged.
         """
         try:
             cards = [as_integer(card) for card in pile]
@@ -384,7 +416,10 @@ class Game(BaseGame[Rules, Deal]):
         self.deals = (*self.deals[: self.round], deal, *self.deals[self.round + 1 :])
 
     def copy(self) -> Self:
-        """An independent game in the same state, with the same hidden cards."""
+        """Return an independent game in the same state.
+
+        It has the same hidden cards.
+        """
         copy = super().copy()
         copy.order, copy.legal = self.order[:], self.legal[:]
         copy.drawn, copy.pending, copy.lost = self.drawn, self.pending, self.lost
@@ -402,7 +437,10 @@ class Game(BaseGame[Rules, Deal]):
 
 @cache
 def _within(grid: Grid, top: int, bottom: int, left: int, right: int) -> bytes:
-    """By cell: 1 if a card there keeps cards that span these rows and columns within `OPEN_SPAN` of each."""
+    """Mark cells by whether a card there keeps the open start's span.
+
+    The cards in play span these rows and columns; `OPEN_SPAN` is the most of each.
+    """
     return bytes(
         max(bottom, row) - min(top, row) < OPEN_SPAN and max(right, column) - min(left, column) < OPEN_SPAN
         for row, column in map(grid.place, range(grid.num_cells))

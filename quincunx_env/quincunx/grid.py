@@ -1,8 +1,8 @@
 """Geometry of a square grid: adjacent cells, lines and boxes.
 
 A cell is its index ``row * side + column``; text shows ``(row, column)``, from the top left. The index past the last
-cell, ``side * side``, stands for every place off the grid: boards have one extra entry there, which is always empty, so
-that the edge needs no special case.
+cell, ``side * side``, stands for every place off the grid. Boards have one extra entry there, which is always empty:
+the edge needs no special case.
 """
 
 from functools import cache
@@ -22,7 +22,10 @@ BOXES = ("upper left", "upper right", "lower left", "lower right")
 
 
 class Grid:
-    """A ``side`` x ``side`` grid. `grid` returns the one instance of each size."""
+    """A ``side`` x ``side`` grid.
+
+    `grid` returns the one instance of each size.
+    """
 
     def __init__(self, side: int) -> None:
         self.side = side
@@ -50,12 +53,15 @@ class Grid:
         return row * self.side + column if inside else self.off
 
     def line(self, cell: int, line: int, distances: tuple[int, ...]) -> tuple[int, ...]:
-        """The cells at these signed distances from ``cell`` on line number ``line`` of `LINES`."""
+        """Return the cells at signed distances from ``cell`` on a line.
+
+        ``line`` is an index into `LINES`.
+        """
         row, column = STEPS[line]
         return tuple(self._at(cell, row * distance, column * distance) for distance in distances)
 
     def place(self, cell: int) -> tuple[int, int]:
-        """(row, column) of a cell.
+        """Return (row, column) of a cell.
 
         Raises:
             ValueError: if there is no such cell.
@@ -63,15 +69,15 @@ class Grid:
         return divmod(check_integer("cell", cell, 0, self.num_cells - 1), self.side)
 
     def cell(self, place: tuple[int, int]) -> int:
-        """Cell at (row, column), integers of any type.
+        """Return the cell at (row, column), integers of any type.
 
         Raises:
-            ValueError: if the place is off the grid, or no pair of integers.
+            ValueError: if the place is off the grid, or not a pair of integers.
         """
         try:
             row, column = map(as_integer, place)
         except (TypeError, ValueError):
-            raise ValueError(f"a place is (row, column), two integers, got {place!r}") from None
+            raise ValueError(f"a place must be (row, column), two integers, got {place!r}") from None
         if not (0 <= row < self.side and 0 <= column < self.side):
             raise ValueError(f"{place} is off the grid: rows and columns run from 0 to {self.side - 1}")
         return row * self.side + column
@@ -79,5 +85,5 @@ class Grid:
 
 @cache
 def grid(side: int) -> Grid:
-    """The grid of this size."""
+    """Return the grid of this size."""
     return Grid(side)

@@ -1,4 +1,7 @@
-"""Notation of Quincunx: plays and announcements as text, and the public part of a position as plain data."""
+"""Notation of Quincunx: actions as text, public positions as plain data.
+
+Actions are plays and announcements.
+"""
 
 import re
 from collections.abc import Iterable
@@ -38,7 +41,7 @@ class Notation(BaseNotation[Game]):
         play = _PLAY.fullmatch(text)
         if not play:
             also = ", or an announcement as 'announce 12'" if rules.simpleton else ""
-            raise ValueError(f"{text!r} is no play: write card, row and column as in '2MK (1, 3)'{also}")
+            raise ValueError(f"{text!r} is not a play: write card, row and column as in '2MK (1, 3)'{also}")
         card = parse_card(play[1])
         if card >= rules.num_cards:
             raise ValueError(f"{play[1]} belongs to the extended deck, which these rules do not use")

@@ -1,7 +1,7 @@
 """Observations of Quincunx: board, own hand and counts; see `quincunx_env.core.observation`.
 
-The plies on which a seat drew its cards, earlier announcements and earlier rounds but for their totals are left out,
-because they say nothing about hidden cards.
+They leave out the plies on which a seat drew its cards, earlier announcements, and earlier rounds except their totals.
+None of these gives information about hidden cards.
 """
 
 from itertools import compress
@@ -23,7 +23,9 @@ _ONLY_ROW = np.zeros(1, np.int64)
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):
-    """Makes observations and masks of games of Quincunx. See `BaseObserver` for inherited attributes.
+    """Observations and masks of games of Quincunx.
+
+    See `BaseObserver` for inherited attributes.
 
     Args:
         rules: options of the game.
@@ -36,7 +38,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         self.factors = None if rules.simpleton else (rules.num_cards, rules.num_cells)
 
     def make_batch(self, num_games: int) -> Batch:
-        """A new batch of ``num_games`` games with these rules."""
+        """Make a batch of ``num_games`` games with these rules."""
         return Batch(self.rules, num_games)
 
     def _counts(self) -> dict[str, Count]:
@@ -79,7 +81,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- One game ----------------------------------------------------------------------------------------------------
 
     def observe(self, game: Game, seat: int = 0) -> Pieces:
-        """Observation of a seat of one game, as pieces (new arrays)."""
+        """Return a seat's observation of one game, as pieces (new arrays)."""
         pieces: Pieces = {
             "board": np.frombuffer(game.board[:-1], np.int8),
             "order": np.frombuffer(game.order[:-1], np.int8),
@@ -118,7 +120,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Many games --------------------------------------------------------------------------------------------------
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Observations of one seat of each game, as pieces [B, ...]; see `BaseObserver.observe_batch`."""
+        """Return observations of one seat of each game, [B, ...].
+
+        See `BaseObserver.observe_batch`.
+        """
         seats = batch.mover if seats is None else seats
         board, order = batch.board[:, :-1], batch.order[:, :-1]
         hands, *points = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
@@ -160,7 +165,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Masks -------------------------------------------------------------------------------------------------------
 
     def mask(self, game: Game) -> Mask:
-        """Legal actions of the seat to move, int8 [A]. Every legal card may be played in every legal cell."""
+        """Return legal actions of the seat to move, int8 [A].
+
+        Every legal card may be played in every legal cell.
+        """
         rules = self.rules
         mask, plays = bytearray(rules.num_actions), rules.num_plays_encoded
         if game.pending:
@@ -172,18 +180,18 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return np.frombuffer(mask, np.int8)
 
     def factored_mask(self, game: Game) -> Mask:
-        """Legal cards and legal cells, int8 [cards + cells]."""
+        """Return legal cards and legal cells, int8 [cards + cells]."""
         mask = np.frombuffer(game.hands[game.mover] + game.legal, np.int8).copy()
         return np.zeros_like(mask) if game.over or game.pending else mask
 
     def factored_mask_batch(self, batch: Batch) -> Bools:
-        """Legal cards and legal cells of each game, bool [B, cards + cells]."""
+        """Return legal cards and cells of each game, bool [B, cards + cells]."""
         return np.concatenate([batch.card_mask(), batch.cell_mask()], axis=1)
 
     # --- Hidden information ------------------------------------------------------------------------------------------
 
     def hidden(self, pieces: Pieces) -> Hidden:
-        """Number and places of the hidden cards; see `BaseObserver.hidden`."""
+        """Return number and places of the hidden cards; see `BaseObserver.hidden`."""
         rules, board = self.rules, pieces["board"]
         counts = self.named_counts(pieces)
         lost = rules.num_players == 1 and not counts["hand_size_0"]
@@ -196,7 +204,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.possible_decks`: face-up cards first, the stock last, all others in between."""
+        """Return possible decks; see `BaseObserver.possible_decks`.
+
+        Face-up cards come first, the stock last, all others in between.
+        """
         up = pieces["board"][pieces["order"] == 0].tolist()
         decks = np.empty((len(stock), len(self.rules.deck)), np.int8)
         for deck, pile in zip(decks, stock.tolist(), strict=True):
@@ -204,7 +215,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return decks
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """Board, order, cards drawn and, with Simpleton, the pending play."""
+        """Return board, order, cards drawn and, with Simpleton, the pending play."""
         state: dict[str, Any] = {name: pieces[name] for name in ("board", "order")}
         state["drawn"] = self.rules.pile_size - self.named_counts(pieces)["pile"]
         return state | ({"pending": pieces["pending"]} if self.rules.simpleton else {})

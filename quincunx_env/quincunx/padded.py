@@ -1,7 +1,7 @@
-"""Padded observations and actions: the same shapes under all rules of Quincunx, so that one network plays them all.
+"""Padded observations and actions: one shape under all rules of Quincunx.
 
-They have four seats, 41 cards and the 81 cells of the open start's grid; smaller grids lie in its middle. An action is
-``card * 81 + cell``, or ``41 * 81 + announcement + 64``.
+One network can thus play them all. They have four seats, 41 cards and the 81 cells of the open start's grid; smaller
+grids lie in its middle. An action is ``card * 81 + cell``, or ``41 * 81 + announcement + 64``.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,9 @@ FORM = ("num_players", "num_rounds", "touching", "num_lines", "excuse", "pawns",
 
 
 class PaddedObserver(Observer):
-    """An `Observer` whose observations and actions have the same shape under all rules.
+    """An `Observer` with one shape of observations and actions.
+
+    The shape is the same under all rules.
 
     Counts that these rules do not have are 0, except ``total``, which is the score in a game of one round. The piece
     ``form`` encodes the rules.
@@ -76,12 +78,15 @@ class PaddedObserver(Observer):
     # --- Observations ------------------------------------------------------------------------------------------------
 
     def observe(self, game: Game, seat: int = 0) -> Pieces:
-        """Observation of a seat of one game, as padded pieces (new arrays)."""
+        """Return a seat's observation of one game, as padded pieces (new arrays)."""
         one = {name: piece[None] for name, piece in self._unpadded.observe(game, seat).items()}
         return {name: piece[0] for name, piece in self.pad(one).items()}
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Observations of one seat of each game, as padded pieces [B, ...] (new arrays)."""
+        """Return observations of one seat of each game, [B, ...].
+
+        They are padded pieces (new arrays).
+        """
         return self.pad(self._unpadded.observe_batch(batch, seats, copy=False))
 
     def pad(self, pieces: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
@@ -104,10 +109,12 @@ class PaddedObserver(Observer):
         return padded
 
     def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
-        """The unpadded observer, and its pieces of the same game; the inverse of `pad` for one observation.
+        """Return the unpadded observer and its pieces of one game.
+
+        This is the inverse of `pad` for one observation.
 
         Raises:
-            ValueError: if this is no observation made by this observer.
+            ValueError: if this observer did not make the observation.
         """
         _, padded = super().to_unpadded(observation)
         if (padded["form"] != self._form).any():
@@ -125,29 +132,35 @@ class PaddedObserver(Observer):
         return self._unpadded, pieces
 
     def hidden(self, pieces: Pieces) -> Hidden:
-        """Number and places of the hidden cards; see `BaseObserver.hidden`."""
+        """Return number and places of the hidden cards; see `BaseObserver.hidden`."""
         return self._unpadded.hidden(self.to_unpadded(pieces)[1])
 
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """Decks that are consistent with an observation; see `BaseObserver.possible_decks`."""
+        """Return decks that fit an observation; see `BaseObserver.possible_decks`."""
         return self._unpadded.possible_decks(self.to_unpadded(pieces)[1], hands, stock)
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """The public state in an observation; see `BaseObserver.public_state`."""
+        """Return the public state in an observation; see `BaseObserver.public_state`."""
         return self._unpadded.public_state(self.to_unpadded(pieces)[1])
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
     def mask(self, game: Game) -> Mask:
-        """Legal actions of the seat to move, int8 [A], 1 = legal; all 0 when the game is over."""
+        """Return legal actions of the seat to move, int8 [A].
+
+        1 is legal; all are 0 when the game is over.
+        """
         mask = np.zeros(self.num_actions, np.int8)
         mask[self._actions] = self._unpadded.mask(game)
         return mask
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
-        """Legal actions of the seats to move, bool [B, A]; a new array, ``out`` is not used."""
+        """Return legal actions of the seats to move, bool [B, A].
+
+        The array is new; ``out`` is not used.
+        """
         return self.pad_mask(batch.mask())
 
     def pad_mask(self, mask: Bools) -> Bools:
@@ -157,13 +170,13 @@ class PaddedObserver(Observer):
         return padded
 
     def factored_mask(self, game: Game) -> Mask:
-        """Legal cards and legal cells, int8 [41 + 81]."""
+        """Return legal cards and legal cells, int8 [41 + 81]."""
         mask = np.zeros(WIDEST.num_cards + WIDEST.num_cells, np.int8)
         mask[self._factor_places()] = self._unpadded.factored_mask(game)
         return mask
 
     def factored_mask_batch(self, batch: Batch) -> Bools:
-        """Legal cards and legal cells of each game, bool [B, 41 + 81]."""
+        """Return legal cards and cells of each game, bool [B, 41 + 81]."""
         mask = np.zeros((batch.num_games, WIDEST.num_cards + WIDEST.num_cells), np.bool_)
         mask[:, self._factor_places()] = self._unpadded.factored_mask_batch(batch)
         return mask
@@ -172,12 +185,18 @@ class PaddedObserver(Observer):
         return np.concatenate([np.arange(self.rules.num_cards), WIDEST.num_cards + self._cells])
 
     def to_engine(self, actions: Ints) -> Ints:
-        """Convert padded actions to those of the engines, -1 where there is none: int64 [n] -> int64 [n]."""
+        """Convert padded actions to the engines', int64 [n] -> int64 [n].
+
+        Actions that the engines do not have become -1.
+        """
         known = (actions >= 0) & (actions < self.num_actions)
         return np.where(known, self._engine[np.where(known, actions, 0)], -1)
 
     def unpad_policy(self, policy: Policy) -> Policy:
-        """Wrap a policy for padded observations and actions as one for unpadded ones."""
+        """Wrap a policy for padded observations as one for unpadded ones.
+
+        Its actions are padded, too.
+        """
 
         def unpadded(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
             return self.to_engine(policy(self.pad(observation), self.pad_mask(mask), rng))

@@ -1,14 +1,14 @@
-"""Points and draws of many plays at once (RULES.md 1.4), in array operations.
+"""Points and draws of many plays at once (RULES.md 1.4).
 
-All parts of a score but power play and flush belong to a line through the cell of the play, and follow from the cards
-within reach there. They are looked up, for each card that might be played, in a few tables:
+All parts of a score but power play and flush belong to a line through the cell of the play. They follow from the cards
+within reach there, and are looked up in a few tables, for each card that might be played:
 
 - where at most three cells of a line are within reach, as in a 4x4 grid, one table holds all that the line adds;
 - elsewhere one table holds what the two adjacent cards add, and one, by rank, the bonus of the line.
 
-An entry of a table has, for each card that might be played, two int16, which are added up side by side: the points, and
-the draws with ``_POWER`` more for a power play. The index of an entry is a weight times the number of each card or rank
-within reach, which is 0 where there is none, summed.
+An entry of a table has two int16 for each card that might be played: points and draws. They are added up side by side.
+A power play adds ``_POWER`` to the draws. The index of an entry is a weighted sum over the cells within reach. Each
+cell contributes its weight times the number of its card or rank, 0 where there is none.
 
 Axes: B games, C cells, K cards.
 """
@@ -28,17 +28,19 @@ from quincunx_env.quincunx.rules import Rules
 from quincunx_env.quincunx.tables import derived_tables
 
 _CHUNK = 1024
-"""Games whose plays are valued together by `PlayValues.legal_plays`, so that intermediate arrays stay in the cache."""
+"""Games whose plays `PlayValues.legal_plays` values together, so that intermediate arrays stay in the cache."""
 
 _POWER = 256
-"""Added to the draws of a power play; more than there can be draws."""
+"""Added to the draws of a power play; more than the most draws."""
 
 Boards = npt.NDArray[np.int8]
 Values = npt.NDArray[np.int16]
 
 
 class PlayValues:
-    """Tables and array operations for games with the same rules. `play_values` returns the shared instance.
+    """Tables and array operations for games with the same rules.
+
+    `play_values` returns the shared instance.
 
     Args:
         rules: options of the game.
@@ -52,7 +54,7 @@ class PlayValues:
         # [neighbours]: number of the rank from 1 on, 0 for none.
         orders = [scoring.rank_order(card, rules.ranks) for card in (EMPTY, *range(len(CARDS)))]
         self._ranks = np.array([0 if order is None else order + 1 for order in orders], np.int8)
-        # [cards, neighbours]; an index of EMPTY ends in the column before, which is that of EMPTY, too.
+        # [cards, neighbours]; an index of EMPTY ends in the column before, which stands for EMPTY, too.
         self._power = derived_tables(rules).power
         # [neighbours]: suit bits.
         self._suits = np.array([0, *(card.suits for card in CARDS)], np.uint8)
@@ -69,7 +71,7 @@ class PlayValues:
         return play_values, (self.rules,)
 
     def plays(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
-        """Points and draws, int16 [..., n, 2], of playing cards into empty cells.
+        """Return points and draws of plays into empty cells, int16 [..., n, 2].
 
         Args:
             board: int8 [B, C + 1], see `quincunx_env.quincunx.batch.Batch.board`.
@@ -90,7 +92,7 @@ class PlayValues:
         return values
 
     def all_plays(self, board: Boards, rows: Ints, cells: Ints) -> Values:
-        """Points and draws, int16 [n, K, 2], of playing each card of the game into empty cells.
+        """Return points and draws of every card in cells, int16 [n, K, 2].
 
         Reads whole entries of the tables, which takes a fraction of the time of `plays` with as many cards.
 
@@ -113,19 +115,24 @@ class PlayValues:
         return values
 
     def _entries(self, board: Boards, rows: Ints, cells: Ints) -> Ints:
-        """The entry of each table for cells, int64 [tables, n]; arguments as for `plays`."""
+        """Return the entry of each table for cells, int64 [tables, n].
+
+        Arguments are as for `plays`.
+        """
         around = self._around.take(cells, axis=1)
         around += rows * board.shape[1]
         near = board.reshape(-1).take(around)
         near += 1
         if self._columns[-1] >= len(near):
             near = np.concatenate([near, self._ranks.take(near)])[self._columns]
-        # In floats, since only their products are fast; indices are far below 2**24, up to which they are exact.
+        # In floats, whose products are fast; they are exact below 2**24, and indices are far smaller.
         entries: Ints = (self._weights @ near.astype(np.float32)).astype(np.int64)
         return entries
 
     def legal_plays(self, board: Boards, hands: Words, cells: Bools) -> Values:
-        """Points and draws of each card of a hand in each legal cell, int16 [B, K, C, 2]; elsewhere 0.
+        """Return points and draws of every legal play, int16 [B, K, C, 2].
+
+        Other entries are 0.
 
         Args:
             board: int8 [B, C + 1].
@@ -165,7 +172,7 @@ class PlayValues:
         each[powered, 1] -= _POWER
 
     def _flushes(self, board: Boards, rows: Ints, cards: Ints, cells: Ints) -> Values:
-        """Numbers of lines and boxes that score a flush, int16 [..., n]."""
+        """Count the lines and boxes that score a flush, int16 [..., n]."""
         first = rows * board.shape[1]
 
         def suits(places: Ints) -> npt.NDArray[np.uint8]:
@@ -185,7 +192,7 @@ class PlayValues:
 
 
 def _power_plays(values: Values) -> Ints:
-    """Indices of the power plays among values before `PlayValues._add_power`."""
+    """Return indices of the power plays among values before `PlayValues._add_power`."""
     # Compares points and draws as one word, which needs a little-endian machine: ``values[..., 1] >= _POWER`` takes
     # more than twice the time.
     found: Ints = np.flatnonzero(values.view(np.int32).reshape(-1) >= _POWER << 16)
@@ -194,12 +201,15 @@ def _power_plays(values: Values) -> Ints:
 
 @cache
 def play_values(rules: Rules) -> PlayValues:
-    """The shared instance for these rules."""
+    """Return the shared instance for these rules."""
     return PlayValues(rules)
 
 
 def _slots(hands: Words) -> Ints:
-    """The cards of each hand in slots, int64 [slots, B]; hands with fewer cards repeat one. Empty hands: any number."""
+    """Return the cards of each hand in slots, int64 [slots, B].
+
+    Hands with fewer cards repeat one; empty hands have any number.
+    """
     rest = np.empty((int(np.bitwise_count(hands).max(initial=0)), len(hands)), np.uint64)
     rest[:1] = hands
     for more, fewer in pairwise(rest):
@@ -213,7 +223,7 @@ def _slots(hands: Words) -> Ints:
 
 
 def _tables(rules: Rules) -> tuple[Ints, npt.NDArray[np.float32], list[npt.NDArray[np.int32]]]:
-    """What `PlayValues` looks up.
+    """Build the tables of `PlayValues`.
 
     Returns:
         around: int64 [places, C], the cells within reach of every cell.
@@ -256,11 +266,11 @@ def _table(
     distances: tuple[int, ...],
     part: str,
 ) -> tuple[Ints, npt.NDArray[np.int32]]:
-    """A table of what the cards at some places of a line add.
+    """Build a table for the cards at some places of a line.
 
     Args:
         num_lines: number of lines that count, as for `scoring.words`.
-        ranks: their order, likewise.
+        ranks: in their order, as for `scoring.words`.
         num_cards: K.
         line: of `scoring.LINES`.
         bonus: of this line, as in `scoring.Tables.bonus`.

@@ -1,4 +1,4 @@
-"""Scenes of Quincunx: the appearance of its cards, and games as scenes and as text."""
+"""Scenes and text of Quincunx, and the appearance of its cards."""
 
 from math import cos, pi, sin
 
@@ -11,7 +11,9 @@ from quincunx_env.quincunx.scoring import RATINGS, parts, rating
 
 
 def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
-    """A game as text: grid, hands, pile, scores, and the parts of the last play's score.
+    """Return a game as text.
+
+    It shows grid, hands, pile, scores, and the parts of the last play's score.
 
     Args:
         game: the game to show.
@@ -22,7 +24,9 @@ def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """The scene of a game as observed by a seat; None shows all hands.
+    """Return the scene of a game as a seat observes it.
+
+    None shows all hands.
 
     Raises:
         ValueError: if there is no such seat.
@@ -72,7 +76,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
 
 
 def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
-    """The score of playing a card in an empty cell.
+    """Return the score of playing a card in an empty cell.
 
     Raises:
         ValueError: if the card is not in the deck of these rules, or the cell is taken or off the grid.
@@ -83,7 +87,10 @@ def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
 
 
 def _last(game: Game) -> ScoredPlay | None:
-    """The last play of the round; its score follows from the grid without the card (R2)."""
+    """Return the last play of the round.
+
+    Its score follows from the grid without the card (R2).
+    """
     if not game.ply:
         return None
     cell = game.order.index(game.ply)
@@ -133,7 +140,7 @@ def _notes(game: Game) -> tuple[str, ...]:
 
 
 def _circle(count: int, radius: float, start: float = -pi / 2) -> list[Point]:
-    """Points on a circle, evenly spaced."""
+    """Return points on a circle, evenly spaced."""
     angles = [start + 2 * pi * index / count for index in range(count)]
     return [(radius * cos(angle), radius * sin(angle)) for angle in angles]
 
@@ -149,7 +156,10 @@ def _wave(y: float) -> Stroke:
 
 
 def _leaf() -> tuple[Polygon | Stroke, ...]:
-    """Two arcs that meet in the tip at the upper right, with a stem and a vein."""
+    """Draw a leaf: two arcs, a stem and a vein.
+
+    The arcs meet in the tip at the upper right.
+    """
     steps = [step / 16 for step in range(17)]
     along = [(1.15 - 1.95 * step, 0.66 * sin(pi * step**0.85)) for step in steps]
     blade = ((x * 0.71 - y * 0.71, -x * 0.71 - y * 0.71) for x, y in (*along, *((x, -y) for x, y in reversed(along))))
@@ -158,13 +168,13 @@ def _leaf() -> tuple[Polygon | Stroke, ...]:
 
 
 def _trefoil(start: float, stop: float) -> tuple[Point, ...]:
-    """A part of the trefoil knot, seen from above."""
+    """Return a part of the trefoil knot, seen from above."""
     angles = [start + (stop - start) * step / 40 for step in range(41)]
     return tuple((0.29 * (sin(t) + 2 * sin(2 * t)), -0.18 - 0.29 * (cos(t) - 2 * cos(2 * t))) for t in angles)
 
 
 def _knot() -> tuple[Stroke, ...]:
-    """The whole knot, then where it passes over itself once more with a gap on either side."""
+    """Draw the knot, then its crossings again, with gaps."""
     over = [pi / 2 + third * 2 * pi / 3 for third in range(3)]
     gaps = [Stroke(_trefoil(angle - 0.22, angle + 0.22), 0.5, cut=True) for angle in over]
     bridges = [Stroke(_trefoil(angle - 0.4, angle + 0.4), 0.24) for angle in over]
@@ -172,7 +182,10 @@ def _knot() -> tuple[Stroke, ...]:
 
 
 def _wyrm() -> tuple[Disc | Stroke, ...]:
-    """A serpent that winds upwards from a thin tail to a head with an eye."""
+    """Draw a serpent that winds upwards.
+
+    It has a thin tail, and a head with an eye.
+    """
     steps = [step / 30 for step in range(31)]
     spine = [(0.62 * sin(2.1 * pi * step) - 0.08, 0.84 - 1.42 * step) for step in steps]
     body = [Stroke(tuple(spine[at : at + 2]), 0.12 + 0.26 * min(1.0, 1.6 * steps[at])) for at in range(30)]

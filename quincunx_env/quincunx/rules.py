@@ -1,4 +1,7 @@
-"""Rules of Quincunx: options, set-ups and quantities that follow from them (RULES.md 1.1, 1.2, 1.5, 1.6)."""
+"""Rules of Quincunx: options, set-ups and quantities that follow.
+
+The rules are RULES.md 1.1, 1.2, 1.5 and 1.6.
+"""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -67,8 +70,7 @@ class Rules:
     num_players: int = 1
     """1 is the solitaire; 2 to 4 play against each other."""
     start: Start = "corners"
-    """Several players: fill a grid whose corners are dealt (``"corners"``), or grow one from a single card
-    (``"open"``)."""
+    """Several players: ``"corners"`` fills a grid whose corners are dealt, ``"open"`` grows one from a single card."""
     edge_contact: bool = False
     """Solitaire: a card must share an edge with a card in play (ruling R1)."""
     excuse: bool = False
@@ -82,7 +84,8 @@ class Rules:
     match: bool = False
     """As many rounds as players, the deal passing on; one round otherwise."""
     mini: bool = False
-    """Not of the sources: twelve cards on a 3x3 grid for one or two players, small enough to be solved (ruling R16)."""
+    """Not of the sources: twelve cards on a 3x3 grid for one or two players. It is small enough to be solved (ruling
+    R16)."""
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -137,14 +140,20 @@ class Rules:
 
     @cached_property
     def ranks(self) -> str:
-        """The ranks in order, Ace low (1.4.3). R8: Pawns stand between 9 and Crown. R16: those of the mini variant."""
+        """The ranks in order, Ace low (1.4.3).
+
+        R8: Pawns stand between 9 and Crown. R16: the mini variant has four ranks.
+        """
         if self.mini:
             return "A45C"
         return "A23456789PC" if self.pawns else "A23456789C"
 
     @cached_property
     def num_cards(self) -> int:
-        """Length of every axis of cards: 36 for the basic deck, 41 with either extension."""
+        """Length of every axis of cards.
+
+        It is 36 for the basic deck, 41 with either extension.
+        """
         return 41 if self.pawns or self.excuse else 36
 
     @cached_property
@@ -169,12 +178,12 @@ class Rules:
 
     @cached_property
     def num_rounds(self) -> int:
-        """Rounds of a game: as many as players in a match, otherwise one."""
+        """Rounds of a game: one, or in a match one each player."""
         return self.num_players if self.match else 1
 
     @cached_property
     def points_range(self) -> tuple[int, int]:
-        """Bounds of the points of a seat in a whole game, far from what occurs.
+        """Bounds of a seat's points in a game, far from any reached.
 
         With Simpleton a seat loses, or the next one gains, what the announcement differs from the points of the play. A
         card left in hand costs at most 15.
@@ -192,7 +201,10 @@ class Rules:
 
     @cached_property
     def num_lines(self) -> int:
-        """Number of `LINES` that count: all four, in the solitaire rows and columns only (1.4, ruling R7)."""
+        """Number of `LINES` that count: all four, or two (ruling R7).
+
+        In the solitaire only rows and columns count (1.4).
+        """
         return 2 if self.num_players == 1 else 4
 
     @cached_property
@@ -207,7 +219,7 @@ class Rules:
 
 
 def solitaire_rules(num_players: int = 1, **options: Any) -> Rules:
-    """The `Rules` of the solitaire.
+    """Return the `Rules` of the solitaire.
 
     Raises:
         ValueError: naming the option and its valid values.
@@ -218,7 +230,7 @@ def solitaire_rules(num_players: int = 1, **options: Any) -> Rules:
 
 
 def multiplayer_rules(num_players: int = 2, **options: Any) -> Rules:
-    """The `Rules` of a game for two to four players.
+    """Return the `Rules` of a game for two to four players.
 
     Raises:
         ValueError: naming the option and its valid values.

@@ -1,4 +1,7 @@
-"""The rules of Quincunx in short, for given options (RULES.md Part 1). Numbers are the engine's."""
+"""The rules of Quincunx in short, for given options.
+
+See RULES.md Part 1. All numbers are the engine's.
+"""
 
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.rules import OPEN_SPAN, Rules
@@ -16,7 +19,7 @@ _VALUES = {card.rank: card.value for card in CARDS}
 
 
 def rules_card(rules: Rules) -> tuple[str, ...]:
-    """The paragraphs of the rules card; see `quincunx_env.notation.rules_card.rules_card`."""
+    """Return the paragraphs of the rules card; see `quincunx_env.notation.rules_card.rules_card`."""
     alone, opened, setup = rules.num_players == 1, rules.start == "open", rules.setup
     side = OPEN_SPAN if opened else setup.side
     up = {1: "one card", 4: "cards in the corners", 5: "cards in the corners and the centre"}[len(setup.face_up)]

@@ -26,9 +26,9 @@ HAND_PENALTY = {"A": 15, "P": 10, "C": 10, "X": 0} | {str(number): number for nu
 """Penalty of a card left in hand at the end of the round, by rank (1.5)."""
 
 POINTS_LIMIT = 20_000
-"""Bound of the absolute points of a seat. In a match a seat plays at most 24 times; with Simpleton a play loses at most
-391 points and brings the next seat at most 366, which gives 24 x (391 + 366) points, and four hands of
-penalties. Without Simpleton points are far smaller."""
+"""Bound of the absolute points of a seat. In a match a seat plays at most 24 times. With Simpleton a play loses at most
+391 points and brings the next seat at most 366. This gives 24 x (391 + 366) points, and four hands of penalties.
+Without Simpleton points are far smaller."""
 
 RATINGS = ("lost", "below 80", "80-99", "100-119", "120-149", "150 and more")
 """Ratings of a solitaire round, ascending (1.5)."""
@@ -43,7 +43,7 @@ Place = tuple[int, int]
 
 
 def basic(card: int, neighbour: int) -> tuple[int, int]:
-    """(points, draws) that a card earns from one adjacent card."""
+    """Return (points, draws) that a card earns from one adjacent card."""
     if EMPTY in (card, neighbour):
         return 0, 0  # R13: such a side contributes nothing, and the others still count
     one, other = CARDS[card], CARDS[neighbour]
@@ -63,12 +63,17 @@ def basic(card: int, neighbour: int) -> tuple[int, int]:
 
 
 def rank_order(card: int, ranks: str) -> int | None:
-    """Place of a card's rank among these (`Rules.ranks`). None: it is not one of them."""
+    """Return the place of a card's rank among ``ranks`` (`Rules.ranks`).
+
+    None: the rank is not one of them.
+    """
     return ranks.index(CARDS[card].rank) if card != EMPTY and CARDS[card].rank in ranks else None
 
 
 def line_bonus(ranks: Sequence[int | None], at: int) -> int:
-    """Bonus of one line for the card at index ``at``, from the places of the ranks (None breaks a run).
+    """Return the bonus of a line for the card at ``at``.
+
+    ``ranks`` holds the places of the ranks; None breaks a run.
 
     R4: a line scores once, three of a kind before straight.
     """
@@ -76,7 +81,7 @@ def line_bonus(ranks: Sequence[int | None], at: int) -> int:
 
 
 def line_run(ranks: Sequence[int | None], at: int) -> tuple[int, range]:
-    """`line_bonus`, and the indices of the cards that score it."""
+    """Return `line_bonus`, and the indices of the cards that score it."""
     for bonus, step in ((THREE_BONUS, 0), (STRAIGHT_BONUS, 1), (STRAIGHT_BONUS, -1)):
         if ranks[at] is not None and len(run := _run(ranks, at, step)) >= 3:
             return bonus, run
@@ -84,7 +89,10 @@ def line_run(ranks: Sequence[int | None], at: int) -> tuple[int, range]:
 
 
 def _run(ranks: Sequence[int | None], at: int, step: int) -> range:
-    """Indices of the unbroken run through ``at`` in which the rank changes by ``step`` from card to card."""
+    """Return indices of the unbroken run through ``at``.
+
+    In it the rank changes by ``step`` from card to card.
+    """
     here = ranks[at]
     assert here is not None
     start, stop = at, at + 1
@@ -99,7 +107,10 @@ def _run(ranks: Sequence[int | None], at: int, step: int) -> range:
 
 
 def pair(card: int, neighbour: int) -> bool:
-    """Whether two cards have one rank. R9: Pawn is a rank."""
+    """Return whether two cards have one rank.
+
+    R9: Pawn is a rank.
+    """
     return EMPTY not in (card, neighbour) and CARDS[card].rank == CARDS[neighbour].rank != "X"
 
 
@@ -107,7 +118,10 @@ def pair(card: int, neighbour: int) -> bool:
 
 
 def power(card: int, neighbour: int) -> bool:
-    """Whether two cards are Ace and Crown of one suit. R10: a Pawn is neither."""
+    """Return whether two cards are Ace and Crown of one suit.
+
+    R10: a Pawn is neither.
+    """
     if EMPTY in (card, neighbour):
         return False
     one, other = CARDS[card], CARDS[neighbour]
@@ -115,7 +129,10 @@ def power(card: int, neighbour: int) -> bool:
 
 
 def power_points(suit: int, grid_cards: Sequence[int]) -> int:
-    """Values of all cards of a suit (a bit of `Card.suits`) in the grid but its Ace and Crown."""
+    """Sum the values of cards of a suit in the grid.
+
+    ``suit`` is a bit of `Card.suits`. Ace and Crown do not count.
+    """
     cards = [CARDS[card] for card in grid_cards if card != EMPTY]
     return sum(card.value for card in cards if card.suits & suit and card.rank not in "AC")
 
@@ -124,9 +141,10 @@ def power_points(suit: int, grid_cards: Sequence[int]) -> int:
 
 
 def flush_line(suits: Sequence[int], at: int) -> bool:
-    """Whether the card at index ``at`` of a line belongs to an unbroken run of four cards that share a suit (R14).
+    """Return whether the card at ``at`` scores a flush (R14).
 
-    R6: once a line, even when two suits qualify. ``suits``: `Card.suits`, 0 for an empty cell.
+    It must belong to an unbroken run of four cards that share a suit. R6: once a line, even when two suits qualify.
+    ``suits``: `Card.suits`, 0 for an empty cell.
     """
     return any(
         suits[start] & suits[start + 1] & suits[start + 2] & suits[start + 3]
@@ -135,18 +153,27 @@ def flush_line(suits: Sequence[int], at: int) -> bool:
 
 
 def flush_run(suits: Sequence[int], at: int) -> range:
-    """Indices of the longest unbroken run through ``at`` whose cards all share a suit; the first of equal ones."""
+    """Return indices of the longest run that shares a suit.
+
+    The run is unbroken and goes through ``at``; of equal ones the first.
+    """
     runs = [range(start, stop) for start in range(at + 1) for stop in range(at + 1, len(suits) + 1)]
     return max((run for run in runs if reduce(and_, suits[run.start : run.stop])), key=len, default=range(0))
 
 
 def flush_box(suits: Sequence[int]) -> bool:
-    """Whether the four cards of a box have one suit in common (R6, R14)."""
+    """Return whether the four cards of a box share a suit.
+
+    See R6 and R14.
+    """
     return bool(suits[0] & suits[1] & suits[2] & suits[3])
 
 
 def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[str, ...]:
-    """`LINES` and `BOXES` in which a card played into a cell scores a flush. R7: in the solitaire no diagonals."""
+    """Return the `LINES` and `BOXES` where a card scores a flush.
+
+    R7: in the solitaire no diagonals.
+    """
     suits = [CARDS[other].suits if other != EMPTY else 0 for other in board]
     suits[cell] = CARDS[card].suits
     lines = _whole_lines(rules, cell).items()
@@ -159,7 +186,10 @@ def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[s
 
 @cache
 def _whole_lines(rules: Rules, cell: int) -> dict[str, tuple[int, ...]]:
-    """The lines that count, as far as five cards in a row can reach; the cell itself is at index 4."""
+    """Return the lines that count, with the cell at index 4.
+
+    They go as far as five cards in a row can reach.
+    """
     return {LINES[line]: rules.grid.line(cell, line, tuple(range(-4, 5))) for line in range(rules.num_lines)}
 
 
@@ -168,7 +198,10 @@ def _whole_lines(rules: Rules, cell: int) -> dict[str, tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Score:
-    """The score of a play, by parts. Places are (row, column)."""
+    """The score of a play, by parts.
+
+    Places are (row, column).
+    """
 
     basic: dict[Place, int]
     """Points from each adjacent card that scores any; a sum of 10 does not."""
@@ -187,7 +220,10 @@ class Score:
 
     @property
     def parts(self) -> dict[str, int]:
-        """Points by the name of the part, as in `parts` and in text; only those that are not 0."""
+        """Points by the name of the part, without parts of 0.
+
+        The names are as in `parts` and in text.
+        """
         points = {
             "basic": sum(self.basic.values()),
             "three": THREE_BONUS * len(self.threes),
@@ -205,7 +241,9 @@ class Score:
 
 
 def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
-    """Score a card played into an empty cell (R2: on the grid with the new card, before any card is drawn).
+    """Score a card played into an empty cell.
+
+    R2: on the grid with the new card, before any card is drawn.
 
     Args:
         rules: determine the lines that count, the order of ranks and whether there is a flush bonus.
@@ -241,9 +279,9 @@ def score(rules: Rules, board: Sequence[int], cell: int, card: int) -> Score:
 
 
 def parts(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[Part, ...]:
-    """The parts of `score`, each with the cells that it comes from; takes the same arguments.
+    """Return the parts of `score`, each with its cells.
 
-    A power play has a part for each card whose value counts.
+    It takes the same arguments. A power play has a part for each card whose value counts.
     """
     grid, found = rules.grid, score(rules, board, cell, card)
     after = list(board)
@@ -279,17 +317,20 @@ def parts(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[Par
 
 
 def penalty(cards: Sequence[int]) -> int:
-    """Penalty of cards left in hand at the end of the round (1.5)."""
+    """Return the penalty of cards left in hand (1.5)."""
     return sum(HAND_PENALTY[CARDS[card].rank] for card in cards)
 
 
 def rating(points: int, lost: bool) -> int:
-    """Index into `RATINGS` of a finished solitaire round (1.5)."""
+    """Return the index into `RATINGS` of a finished solitaire round (1.5)."""
     return 0 if lost else 1 + bisect_right(RATING_STEPS, points)
 
 
 def simpleton(announced: int, true: int) -> tuple[int, int]:
-    """(points of the announcing player, points taken by the next player) for an announcement (1.6, R11)."""
+    """Return the points of the announcing and of the next player.
+
+    See 1.6 and R11.
+    """
     # Too low: the announcement. Too high: the true points less the difference. In both cases the lower of the two.
     return min(announced, 2 * true - announced), max(true - announced, 0)
 
@@ -313,7 +354,10 @@ _UNRELATED, _SAME, _ABOVE, _BELOW = range(4)
 
 
 class Tables(NamedTuple):
-    """Lookup tables of both engines. See the comment above for the bit fields."""
+    """Lookup tables of both engines.
+
+    See the comment above for the bit fields.
+    """
 
     around: tuple[tuple[int, ...], ...]
     """[cell][place]: the cells within reach, line by line, by ``DISTANCES``."""
@@ -325,7 +369,7 @@ class Tables(NamedTuple):
 
 
 def tables(rules: Rules) -> Tables:
-    """The tables for these rules."""
+    """Return the tables for these rules."""
     return _tables(rules.grid, rules.num_lines, rules.ranks)
 
 
@@ -353,12 +397,15 @@ def words(num_lines: int, ranks: str) -> tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def is_orthogonal(line: int) -> bool:
-    """Whether a line of `LINES` is a row or a column, whose adjacent cards share an edge."""
+    """Return whether a line of `LINES` is a row or column.
+
+    Its adjacent cards share an edge.
+    """
     return LINES[line] in ("row", "column")
 
 
 def _word(card: int, other: int, line: int, distance: int, ranks: str) -> int:
-    """The word that a card within reach adds to the sum."""
+    """Return the word that a card within reach adds to the sum."""
     word = _relation(card, other, distance, ranks) << CODE_SHIFT + 8 * line + 2 * DISTANCES.index(distance)
     if is_orthogonal(line) and abs(distance) == 1:
         points, draws = basic(card, other)
@@ -367,7 +414,10 @@ def _word(card: int, other: int, line: int, distance: int, ranks: str) -> int:
 
 
 def _relation(card: int, other: int, distance: int, ranks: str) -> int:
-    """Relation of the rank of a card within reach to that of the card played."""
+    """Return the relation of a card's rank to the played card's.
+
+    The card is within reach.
+    """
     here, there = rank_order(card, ranks), rank_order(other, ranks)
     if here is None or there is None:
         return _UNRELATED
@@ -375,7 +425,10 @@ def _relation(card: int, other: int, distance: int, ranks: str) -> int:
 
 
 def _coded_bonus(line: int, code: int) -> int:
-    """`line_bonus` of a line with this code, and the points of its pairs."""
+    """Return `line_bonus` of a line with this code, and its pairs.
+
+    Pairs add their points.
+    """
     ranks: list[int | None] = []
     for index, distance in enumerate(DISTANCES):
         relation = code >> 2 * index & 3

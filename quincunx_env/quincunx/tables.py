@@ -17,7 +17,10 @@ from quincunx_env.quincunx.rules import Rules
 
 
 class DerivedTables(NamedTuple):
-    """Axes: K = 41 cards, whichever are in the deck; an axis of K + 1 ends with an empty cell (index `EMPTY`, -1)."""
+    """Tables by card.
+
+    Axes: K = 41 cards, whichever are in the deck; an axis of K + 1 ends with an empty cell (index `EMPTY`, -1).
+    """
 
     penalty: npt.NDArray[np.int64]
     """[K]: points that a card left in hand costs at the end of a round (1.5)."""
@@ -28,12 +31,12 @@ class DerivedTables(NamedTuple):
     power: npt.NDArray[np.int16]
     """[K, K + 1]: points that the second card, in the grid, adds to a power play in the suits of the first (1.4.5)."""
     line_bonus: npt.NDArray[np.int16]
-    """[2**16]: the bonus of row and column together (see `scoring.Tables.bonus`), by the code of the row in the low
-    byte and of the column in the high byte."""
+    """[2**16]: the bonus of row and column together (see `scoring.Tables.bonus`). The index has the code of the row in
+    the low byte and of the column in the high byte."""
 
 
 def derived_tables(rules: Rules) -> DerivedTables:
-    """The tables of a game; the arrays are shared and read-only."""
+    """Return the tables of a game; the arrays are shared and read-only."""
     return _derived_tables(scoring.tables(rules).bonus)
 
 

@@ -57,7 +57,7 @@ def to_svg(
     theme: svg.ThemeName = "dark",
     scale: float = 1.0,
 ) -> str:
-    """Draw a game as SVG. Needs no library.
+    """Draw a game as SVG, without any library.
 
     Args:
         game: the game to show.
@@ -107,7 +107,9 @@ def _by_cell(game: Game, values: Mapping[int, float] | npt.ArrayLike | None) -> 
 
 
 def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Frame:
-    """Rasterise the picture that `to_svg` draws from the same arguments. No display is needed.
+    """Rasterise the picture that `to_svg` draws from the same arguments.
+
+    No display is needed.
 
     Returns:
         uint8 [height, width, 3], red, green and blue; ``HEIGHT`` x ``WIDTH`` pixels for a whole table at scale 1.
@@ -124,7 +126,7 @@ def frame(game: Game, seat: int | None = None, **options: Unpack[Options]) -> Fr
 
 
 def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpack[Options]) -> None:
-    """Write the picture that `to_svg` draws from the same arguments to a file.
+    """Write the picture that `to_svg` draws to a file.
 
     Args:
         path: of a file that ends in ``.svg``, which needs no library, or in ``.png``.
@@ -146,17 +148,20 @@ def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpac
 
         content = png(pixels)
     else:
-        raise ValueError(f"a picture is written to a file that ends in .svg or .png, got {path}")
+        raise ValueError(f"the file of a picture must end in .svg or .png, got {path}")
     write_atomically(path, lambda unfinished: unfinished.write_bytes(content))
 
 
 def text(game: Game, seat: int | None = None, *, colour: bool | None = None) -> str:
-    """Describe a game as text, the suits in colour with ``colour=True``; by default as `in_colour` decides."""
+    """Describe a game as text.
+
+    ``colour=True`` colours the suits; by default `in_colour` decides.
+    """
     return spec_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
 
 
 def in_colour(stream: TextIO | None = None) -> bool:
-    """Whether to write colours to a stream, standard output by default.
+    """Return whether to write colours to a stream, by default stdout.
 
     A terminal gets colours unless ``TERM`` is ``dumb`` or ``NO_COLOR`` is set; with ``FORCE_COLOR`` every stream does.
     """
@@ -173,7 +178,7 @@ def _need(module: str, reason: str) -> None:
 
 
 class Renderer:
-    """Implements the ``render_mode`` of an environment.
+    """Implementation of the ``render_mode`` of an environment.
 
     Args:
         mode: the ``render_mode``: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``.
@@ -188,7 +193,7 @@ class Renderer:
         self._window: Any = None
 
     def render(self, game: Game) -> str | Frame | None:
-        """Return text or a picture, or show the game in the window and return None."""
+        """Return text or a picture; with ``"human"`` show the game."""
         if self.mode == "ansi":
             return text(game, colour=False)
         if self.mode == "rgb_array":
@@ -211,10 +216,10 @@ class Renderer:
         self._window.show(game, wait)
 
     def close(self) -> None:
-        """Close the window, if there is one. May be called repeatedly."""
+        """Close the window, if there is one; may be called repeatedly."""
         if self._window is not None:
             self._window.close()
             self._window = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_window": None}  # a copy of an environment opens a window of its own
+        return self.__dict__ | {"_window": None}  # a copy of an environment opens another window

@@ -1,4 +1,6 @@
-"""Pictures in motion: several pictures of the renderer as one SVG document, which needs no library and no script.
+"""Pictures in motion: several pictures as one SVG document.
+
+It needs no library and no script.
 
 >>> from quincunx_env import Game, Rules, render
 >>> game = Game.from_seed(Rules(), seed=0)
@@ -17,9 +19,10 @@ _LEAST = 60
 
 
 def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) -> str:
-    """Show pictures one after the other, again and again; elements that they share are stored once.
+    """Show pictures one after the other, again and again.
 
-    Programs that know no animation show the last picture, as do browsers that are to reduce motion.
+    Elements that they share are stored once. The last picture is shown by programs that know no animation, and by
+    browsers that reduce motion.
 
     Args:
         pictures: SVG documents of one size, drawn by `quincunx_env.render.svg.draw`.
@@ -33,9 +36,9 @@ def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) ->
         ValueError: if there are no pictures, they differ in size, or a duration is not positive.
     """
     if not pictures or len({_size(picture) for picture in pictures}) != 1:
-        raise ValueError("an animation has at least one picture, and all have one size")
+        raise ValueError("an animation needs pictures of one size, at least one")
     if not (seconds > 0 and last > 0):
-        raise ValueError(f"a picture is shown for a positive time, got {seconds} and {last} seconds")
+        raise ValueError(f"seconds and last must be positive, got {seconds} and {last}")
     definitions: dict[str, None] = {}
     bodies = []
     for picture in pictures:
@@ -65,14 +68,17 @@ def animate(pictures: Sequence[str], seconds: float = 1.5, last: float = 5.0) ->
 
 
 def parts_of(picture: str) -> tuple[list[str], list[str]]:
-    """Lines of the definitions and of the elements of a picture that `quincunx_env.render.svg.draw` returns."""
+    """Return lines of the definitions and of the elements of a picture.
+
+    `quincunx_env.render.svg.draw` returned the picture.
+    """
     head, _, body = picture.removesuffix("</svg>\n").partition("</defs>\n")
     # Other characters at which splitlines() divides may stand in a name, in the middle of an attribute.
     return head.partition("<defs>\n")[2].split("\n")[:-1], body.split("\n")[:-1]
 
 
 def elements_of(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Divide lines into elements: single lines, and groups from their first to their last line."""
+    """Divide lines into elements: single lines and whole groups."""
     start = depth = 0
     for end, line in enumerate(lines, 1):
         depth += line.count("<g") - line.count("</g>")

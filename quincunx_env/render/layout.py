@@ -1,4 +1,7 @@
-"""Positions of all elements in a picture of a game. Needs no library."""
+"""Positions of all elements in a picture of a game.
+
+No library is needed.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -60,7 +63,7 @@ class Rect(NamedTuple):
         return self.x + self.width / 2, self.y + self.height / 2
 
     def grown(self, space: float) -> "Rect":
-        """The rectangle with this space around it."""
+        """Return the rectangle with this space around it."""
         return Rect(self.x - space, self.y - space, self.width + 2 * space, self.height + 2 * space)
 
 
@@ -144,7 +147,10 @@ def layout_scene(scene: Scene) -> TableLayout:
 
 
 def _rows(count: int, area: Rect, height: float, per_row: int, space: float) -> tuple[Rect, ...]:
-    """Cards side by side in rows, closer together where they would not fit. A negative space makes them overlap."""
+    """Place cards side by side in rows.
+
+    They are closer together where they would not fit; a negative space makes them overlap.
+    """
     width = height * _ASPECT
     step = min(width + space, (area.width - width) / max(min(count, per_row) - 1, 1))
     places = (divmod(index, per_row) for index in range(count))

@@ -1,4 +1,7 @@
-"""Pictures of objects in notebooks: a game and the end of a record with all hands, a deal before the first play."""
+"""Pictures of games, records and deals in notebooks.
+
+Games and ends of records show all hands; deals are before the first play.
+"""
 
 from contextlib import suppress
 from functools import singledispatch
@@ -27,7 +30,10 @@ _DEALT_BY: tuple[BaseRules, ...] = (
 
 @singledispatch
 def picture_of(shown: object) -> str | None:
-    """Draw a game, a deal or a record as SVG; None if it has no picture."""
+    """Draw a game, a deal or a record as SVG.
+
+    Return None if it has no picture.
+    """
     return None
 
 

@@ -40,9 +40,9 @@ def rasterise(svg: str) -> npt.NDArray[np.uint8]:
     with _LOCK:
         engine = _engine()
         picture = Picture(engine)
-        # A copy of the data: the engine keeps data that it does not own as long as their address is known.
+        # A copy: the engine keeps data that it does not own as long as their address is known.
         if picture.load_data(svg.encode(), "svg", None, copy=True) != Result.SUCCESS:
-            raise ValueError("this is no SVG document that can be rasterised")
+            raise ValueError("the SVG document cannot be rasterised: pass one that quincunx_env.render.svg drew")
         _, *size = picture.get_size()
         width, height = map(round, size)
         canvas = SwCanvas(engine)
@@ -59,7 +59,7 @@ def rasterise(svg: str) -> npt.NDArray[np.uint8]:
 
 
 def png(pixels: npt.NDArray[np.uint8]) -> bytes:
-    """A picture, uint8 [height, width, 3], as a PNG file."""
+    """Return a picture, uint8 [height, width, 3], as a PNG file."""
     height, width, _ = pixels.shape
     rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row begins with its filter: 0, none
     rows[:, 1:] = pixels.reshape(height, 3 * width)

@@ -1,8 +1,8 @@
-"""The one renderer: scenes as SVG. It depends neither on the rules of a game nor on any library.
+"""The one renderer: scenes as SVG.
 
-Letters are outlines of an open font (``glyphs.json``, written by ``docs/glyphs.py``), so that a picture looks the same
-everywhere. Elements that a page can make clickable carry attributes: cells ``data-cell``, cards of the hand
-``data-card``.
+It depends neither on the rules of a game nor on any library. Letters are outlines of an open font (``glyphs.json``,
+written by ``docs/glyphs.py``), so that a picture looks the same everywhere. Elements that a page can make clickable
+carry attributes: cells ``data-cell``, cards of the hand ``data-card``.
 """
 
 import json
@@ -23,7 +23,7 @@ from quincunx_env.render.layout import HEIGHT, WIDTH, Rect, TableLayout, layout_
 ThemeName = Literal["dark", "light"]
 """Name of a `Theme`."""
 Portion = Literal["table", "grid", "hand"]
-"""What a picture shows: everything, the grid alone or the hand alone."""
+"""Part of a picture that is shown: everything, the grid alone or the hand alone."""
 Weight = Literal["text", "print"]
 """Labels, or ranks and numbers."""
 
@@ -137,7 +137,10 @@ def draw(
 
 
 def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
-    """Draw a card of a scene as an SVG document of its own, by default in the colours of a page."""
+    """Draw a card of a scene as an SVG document.
+
+    By default it has the colours of a page.
+    """
     drawing = _Drawing(scene, theme)
     drawing.card(scene.faces[card], Rect(0.5, 0.5, 79, 99))
     return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
@@ -147,7 +150,10 @@ def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
 
 
 class Font(NamedTuple):
-    """Outlines of letters, in units of 1 / ``em`` of the font size; y points down."""
+    """Outlines of letters.
+
+    The unit is 1 / ``em`` of the font size; y points down.
+    """
 
     em: int
     capital: int
@@ -158,14 +164,17 @@ class Font(NamedTuple):
     """The same, for ranks and numbers."""
 
     def letters(self, words: str, weight: Weight) -> list[str]:
-        """Letters that the font has: others lose their accents, or become a question mark; a hyphen is a minus."""
+        """Convert words to letters that the font has.
+
+        Others lose their accents, or become a question mark; a hyphen is a minus.
+        """
         if weight == "print":
             words = words.replace("-", MINUS)
         known = self.text if weight == "text" else self.print
         return [part if part in known else "?" for letter in words for part in _parts_of(letter, known)]
 
     def width(self, words: str, size: float, weight: Weight = "text") -> float:
-        """Width of a line of text."""
+        """Return the width of a line of text."""
         known = self.text if weight == "text" else self.print
         return sum(known[letter][0] for letter in self.letters(words, weight)) * size / self.em
 
@@ -176,7 +185,7 @@ def _parts_of(letter: str, known: Mapping[str, tuple[int, str]]) -> str:
 
 @cache
 def font() -> Font:
-    """The font of all pictures."""
+    """Return the font of all pictures."""
     table = json.loads(files("quincunx_env.render").joinpath("glyphs.json").read_text(encoding="utf-8"))
     return Font(table["em"], table["capital"], table["text"], table["print"])
 
@@ -185,19 +194,25 @@ def font() -> Font:
 
 
 def _n(number: float) -> str:
-    """A number with at most two decimals."""
+    """Write a number with at most two decimals."""
     return f"{number:.2f}".rstrip("0").rstrip(".") if number % 1 else str(int(number))
 
 
 def _attributes(values: Mapping[str, object]) -> str:
-    """Attributes of an element; an underscore stands for a hyphen, and is left out at the end."""
+    """Write an element's attributes.
+
+    An underscore stands for a hyphen, and is left out at the end.
+    """
     known = {name.rstrip("_").replace("_", "-"): value for name, value in values.items() if value is not None}
     words = {name: _n(value) if isinstance(value, int | float) else str(value) for name, value in known.items()}
     return "".join(f" {name}={quoteattr(word)}" for name, word in words.items())
 
 
 class _Drawing:
-    """One picture: elements in the order in which they are painted, and the definitions that they use."""
+    """One picture: elements and the definitions that they use.
+
+    The elements are in the order in which they are painted.
+    """
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self.scene = scene
@@ -232,7 +247,7 @@ class _Drawing:
         return self.document(view, scene.title, scale)
 
     def document(self, view: Rect, title: str, scale: float) -> str:
-        """A document with what has been drawn in a rectangle."""
+        """Return a document of the drawing within a rectangle."""
         size = _attributes({"width": round(view.width * scale), "height": round(view.height * scale)})
         box = " ".join(map(_n, view))
         label = quoteattr(title)
@@ -256,7 +271,7 @@ class _Drawing:
         self.lines.append(f"<rect{_attributes({**place, 'fill': fill or 'none', **stroke})}/>")
 
     def _frame(self, rect: Rect, space: float, thick: float, colour: str) -> None:
-        """A frame around a card."""
+        """Draw a frame around a card."""
         self._rect(rect.grown(space), None, 0.1 * rect.width + space, colour, thick)
 
     def _define(self, name: str, content: str) -> str:
@@ -274,9 +289,10 @@ class _Drawing:
         weight: Weight = "text",
         room: float | None = None,
     ) -> float:
-        """Write text whose capitals have their middle at y; ``align`` of its width lies left of x. Returns its width.
+        """Write text around height y, and return its width.
 
-        Text that is wider than ``room`` is made smaller.
+        The capitals have their middle at y; ``align`` of the width lies left of x. Text that is wider than ``room`` is
+        made smaller.
         """
         letters, width = font().letters(words, weight), font().width(words, size, weight)
         if room is not None and width > room:
@@ -298,7 +314,10 @@ class _Drawing:
         return width
 
     def _chip(self, words: str, x: float, y: float, colour: str, align: float = 0.5) -> float:
-        """A pill with text, its middle at height y; returns its width."""
+        """Draw a pill with text, its middle at height y.
+
+        Return its width.
+        """
         width = self._chip_width(words)
         left = x - align * width
         self._rect(Rect(left, y - 11, width, 22), colour, 11, INK, 1)
@@ -311,7 +330,10 @@ class _Drawing:
     # --- Cards -------------------------------------------------------------------------------------------------------
 
     def card(self, face: Face, rect: Rect) -> None:
-        """A card: its rank large above, its suits side by side below, each on a ground of its colour."""
+        """Draw a card: a large rank above, its suits below.
+
+        The suits stand side by side, each on a ground of its colour.
+        """
         scale = rect.height / 100
         self._open(transform=f"translate({_n(rect.x)} {_n(rect.y)}) scale({scale:.4g})")
         self._rect(Rect(0, 0, 80, 100), CARD, 8, self.theme.edge, 1 / scale)
@@ -336,7 +358,7 @@ class _Drawing:
         self._close()
 
     def _back(self, rect: Rect) -> None:
-        """The back of a card: five dots, a quincunx."""
+        """Draw the back of a card: five dots, a quincunx."""
         dots = "".join(
             f'<circle cx="{x}" cy="{y}" r="6" fill="{BACK_PRINT}"/>'
             for x, y in ((22, 30), (58, 30), (40, 50), (22, 70), (58, 70))
@@ -425,7 +447,7 @@ class _Drawing:
             self._write(f"{candidate.points:+}{draws}", x, y + 19, 16, ink, 0.5, room=rect.width - 8)
 
     def _points(self, rect: Rect, play: ScoredPlay) -> None:
-        """Points and draws of a candidate."""
+        """Write points and draws of a candidate."""
         x, y = rect.centre
         points, theme = play.points, self.theme
         colour = theme.gain if points > 0 else theme.loss if points < 0 else theme.quiet
@@ -435,7 +457,7 @@ class _Drawing:
             self._chip(_draws(play.draws), x, y + 20, DRAW)
 
     def _numbers(self) -> None:
-        """Numbers of rows and columns."""
+        """Write the numbers of rows and columns."""
         scene, cells = self.scene, self.where.cells
         for row in scene.rows:
             rect = cells[row * scene.side + scene.columns[0]]
@@ -453,7 +475,10 @@ class _Drawing:
         return len(set(rows)) == len(set(columns)) == 2
 
     def _links(self, play: ScoredPlay) -> None:
-        """Bars between the cards of a line that scores. The cards are painted over them."""
+        """Draw bars between the cards of a line that scores.
+
+        The cards are painted over them.
+        """
         for part in play.parts:
             cells = sorted((play.cell, *part.cells))
             if len(part.cells) > 1 and not (len(cells) == 4 and self._is_box(cells)):
@@ -464,13 +489,16 @@ class _Drawing:
                     self.lines.append(f"<line{_attributes({**ends, **line})}/>")
 
     def _frames(self, play: ScoredPlay) -> None:
-        """Frames around the cards that score together."""
+        """Draw frames around the cards that score together."""
         framed = {cell: None for part in play.parts if len(part.cells) > 1 for cell in (play.cell, *part.cells)}
         for cell in framed:
             self._frame(self.where.cells[cell], 1.5, 3, self.theme.bonus)
 
     def _chips(self, play: ScoredPlay) -> None:
-        """Points and draws at the cards that they come from, side by side on one edge."""
+        """Draw points and draws at the cards that score them.
+
+        They stand side by side on one edge.
+        """
         together: dict[tuple[tuple[float, float], str, bool, bool], list[Part]] = {}
         distant = self._distant(play)
         for part in play.parts:
@@ -496,11 +524,11 @@ class _Drawing:
                     self._chip(words, x, y + (number - (len(row) - 1) / 2) * 24, tone)
 
     def _distant(self, play: ScoredPlay) -> set[str]:
-        """Names of the parts that come from single cards which need not be adjacent."""
+        """Name the parts from single cards that need not be adjacent."""
         return {part.name for part in play.parts if len(part.cells) == 1 and not self._touch(play.cell, part.cells[0])}
 
     def _tone(self, part: Part, distant: set[str]) -> str:
-        """The colour of a part."""
+        """Return the colour of a part."""
         if part.draws:
             return DRAW
         if part.points < 0:
@@ -512,10 +540,10 @@ class _Drawing:
         return abs(row - other_row) + abs(column - other_column) == 1
 
     def _edge(self, cell: int, part: Part, distant: set[str]) -> tuple[tuple[float, float], bool]:
-        """The place of a chip, and whether chips there stand side by side.
+        """Return the place of a chip, and whether chips there stand abreast.
 
-        That is the edge between two adjacent cards, the lower edge of another card or of the farthest card of a line,
-        or the middle of a box.
+        It is the edge between two adjacent cards, the middle of a box, or else the lower edge of the part's farthest
+        card.
         """
         cells = self.where.cells
         here = cells[cell]
@@ -534,7 +562,7 @@ class _Drawing:
         return (far.centre[0], far.bottom + gap / 2), True
 
     def _gap(self) -> float:
-        """Space between cells."""
+        """Return the space between cells."""
         if len(self.scene.rows) < 2:
             return 0.0
         first, second = (self.where.cells[row * self.scene.side + self.scene.columns[0]] for row in self.scene.rows[:2])
@@ -629,7 +657,7 @@ def _draws(count: int) -> str:
 
 
 def _ground(suit: Suit) -> str:
-    """A pale tone of the colour of a suit."""
+    """Return a pale tone of the colour of a suit."""
     paper = bytes.fromhex(CARD[1:])
     pale = [round(0.8 * light + 0.2 * dark) for light, dark in zip(paper, suit.colour, strict=True)]
     return f"#{bytes(pale).hex()}"
@@ -637,7 +665,10 @@ def _ground(suit: Suit) -> str:
 
 @cache
 def _emblem(suit: Suit) -> str:
-    """The emblem of a suit, from -1 to 1. What is cut out of it is painted in the colour of the ground."""
+    """Draw the emblem of a suit, from -1 to 1.
+
+    Cut-outs are drawn in the background colour.
+    """
     colour, pieces = f"#{bytes(suit.colour).hex()}", []
     for piece in suit.emblem:
         cut = f' fill="{_ground(suit)}"' if piece.cut else ""
@@ -656,5 +687,5 @@ def _emblem(suit: Suit) -> str:
 
 
 def _e(number: float) -> str:
-    """A coordinate in an emblem."""
+    """Write a coordinate in an emblem."""
     return f"{number:.3f}".rstrip("0").rstrip(".")

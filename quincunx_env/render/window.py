@@ -9,7 +9,9 @@ from quincunx_env.render.svg import MIN_SCALE
 
 
 class Window:
-    """Shows games at up to ``fps`` pictures per second. Once the user has closed it, `show` does nothing.
+    """Window that shows games at up to ``fps`` pictures per second.
+
+    Once the user has closed it, `show` does nothing.
 
     Args:
         title: title of the window.

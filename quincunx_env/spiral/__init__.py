@@ -1,4 +1,4 @@
-"""The spiral game by David Parlett, played with 52 cards (RULES.md Part 2)."""
+"""The spiral game by David Parlett, with 52 cards (RULES.md Part 2)."""
 
 from quincunx_env.core.spec import GameSpec
 from quincunx_env.spiral import render, rules_card

@@ -1,9 +1,9 @@
 """Many spiral games at once, in array operations (RULES.md Part 2).
 
 `Batch` plays B games without a loop over them; tests compare it with `Game` after every action. The eight other cells
-of the two lines of a play are packed into one word: a decimal digit for each encodes the distance of its rank from that
-of the card played, a bit whether the suit is the same, a digit in base 11 its value in a fifteen. Tables built from the
-functions of `scoring` give the points.
+of the two lines of a play are packed into one word. It has three entries for each cell. A decimal digit encodes the
+distance between its rank and the rank of the card played. A bit is set if the suit is the same. A digit in base 11 is
+its value in a fifteen. Tables built from the functions of `scoring` give the points.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,10 @@ _COLUMNS = len(CARDS) + 1
 
 
 class Batch(BaseBatch[Rules, Game]):
-    """``num_games`` games in progress. A round is a deal, an action a card. See `BaseBatch` for the attributes."""
+    """``num_games`` games in progress.
+
+    A round is a deal, an action a card. See `BaseBatch` for the attributes.
+    """
 
     POINTS = 0, scoring.POINTS_LIMIT
 
@@ -84,7 +87,10 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     def mask(self, out: Bools | None = None) -> Bools:
-        """Mask of legal actions, bool [B, A]: the hand of the seat to move; all False in finished games."""
+        """Return the mask of legal actions, bool [B, A].
+
+        It is the hand of the seat to move; all False in finished games.
+        """
         hands = np.where(self.over, np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
         mask = unpack(hands[:, None], len(CARDS)).view(np.bool_)
         if out is None:
@@ -95,12 +101,14 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
     def value(self, cards: npt.ArrayLike, rows: npt.ArrayLike | None = None, *, check: bool = True) -> Ints:
-        """Points of any cards in the next cell of the spiral, int64 [n, 2]: in its row and in its column.
+        """Return points of any cards in the next cell, int64 [n, 2].
+
+        The columns are its row and its column.
 
         Args:
             cards: integers [n].
             rows: integers [n], the game of each card; may repeat. By default card i is in game i.
-            check: False skips the check of arguments, which are int64 arrays then.
+            check: False skips the check of arguments, which then must be int64 arrays.
 
         Raises:
             ValueError: if a card or a row is out of range, or the square of its game full.
@@ -115,7 +123,7 @@ class Batch(BaseBatch[Rules, Game]):
         return self._value(cards, rows)
 
     def _value(self, cards: Ints, rows: Ints) -> Ints:
-        """`value` of int64 arrays, unchecked."""
+        """Compute `value` of int64 arrays, unchecked."""
         tables = self._tables
         codes, flushes, values = self._lines(rows, tables.spiral.take(self.ply[rows] + 1), cards)
         points = tables.kinds.take(codes) + tables.runs.take(codes) + flushes
@@ -124,7 +132,9 @@ class Batch(BaseBatch[Rules, Game]):
         return points.T
 
     def _lines(self, rows: Ints, cells: Ints, cards: Ints) -> tuple[Ints, Ints, Ints]:
-        """Code of the other ranks, points of the flush, and code of the other values, in both lines of each card.
+        """Return codes and flush points of both lines of each card.
+
+        They are the code of the other ranks, the points, and the code of the other values.
 
         Args:
             rows: int64 [n], the game of each card.
@@ -146,7 +156,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
     def _final_scores(self, rows: Ints) -> Ints:
-        """Points of each seat for the full squares of these rows, int64 [n, 2]."""
+        """Return each seat's points for full squares, int64 [n, 2]."""
         n, tables = len(rows), self._tables
         each = np.repeat(rows, NUM_CELLS)
         cells = np.tile(np.arange(NUM_CELLS), n)
@@ -205,11 +215,11 @@ class Batch(BaseBatch[Rules, Game]):
             yield "the square has points before it is full", (self.scores != 0).any(axis=1) & ~full
 
     def deals(self, row: int) -> tuple[Deal, ...]:
-        """The deals of one game, one for each round; see `BaseBatch.deals`."""
+        """Return the deals of one game, by round; see `BaseBatch.deals`."""
         return tuple(Deal.of_cards(self.rules, cards) for cards in self.decks[self._dealt_row(row)].tolist())
 
     def to_game(self, row: int) -> Game:
-        """One game in plain Python, in the same state, see `BaseBatch.to_game`; a copy."""
+        """Copy one game into plain Python; see `BaseBatch.to_game`."""
         row = self._dealt_row(row)
         board = self.board[row].tolist()
         return Game.from_position(
@@ -228,7 +238,10 @@ class Batch(BaseBatch[Rules, Game]):
 
 
 class _Tables(NamedTuple):
-    """Axes: lines (the row, then the column of a cell), the four other cells of a line, neighbours (`EMPTY` first)."""
+    """Tables of the rules.
+
+    Axes: lines (the row, then the column of a cell), the four other cells of a line, neighbours (`EMPTY` first).
+    """
 
     spiral: Ints
     """[25]: cell by ply."""
@@ -293,7 +306,10 @@ def _tables() -> _Tables:
 
 
 def _word(card: int, other: int, place: int) -> int:
-    """The part of the word of a play for the card in one of the eight other places."""
+    """Return the part of a play's word for another card.
+
+    The card lies in one of the eight other places.
+    """
     if other == EMPTY:
         return 0
     line, position = divmod(place, _OTHERS)
@@ -310,7 +326,10 @@ def _word(card: int, other: int, place: int) -> int:
 
 @cache
 def _line_scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
-    """Points for kinds, a card's share of them, and points for runs, by the digits of the other ranks in a line."""
+    """Return points of a line by the digits of its other ranks.
+
+    They are points for kinds, a card's share of them, and points for runs.
+    """
     middle = 6  # ranks up to four away on either side exist
     line = [middle, *(EMPTY if digit == _FAR else middle + digit - SIDE for digit in digits)]
     if line.count(middle) > len(SUITS):
@@ -320,7 +339,10 @@ def _line_scores(digits: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _fifteens() -> Ints:
-    """`_Tables.fifteens`: for each set of the four other cards without an empty cell, whether it lacks the value."""
+    """Build `_Tables.fifteens`.
+
+    It scores each set of the four other cards, without an empty cell, that lacks just the value.
+    """
     values = np.indices((_VALUES,) * _OTHERS).reshape(_OTHERS, -1)[::-1]
     counts = np.zeros((_VALUES**_OTHERS, _VALUES), np.int64)
     for chosen in product((False, True), repeat=_OTHERS):
@@ -332,7 +354,10 @@ def _fifteens() -> Ints:
 
 
 def _flush(at: int, suits: int) -> int:
-    """Points for a flush of the card at this index of a line; bit i of ``suits``: other card i has its suit."""
+    """Return points for a flush of the card at index ``at``.
+
+    Bit i of ``suits``: other card i of the line has its suit.
+    """
     other_suit = len(CARDS) // len(SUITS)
     line = [0 if suits >> place & 1 else other_suit for place in range(_OTHERS)]
     line.insert(at, 0)

@@ -12,7 +12,9 @@ from quincunx_env.spiral.rules import HAND, Rules
 
 @dataclass(frozen=True)
 class Deal(BaseDeal):
-    """The known cards of one deal, as card ids; 25 others stay face down.
+    """The known cards of one deal, as card ids.
+
+    The 25 other cards stay face down.
 
     Printed as ``JS | 3S ... / AS ...``: the starter, then the hands of seat 0 and of seat 1.
     """
@@ -32,11 +34,14 @@ class Deal(BaseDeal):
 
     @classmethod
     def of_parts(cls, *parts: Groups) -> Self:
-        """The inverse of `parts`."""
+        """Make a deal of its `parts`."""
         (up, *_), hands = parts
         return cls(up[0] if up else EMPTY, hands)
 
     @classmethod
     def of_cards(cls, rules: Rules, cards: Sequence[int]) -> Self:
-        """Deal a shuffled pack: the starter, then each seat's hand whole; the rest stays face down."""
+        """Deal a shuffled pack.
+
+        The starter comes first, then each seat's hand whole; the rest stays face down.
+        """
         return cls(cards[0], (tuple(cards[1 : 1 + HAND]), tuple(cards[1 + HAND : 1 + 2 * HAND])))

@@ -1,4 +1,6 @@
-"""One spiral game in plain Python, in the order of the rules (RULES.md Part 2).
+"""One spiral game in plain Python, in the rules' order.
+
+The rules are RULES.md Part 2.
 
 `quincunx_env.spiral.batch.Batch` plays many games at once; tests compare the two after every action.
 """
@@ -19,7 +21,10 @@ from quincunx_env.spiral.scoring import Score
 
 
 class Game(BaseGame[Rules, Deal]):
-    """A game in progress: one deal, or several. A round is a deal. See `BaseGame` for the attributes."""
+    """A game in progress: one deal, or several.
+
+    A round is a deal. See `BaseGame` for the attributes.
+    """
 
     __slots__ = ()
 
@@ -27,7 +32,7 @@ class Game(BaseGame[Rules, Deal]):
 
     @classmethod
     def from_seed(cls, rules: Rules, seed: int, game: int = 0, domain: Domain = "play") -> Self:
-        """Game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
+        """Make game number ``game`` of the row seeded ``seed``; see `quincunx_env.core.deal`."""
         return cls._from_checked(
             rules, tuple(Deal.from_seed(rules, seed, game, round, domain) for round in range(rules.num_rounds))
         )
@@ -41,7 +46,7 @@ class Game(BaseGame[Rules, Deal]):
         plays: Sequence[int],
         **state: Any,
     ) -> "Game":
-        """A game in progress, from its position.
+        """Make a game in progress from its position.
 
         Args:
             rules: options of the game.
@@ -91,14 +96,20 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def order(self) -> list[int]:
-        """Ply on which the card of a cell was played, 0 for the starter, -1 where there is none."""
+        """Ply on which the card of a cell was played.
+
+        0 for the starter, -1 where there is none.
+        """
         order = [-1] * NUM_CELLS
         for ply, cell in enumerate(SPIRAL[: self.ply + 1]):
             order[cell] = ply
         return order
 
     def legal_cards(self) -> tuple[int, ...]:
-        """Cards that may be played now, ascending: the hand of the seat to move; none when the game is over."""
+        """Return the hand of the seat to move, ascending.
+
+        There are none when the game is over.
+        """
         return () if self.over else self._held(self.mover)
 
     def step(self, action: int) -> list[int]:
@@ -111,7 +122,7 @@ class Game(BaseGame[Rules, Deal]):
             Points gained by each seat.
 
         Raises:
-            IllegalAction: if the play is illegal or no integer; the game is unchanged.
+            IllegalAction: if the play is illegal or not an integer; the game is unchanged.
         """
         if type(action) is not int:
             action = as_action(action)
@@ -133,7 +144,10 @@ class Game(BaseGame[Rules, Deal]):
         return gains
 
     def _explain_illegal(self, card: int) -> str:
-        """Error message for an illegal play: the reason, and the legal cards."""
+        """Return the error message for an illegal play.
+
+        It gives the reason and the legal cards.
+        """
         if self.over:
             return "the game is over: reset to play again"
         if not 0 <= card < self.rules.num_actions:
@@ -146,7 +160,7 @@ class Game(BaseGame[Rules, Deal]):
     # --- 2.3 Scoring as you go ---------------------------------------------------------------------------------------
 
     def score(self, card: int) -> Score:
-        """Points of any card in the next cell of the spiral, by parts.
+        """Score any card in the next cell of the spiral, by parts.
 
         Raises:
             ValueError: if there is no such card.
@@ -158,13 +172,16 @@ class Game(BaseGame[Rules, Deal]):
         return self._score(card, self.cell)
 
     def _score(self, card: int, cell: int) -> Score:
-        """`score`, without the checks."""
+        """Do `score` without the checks."""
         return scoring.score(self.board, cell, card, self.rules.fifteens)
 
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
     def _final_scores(self) -> list[int]:
-        """Points of each seat for the full square: the dealer scores the columns, the non-dealer the rows."""
+        """Return each seat's points for the full square.
+
+        The dealer scores the columns, the non-dealer the rows.
+        """
         lines = [COLUMNS if seat == self.dealer else ROWS for seat in range(2)]
         return [
             sum(

@@ -1,4 +1,7 @@
-"""Notation of the spiral game: plays as text, and the public part of a position as plain data."""
+"""Notation of the spiral game: plays as text, positions as data.
+
+Positions are their public part.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +13,7 @@ from quincunx_env.spiral.rules import ROWS, SIDE, Rules
 
 
 class Notation(BaseNotation[Game]):
-    """A play is written as its card, ``9H``; the spiral determines its cell."""
+    """A play is its card, ``9H``; the spiral determines its cell."""
 
     NAMES = NAMES
     PLAY_FORM = "card"

@@ -19,7 +19,9 @@ from quincunx_env.spiral.scoring import POINTS_LIMIT
 
 
 class Observer(BaseObserver[Rules, Game, Batch]):
-    """Makes observations and masks of spiral games. See `BaseObserver` for inherited attributes.
+    """Observations and masks of spiral games.
+
+    See `BaseObserver` for inherited attributes.
 
     Args:
         rules: options of the game.
@@ -28,7 +30,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     """
 
     def make_batch(self, num_games: int) -> Batch:
-        """A new batch of ``num_games`` games with these rules."""
+        """Make a batch of ``num_games`` games with these rules."""
         return Batch(self.rules, num_games)
 
     def _counts(self) -> dict[str, Count]:
@@ -54,7 +56,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- One game ----------------------------------------------------------------------------------------------------
 
     def observe(self, game: Game, seat: int = 0) -> Pieces:
-        """Observation of a seat of one game, as pieces (new arrays)."""
+        """Return a seat's observation of one game, as pieces (new arrays)."""
         counts = [game.ply, *from_seat(game.scores, seat)]
         if self.rules.num_rounds > 1:
             counts += [*from_seat(game.totals, seat), game.round]
@@ -76,13 +78,19 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return pieces
 
     def mask(self, game: Game) -> Mask:
-        """Legal actions, int8 [A], 1 = legal: the hand of the seat to move; all 0 when the game is over."""
+        """Return legal actions, int8 [A], 1 = legal.
+
+        They are the hand of the seat to move; all 0 when the game is over.
+        """
         return np.zeros(len(CARDS), np.int8) if game.over else np.frombuffer(game.hands[game.mover], np.int8).copy()
 
     # --- Many games --------------------------------------------------------------------------------------------------
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Observations of one seat of each game, as pieces [B, ...]; see `BaseObserver.observe_batch`."""
+        """Return observations of one seat of each game, [B, ...].
+
+        See `BaseObserver.observe_batch`.
+        """
         seats = batch.mover if seats is None else seats
         scores, totals = batch_from_seat(seats, batch.scores, batch.totals)
         columns = [batch.ply, *scores]
@@ -110,7 +118,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Hidden information ------------------------------------------------------------------------------------------
 
     def hidden(self, pieces: Pieces) -> Hidden:
-        """Number and places of the hidden cards; see `BaseObserver.hidden`."""
+        """Return number and places of the hidden cards; see `BaseObserver.hidden`."""
         counts = self.named_counts(pieces)
         if counts["ply"] == PLAYS:
             raise ValueError("this observation is of a game that is over: no card is played any more")
@@ -121,7 +129,10 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     def possible_decks(
         self, pieces: Pieces, hands: list[npt.NDArray[np.int8]], stock: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int8]:
-        """See `BaseObserver.possible_decks`: the starter, then for each seat the cards it holds and those it played."""
+        """Return possible decks; see `BaseObserver.possible_decks`.
+
+        The starter comes first, then for each seat the cards it holds and played.
+        """
         counts = self.named_counts(pieces)
         along = pieces["board"][list(SPIRAL)].astype(np.int8)
         began = counts.get("round", 0) % 2
@@ -130,5 +141,5 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         return np.concatenate([np.broadcast_to(part, (len(stock), part.shape[-1])) for part in parts], axis=1)
 
     def public_state(self, pieces: Pieces) -> dict[str, Any]:
-        """Board and ply."""
+        """Return board and ply."""
         return {"board": pieces["board"], "ply": self.named_counts(pieces)["ply"]}

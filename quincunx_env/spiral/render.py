@@ -1,4 +1,4 @@
-"""Scenes of the spiral game: the appearance of its cards, and games as scenes and as text."""
+"""Scenes and text of the spiral game, and its cards' appearance."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,9 @@ from quincunx_env.spiral.scoring import Line, parts, score_hand
 
 
 def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
-    """A game as text: square, hands, scores, and the parts of the last play's score; ``()`` marks the next cell.
+    """Return a game as text.
+
+    It shows square, hands, scores, and the parts of the last play's score; ``()`` marks the next cell.
 
     Args:
         game: the game to show.
@@ -23,7 +25,9 @@ def ansi(game: Game, seat: int | None = None, colour: bool = False) -> str:
 
 
 def scene(game: Game, seat: int | None = None) -> Scene:
-    """The scene of a game as observed by a seat; None shows both hands.
+    """Return the scene of a game as a seat observes it.
+
+    None shows both hands.
 
     Raises:
         ValueError: if there is no such seat.
@@ -62,7 +66,7 @@ def scene(game: Game, seat: int | None = None) -> Scene:
 
 
 def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
-    """The score of playing a card in an empty cell.
+    """Return the score of playing a card in an empty cell.
 
     Raises:
         ValueError: if there is no such card or cell, or the cell is taken.
@@ -81,13 +85,16 @@ def _last(game: Game) -> ScoredPlay | None:
 
 
 def _parts(game: Game, board: Sequence[int], card: int, cell: int) -> tuple[tuple[Part, ...], bool]:
-    """The parts of the score of a play, and whether plays are scored as they are made."""
+    """Return the parts of a play's score, and whether plays score.
+
+    If the full square is scored, plays score nothing.
+    """
     scored = game.rules.scoring == "play"
     return parts(board, cell, card, game.rules.fifteens) if scored else (), scored
 
 
 def _hands(game: Game, lines: Sequence[Line]) -> dict[int, int]:
-    """Points of full rows or columns, by their number."""
+    """Return points of full rows or columns, by their number."""
     hands = ([game.board[cell] for cell in line] for line in lines)
     return {number: score_hand(hand, game.rules.fifteens).points for number, hand in enumerate(hands)}
 
@@ -115,7 +122,7 @@ def _notes(game: Game) -> tuple[str, ...]:
 
 
 def _heart(up: int) -> tuple[Disc | Polygon, ...]:
-    """A heart on its tip (``up`` 1), or upside down (-1)."""
+    """Draw a heart on its tip (``up`` 1), or upside down (-1)."""
     wedge = ((-0.83, -0.14 * up), (-0.4, -0.4 * up), (0.4, -0.4 * up), (0.83, -0.14 * up), (0.0, 0.88 * up))
     return Disc((-0.43, -0.35 * up), 0.45), Disc((0.43, -0.35 * up), 0.45), Polygon(wedge)
 

@@ -1,4 +1,7 @@
-"""Rules of the spiral game: options, and the geometry of the spiral (RULES.md 2.1, 2.2, 2.5)."""
+"""Rules of the spiral game: options and the spiral's geometry.
+
+See RULES.md 2.1, 2.2 and 2.5.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +16,10 @@ NUM_CELLS = SIDE * SIDE
 
 
 def _spiral() -> tuple[int, ...]:
-    """The cells from the centre on: right, down, left, up and again, each length twice, then one longer."""
+    """List the cells from the centre on.
+
+    The spiral goes right, down, left, up and again, each length twice, then one longer.
+    """
     row = column = SIDE // 2
     cells = [row * SIDE + column]
     steps = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -25,14 +31,14 @@ def _spiral() -> tuple[int, ...]:
 
 
 SPIRAL = _spiral()
-"""The cell of the starter, then those of the plays in order."""
+"""The cell of the starter, then the cells of the plays in order."""
 
 LINES = tuple(
     (tuple(range(row * SIDE, (row + 1) * SIDE)), tuple(range(column, NUM_CELLS, SIDE)))
     for row in range(SIDE)
     for column in range(SIDE)
 )
-"""By cell: the cells of its row and those of its column."""
+"""By cell: the cells of its row, then of its column."""
 
 ROWS = tuple(LINES[row * SIDE][0] for row in range(SIDE))
 COLUMNS = tuple(LINES[column][1] for column in range(SIDE))
@@ -82,7 +88,10 @@ class Rules:
 
     @property
     def points_range(self) -> tuple[int, int]:
-        """Bounds of the points of a seat in a whole game, far from what occurs: 12 plays a deal with two lines."""
+        """Bounds of a seat's points in a game, far from what occurs.
+
+        A seat makes 12 plays a deal, each with two lines.
+        """
         return 0, PLAYS * LINE_LIMIT * self.deals
 
     @property
@@ -117,5 +126,5 @@ class Rules:
 
     @property
     def num_actions(self) -> int:
-        """Number of actions; an action is a card, the spiral determines its cell."""
+        """Number of actions: cards, whose cells the spiral determines."""
         return len(CARDS)

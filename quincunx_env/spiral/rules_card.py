@@ -1,4 +1,7 @@
-"""The rules of the spiral game in short, for given options (RULES.md Part 2). Numbers are the engine's."""
+"""The rules of the spiral game in short, for given options.
+
+See RULES.md Part 2. All numbers are the engine's.
+"""
 
 from quincunx_env.spiral.cards import RANKS, SUITS
 from quincunx_env.spiral.rules import HAND, PLAYS, SIDE, Rules
@@ -6,7 +9,7 @@ from quincunx_env.spiral.scoring import FIFTEEN, FIFTEEN_POINTS, KINDS, LEAST_FL
 
 
 def rules_card(rules: Rules) -> tuple[str, ...]:
-    """The paragraphs of the rules card; see `quincunx_env.notation.rules_card.rules_card`."""
+    """Return the paragraphs of the rules card; see `quincunx_env.notation.rules_card.rules_card`."""
     at_end = rules.scoring == "end"
     kinds = ", ".join(f"{count} score {KINDS[count]}" for count in (2, 3, 4))
     withit = "" if at_end else " with it"

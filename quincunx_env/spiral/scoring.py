@@ -1,4 +1,7 @@
-"""Scoring of plays and of full lines (RULES.md 2.3, 2.4), as plain functions in the order of the text."""
+"""Scoring of plays and of full lines (RULES.md 2.3, 2.4).
+
+The functions are plain and in the order of the text.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,27 +32,37 @@ Line = Sequence[int]
 
 
 def kinds(line: Line, at: int) -> int:
-    """Points for the cards of the rank of the card at index ``at``, anywhere in the line."""
+    """Return points for the rank of the card at ``at``.
+
+    Its cards may lie anywhere in the line.
+    """
     return KINDS[_ranks(line)[CARDS[line[at]].rank]]
 
 
 def runs(line: Line, at: int) -> int:
-    """Points for the longest set of consecutive ranks that holds the rank of the card at index ``at``.
+    """Return points for the longest run of ranks.
 
-    R12: times the number of cards of each rank of the run, that of the card itself included.
+    It holds the rank of the card at index ``at``. R12: its length times the number of cards of each rank of the run,
+    the card's own rank included.
     """
     ranks, run = _ranks(line), _run(line, at)
     return len(run) * prod(ranks[rank] for rank in run) if len(run) >= LEAST_RUN else 0
 
 
 def flush(line: Line, at: int) -> int:
-    """Points for the unbroken run of touching cards of one suit that holds the card at index ``at``."""
+    """Return points for touching cards of one suit.
+
+    They are the unbroken run that holds the card at index ``at``.
+    """
     touching = len(_touching(line, at))
     return touching if touching >= LEAST_FLUSH else 0
 
 
 def fifteens(line: Line, at: int) -> int:
-    """Points for the sets of cards that add up to 15 and hold the card at index ``at``."""
+    """Return points for sets of cards that add up to 15.
+
+    They hold the card at index ``at``.
+    """
     others = [CARDS[card].value for index, card in enumerate(line) if card != EMPTY and index != at]
     return FIFTEEN_POINTS * _sums(others, FIFTEEN - CARDS[line[at]].value)
 
@@ -59,7 +72,7 @@ def _ranks(line: Line) -> Counter[int]:
 
 
 def _run(line: Line, at: int) -> range:
-    """The consecutive ranks in a line that hold the rank of the card at index ``at``."""
+    """Return the consecutive ranks around the card at ``at``."""
     ranks = _ranks(line)
     low = high = CARDS[line[at]].rank
     while ranks[low - 1]:
@@ -70,7 +83,7 @@ def _run(line: Line, at: int) -> range:
 
 
 def _touching(line: Line, at: int) -> range:
-    """Indices of the unbroken run of cards of the suit of the card at index ``at``."""
+    """Return indices of touching cards of the suit at ``at``."""
     suit = CARDS[line[at]].suit
     start, stop = at, at + 1
     while start > 0 and line[start - 1] != EMPTY and CARDS[line[start - 1]].suit == suit:
@@ -81,7 +94,7 @@ def _touching(line: Line, at: int) -> range:
 
 
 def _sums(values: Sequence[int], total: int) -> int:
-    """Number of sets of values that add up to a total."""
+    """Count the sets of values that add up to a total."""
     return sum(sum(chosen) == total for size in range(len(values) + 1) for chosen in combinations(values, size))
 
 
@@ -109,7 +122,10 @@ class Score:
 
     @property
     def parts(self) -> dict[str, int]:
-        """Points by the name of the part, as in `parts` and in text; only those that are not 0."""
+        """Points by the name of the part, without parts of 0.
+
+        The names are as in `parts` and in text.
+        """
         row, column = asdict(self.row), asdict(self.column)
         return {name: row[name] + column[name] for name in row if row[name] + column[name]}
 
@@ -120,7 +136,10 @@ class Score:
 
 
 def score_line(line: Line, at: int, with_fifteens: bool) -> LineScore:
-    """Score a line for the card at index ``at``, which has just been played."""
+    """Score a line for the card at index ``at``.
+
+    It has just been played.
+    """
     return LineScore(kinds(line, at), runs(line, at), flush(line, at), fifteens(line, at) if with_fifteens else 0)
 
 
@@ -141,7 +160,10 @@ def score(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> Sc
 
 
 def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tuple[Part, ...]:
-    """The parts of `score`, each with the cells that it comes from; takes the same arguments."""
+    """Return the parts of `score`, each with its cells.
+
+    It takes the same arguments.
+    """
     found = []
     for places in LINES[cell]:
         line, at = [card if place == cell else board[place] for place in places], places.index(cell)
@@ -168,7 +190,9 @@ def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tu
 
 
 def score_hand(line: Line, with_fifteens: bool) -> LineScore:
-    """Score a full line as a hand of five cards: each kind, run, flush and fifteen once.
+    """Score a full line as a hand of five cards.
+
+    Each kind, run, flush and fifteen counts once.
 
     Five cards hold at most one run and one flush, whose points any of its cards gives.
     """

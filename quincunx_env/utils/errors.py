@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from quincunx_env.utils.extras import needs_extra
 
 ERROR = 2
-"""Exit status after an error that the message explains, as after a wrong command line."""
+"""Exit status for errors that the message explains, as for a wrong command line."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -26,7 +26,9 @@ def fail(message: object, status: int = ERROR) -> NoReturn:
 
 
 def printable(text: object) -> str:
-    r"""Escape characters that a terminal would follow, such as those of a file in a message.
+    r"""Escape characters that a terminal would follow.
+
+    A message may have them from a file.
 
     >>> print(printable("a\x1b[2Jb, é"))
     a\x1b[2Jb, é
@@ -42,11 +44,13 @@ def _end(message: str, status: int) -> NoReturn:
 
 @contextmanager
 def one_line_errors(*kinds: type[Exception], remedy: Callable[[], str] = str) -> Iterator[None]:
-    """End the program with one line on stderr, in place of a traceback, if the ``with`` block fails or is interrupted.
+    """End the program with one line if the block fails.
+
+    The line goes to stderr in place of a traceback, also after an interrupt.
 
     The exit status is `ERROR` after errors of files (`OSError`: full disk, read-only folder, ...) and of the given
-    kinds, 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions are
-    faults of the program and keep their traceback.
+    kinds. It is 130 after an interrupt and 143 after SIGTERM, which raises `Terminated` in the block. Other exceptions
+    are faults of the program and keep their traceback.
 
     Args:
         kinds: other exceptions whose message explains the error.
@@ -99,7 +103,10 @@ def require_writable(folder: Path, option: str = "--out") -> None:
 
 @contextmanager
 def requires_extra(extra: str, feature: str = "this program") -> Iterator[None]:
-    """End the program with the command that installs an extra, if a library is missing that the block imports."""
+    """End the program if a library that the block imports is missing.
+
+    The message is the command that installs its extra.
+    """
     try:
         with needs_extra(extra, feature):
             yield

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def needs_extra(extra: str, feature: str) -> Iterator[None]:
-    """Import libraries in this block; where one is missing the error names the extra that has it.
+    """Import libraries in this block, and name a missing extra.
+
+    The error names the extra that has the missing library.
 
     Args:
         extra: of ``quincunx_env``.

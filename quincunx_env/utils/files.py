@@ -12,14 +12,16 @@ from pathlib import Path
 from threading import get_ident
 
 UNFINISHED = re.compile(r"\..*\.unfinished-(?P<host>.*)-(?P<process>\d+)(_\d+)?(\.[^.]*)?")
-"""Names of temporary files, which say who writes them."""
+"""Names of temporary files; they name the writing process."""
 
 ABANDONED = 86_400.0
 """Age in seconds from which a temporary file of another machine counts as abandoned; longer than any write takes."""
 
 
 def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
-    """Write a file atomically: ``path`` holds either the old content or the new, whatever interrupts the write.
+    """Write a file atomically.
+
+    ``path`` holds either the old content or the new, whatever interrupts the write.
 
     The first write of a process to a folder removes the temporary files that killed processes left there.
 
@@ -59,10 +61,10 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the temporary files of `write_atomically` whose process has ended; a missing folder has none.
+    """Remove temporary files of `write_atomically` whose process has ended.
 
-    Whether a process runs cannot be seen on another machine, which may share the folder, nor on Windows: such files are
-    removed after a day.
+    A missing folder has none. Whether a process runs cannot be seen on another machine, which may share the folder, nor
+    on Windows: such files are removed after a day.
     """
     with suppress(OSError):  # the folder may permit no removal
         for path in folder.iterdir():

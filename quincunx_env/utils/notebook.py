@@ -1,4 +1,7 @@
-"""How notebooks and ``print`` show an object. `quincunx_env` sets the painters, which are built on the games."""
+"""Pictures of objects in notebooks and by ``print``.
+
+`quincunx_env` sets the painters, which are built on the games.
+"""
 
 from collections.abc import Callable
 
@@ -9,5 +12,8 @@ PAINTERS: dict[str, Painter] = {}
 
 
 def shown_as(form: str, shown: object) -> str | None:
-    """Draw an object in a format of `PAINTERS`; None if it has no picture."""
+    """Draw an object in a format of `PAINTERS`.
+
+    Return None if it has no picture.
+    """
     return PAINTERS[form](shown)

@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 _MOST_ON_WINDOWS = 61
-"""Windows waits for no more processes at a time."""
+"""The most processes that Windows waits for at a time."""
 
 
 @contextmanager
 def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """An executor for the ``with`` block; if the block fails or is interrupted, work in progress is dropped.
+    """Start an executor for the ``with`` block.
+
+    If the block fails or is interrupted, work in progress is dropped.
 
     Args:
         count: number of processes, on Windows 61 at most. They are spawned: they share nothing with this one, so that
@@ -38,14 +40,17 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
             pool.shutdown(cancel_futures=True)
             if isinstance(error, BrokenProcessPool):
                 raise ChildProcessError(
-                    "a worker process was killed, as happens when memory runs out: fewer workers need less"
+                    "a worker process was killed, perhaps because memory ran out: use fewer workers"
                 ) from error
             raise
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Let NumPy compute with one thread in processes that are started meanwhile: each has a core of its own at best."""
+    """Limit workers started in this block to one NumPy thread.
+
+    Each has at best one core.
+    """
     name = "OMP_NUM_THREADS"  # read when NumPy is imported
     before = os.environ.get(name)
     os.environ[name] = "1"
@@ -58,7 +63,10 @@ def single_threaded() -> Iterator[None]:
 
 
 def _end_with_parent(reader: Connection) -> None:
-    """Start a worker process, which ends as soon as its parent closes the other end of a pipe or ends in any way."""
+    """Start a worker process that ends with its parent.
+
+    It also ends when the parent closes the other end of the pipe.
+    """
 
     def wait() -> None:
         reader.poll(None)

@@ -167,8 +167,8 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (EVERY, {"rules": {"dael": 1}}, "got {'dael': 1}"),
     (EVERY, {"rules": {1: 2}}, "got {1: 2}"),
     (QUINCUNX + SOLITAIRE, {"rules": spiral.Rules()}, "rules"),
-    (QUINCUNX, {"rules": spiral.Rules()}, "rules are those of 'spiral', the game is 'quincunx'"),
-    (SPIRAL_AGENTS, {"rules": Rules()}, "rules are those of 'quincunx', the game is 'spiral'"),
+    (QUINCUNX, {"rules": spiral.Rules()}, "rules are for 'spiral', but the game is 'quincunx'"),
+    (SPIRAL_AGENTS, {"rules": Rules()}, "rules are for 'quincunx', but the game is 'spiral'"),
     (
         QUINCUNX + SOLITAIRE,
         {"rules": Rules(), "flush": False},

@@ -267,14 +267,14 @@ def test_what_is_no_deal_is_refused(case: Case) -> None:
     """Text of another form, numbers, nothing."""
     driver = drive(case).started(3)
     wrong_deals = {
-        "?? | CK": "written",
+        "?? | CK": "unknown card",
         "": "a deal is written",
         3: "a deal is a Deal or its text, got 3",
         (None,): "a deal is a Deal or its text, got",
     }
     *good, last = seeded(driver, 7)
     names = str(last[-1]).split()
-    wrong_deals[str(last[-1]).replace(names[0], "AZ")] = "no card is written 'AZ'"
+    wrong_deals[str(last[-1]).replace(names[0], "AZ")] = "unknown card 'AZ'"
     with driver.unchanged():
         for wrong, match in wrong_deals.items():
             with pytest.raises(ValueError, match=match):

@@ -81,7 +81,7 @@ def test_mistakes_are_a_line_and_change_nothing(tmp_path: Path, capsys: pytest.C
     for line, answer in {
         "AM (0, 1)": "which holds AV AL",
         "AV (0, 0)": "the cell is taken; legal cells are",
-        "AV": "is no play",
+        "AV": "is not a play",
         "announce 7": "",
         "undo": "nothing to take back",
         "scores AM": "'AM' is not in the hand, which holds AV AL",

@@ -71,7 +71,7 @@ def test_a_file_is_loaded_by_other_processes(tmp_path: Path) -> None:
 def test_a_weights_file_plays_as_the_network_in_it() -> None:
     expected = evaluate("value", 3)
     assert evaluate(str(NETWORK), 3).scores.tolist() == expected.scores.tolist()
-    with pytest.raises(PolicyFileError, match=rf"{NETWORK.name} cannot be used: the network has learned"):
+    with pytest.raises(PolicyFileError, match=rf"{NETWORK.name} cannot be used: the network has not learned"):
         compare([str(NETWORK), "greedy"], 2)
 
 
@@ -236,7 +236,7 @@ def test_foreign_files_are_refused(suffix: str, content: str, folder: Path, capf
 def test_truncated_weights_are_refused(share: float, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     content = NETWORK.read_bytes()
     (folder / "model.safetensors").write_bytes(content[: int(len(content) * share)])
-    assert "model.safetensors is missing, damaged or no weights file" in one_line(capfd, "model.safetensors")
+    assert "model.safetensors is missing, damaged or not a weights file" in one_line(capfd, "model.safetensors")
 
 
 def test_a_checkpoint_is_refused_without_trust_before_it_is_read(

@@ -41,10 +41,10 @@ def test_every_picture_is_shown_in_its_turn_and_shared_elements_are_stored_once(
 
 def test_pictures_without_a_common_size_and_times_are_refused() -> None:
     game = Record.read(RECORDS / "solitaire.txt").game()
-    with pytest.raises(ValueError, match="at least one picture"):
+    with pytest.raises(ValueError, match="at least one"):
         animate([])
     with pytest.raises(ValueError, match="one size"):
         animate([render.to_svg(game), render.to_svg(game, scale=2)])
     for times in ({"seconds": 0.0}, {"last": -1.0}, {"last": float("nan")}):
-        with pytest.raises(ValueError, match="positive time"):
+        with pytest.raises(ValueError, match="must be positive"):
             animate([render.to_svg(game)], **times)

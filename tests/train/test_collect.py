@@ -118,7 +118,7 @@ def test_a_run_of_selfplay_counts_whole_rounds(tmp_path: Path) -> None:
     assert (run.seed, run.curve) == (3, [(2 * 32 * 12, (1.5, 1, 2), 0.25)])
     history = json.dumps([{"iteration": 2, "steps": 700, "variants": {"spiral": {}}}])
     checkpoint.save(tmp_path / "checkpoint.pt", Arguments(), {"history": history})
-    with pytest.raises(collect.RunError, match="no run of the solitaire: KeyError"):
+    with pytest.raises(collect.RunError, match="not a run of the solitaire: KeyError"):
         collect.read_run(tmp_path)
 
 

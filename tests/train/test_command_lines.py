@@ -81,7 +81,7 @@ def error(script: str, flags: list[str], monkeypatch: pytest.MonkeyPatch, capsys
         ("selfplay --pool-share 2", "--pool-share must be from 0 to 1, got 2.0"),
         ("selfplay --seed 10000000", "--seed must be from 0 to 1000000, got 10000000"),
         ("selfplay --against no-such", "unknown policy 'no-such'"),
-        ("selfplay --variants mini-2 --against value", "--against value does not play mini-2: the shipped networks"),
+        ("selfplay --variants mini-2 --against value", "--against value does not play mini-2: no shipped network"),
         (
             f"selfplay --against {PIMC_BEAM}",
             f"--against {PIMC_BEAM} does not play 2-corners: this",

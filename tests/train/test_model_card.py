@@ -32,7 +32,7 @@ def test_the_hub_reads_the_figures_of_the_results(network: str, tmp_path: Path) 
     assert all(f"| {figures['deals']:,} |" in card.text for figures in results)
     methods = {*card.data.tags} & {"td-lambda", "expert-iteration", "distillation"}
     assert methods == ({"expert-iteration", "distillation"} if teacher else {"td-lambda"})
-    assert (f"those of `{teacher}`" in card.text) == ("positions searched" in card.text) == (teacher is not None)
+    assert (f"from `{teacher}`" in card.text) == ("positions searched" in card.text) == (teacher is not None)
 
 
 def test_the_evaluation_of_a_solitaire_run_is_shown_beside_baselines() -> None:

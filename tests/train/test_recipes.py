@@ -221,7 +221,7 @@ def test_one_network_learns_from_games_of_any_number_of_players() -> None:
 def test_the_network_has_no_announcements() -> None:
     from quincunx_agents.torch.networks import PolicyNetwork
 
-    with pytest.raises(ValueError, match="plays without announcements"):
+    with pytest.raises(ValueError, match="Quincunx without Simpleton"):
         PolicyNetwork(Observer(Rules(num_players=2, simpleton=True), preview=True))
 
 

@@ -22,7 +22,10 @@ from quincunx_env.utils.files import remove_unfinished, write_atomically
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint that cannot be used; the message names the cause and the remedy."""
+    """A checkpoint that cannot be used.
+
+    The message names the cause and the remedy.
+    """
 
 
 def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
@@ -61,7 +64,7 @@ def load(path: Path) -> dict[str, Any]:
     except CheckpointError:
         raise
     except Exception as error:
-        raise CheckpointError(f"{path} is damaged or no checkpoint ({error}): {remedy}") from error
+        raise CheckpointError(f"{path} is damaged or not a checkpoint ({error}): {remedy}") from error
     if not isinstance(content, dict) or not isinstance(content.get("arguments"), dict):
         raise CheckpointError(f"{path} holds no checkpoint of this project: {remedy}")
     return content
@@ -69,11 +72,13 @@ def load(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def restoring(arguments: Any, content: dict[str, Any], may_change: Collection[str]) -> Iterator[None]:
-    """Compare the arguments of a run with those in its checkpoint; restore the rest inside the ``with`` block.
+    """Compare a run's arguments with the ones in its checkpoint.
+
+    The rest is restored inside the ``with`` block.
 
     Args:
         arguments: of the run, a dataclass.
-        content: of the checkpoint; its ``arguments`` are those of the run so far.
+        content: of the checkpoint; its ``arguments`` are from the run so far.
         may_change: arguments that may differ.
 
     Raises:
@@ -97,7 +102,7 @@ def restoring(arguments: Any, content: dict[str, Any], may_change: Collection[st
 
 
 def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments with those of embedded dataclasses beside the others."""
+    """Return arguments with the ones of embedded dataclasses beside the others."""
     embedded = [value for value in arguments.values() if isinstance(value, dict)]
     parts = (arguments, *embedded)
     return {name: value for part in parts for name, value in part.items() if not isinstance(value, dict)}
@@ -110,9 +115,10 @@ _locks: list[FileLock] = []
 
 
 def begin_run(folder: Path, resume: bool = False) -> None:
-    """Lock the folder of a run until `unlocks_runs`; unless it is resumed, rename that of an earlier run of its name.
+    """Lock the folder of a run until `unlocks_runs`.
 
-    The lock is on an empty file beside the folder, which stays. It ends with the process, whatever ends that.
+    Unless the run is resumed, rename the folder of an earlier run of its name. The lock is on an empty file beside the
+    folder, which stays. It ends with the process, whatever ends that.
 
     Args:
         folder: of the run.
@@ -135,7 +141,10 @@ def begin_run(folder: Path, resume: bool = False) -> None:
 
 @contextmanager
 def unlocks_runs() -> Iterator[None]:
-    """Release the locks of `begin_run` when the ``with`` block, or the function that this decorates, ends."""
+    """Release the locks of `begin_run` when the ``with`` block ends.
+
+    As a decorator it releases them when the function ends.
+    """
     try:
         yield
     finally:
@@ -144,7 +153,10 @@ def unlocks_runs() -> Iterator[None]:
 
 
 def _keep_earlier_run(folder: Path) -> None:
-    """Rename the folder of an earlier run of the same name to the first free ``<name>-<number>``."""
+    """Rename the folder of an earlier run of the same name.
+
+    It gets the first free name ``<name>-<number>``.
+    """
     if not folder.exists():
         return
     remove_unfinished(folder)

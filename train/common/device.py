@@ -14,10 +14,10 @@ from train.common.options import CheckedOptions, CountOrNone, OptionError
 
 @dataclass
 class DeviceOptions(CheckedOptions):
-    """Where features and networks are computed, and in which processes games are played."""
+    """Device of features and networks, and processes that play games."""
 
     device: str = "cpu"
-    """PyTorch's device for features and networks; the CPU has the engine alone if it is another one"""
+    """PyTorch's device for features and networks; the engine runs on the CPU"""
     workers: CountOrNone = None
     """processes that play; 0: this one does. The result is the same. If None 2 with --device cpu, 0 with others"""
 
@@ -29,11 +29,14 @@ class DeviceOptions(CheckedOptions):
             reason = str(error).splitlines()[0]
             raise ValueError(f"--device must be a device of PyTorch, got {self.device!r}: {reason}") from None
         if self.backend != NUMPY and self.workers:
-            raise OptionError(f"--device {self.device} needs --workers 0: what is there stays in one process")
+            raise OptionError(f"--device {self.device} needs --workers 0: its tensors stay in one process")
 
     @property
     def backend(self) -> Backend:
-        """Computes features and networks while playing: NumPy on the CPU, where it is faster, and PyTorch elsewhere."""
+        """Backend of features and networks while playing.
+
+        NumPy on the CPU, where it is faster, and PyTorch elsewhere.
+        """
         device = torch.device(self.device)
         return NUMPY if device.type == "cpu" else Backend(array_api_compat.torch, device)
 

@@ -28,7 +28,9 @@ HIGHEST_CLASS = RATING_STEPS[-1]
 
 
 def strength(agent: Agent, opponent: Agent | str, rules: BaseRules, deals: int, domain: Domain) -> dict[str, float]:
-    """Measure the strength of an agent; returns figures with 95 % intervals by name.
+    """Measure the strength of an agent.
+
+    Return figures with 95 % intervals by name.
 
     Solitaire: ``mean``, ``mean_low``, ``mean_high``, the shares ``lost`` and ``at_least_150``. Several players:
     ``win_rate``, ``win_rate_low``, ``win_rate_high``, ``even`` (the win rate of equals), ``margin``, ``margin_low``,
@@ -81,7 +83,10 @@ def require_opponent(name: str, variants: Iterable[str], flag: str = "--against"
 def strengths(
     agent: Agent, opponent: Agent | str, variants: Iterable[str], deals: int, domain: Domain, progress: bool = False
 ) -> dict[str, dict[str, float]]:
-    """The `strength` of an agent in variants of `quincunx_agents.networks.value`, rounded, with the number of deals."""
+    """Measure the rounded `strength` of an agent in several variants.
+
+    They are variants of `quincunx_agents.networks.value`; the number of deals is added.
+    """
     found = {}
     for variant in tqdm(variants, desc="evaluation", disable=not progress):
         figures = strength(agent, opponent, VARIANTS[variant], deals, domain)
@@ -90,7 +95,9 @@ def strengths(
 
 
 def final_figures(agent: Agent, opponents: Iterable[str], rules: Rules, deals: int) -> tuple[dict[str, Any], str]:
-    """Measure a trained agent on ``benchmark`` deals; returns JSON values and a text of them.
+    """Measure a trained agent on ``benchmark`` deals.
+
+    Return JSON values and a text of them.
 
     Solitaire: `quincunx_env.arena.Evaluation.to_json` of the agent, ``trained``, and of ``uniform`` and ``greedy``.
     Several players: the `strength` against each opponent.
@@ -104,7 +111,9 @@ def final_figures(agent: Agent, opponents: Iterable[str], rules: Rules, deals: i
 
 
 def provenance(module: str, arguments: Any) -> dict[str, Any]:
-    """How a run was made, for its model card: command, arguments, machine and versions, as JSON values.
+    """Describe how a run was made, for its model card.
+
+    The JSON values are command, arguments, machine and versions.
 
     Args:
         module: the script, for ``python -m``.

@@ -1,7 +1,7 @@
-"""Write cards of trained networks for the Hugging Face Hub: Markdown with metadata.
+"""Write cards of trained networks for the Hugging Face Hub.
 
-The training scripts write one as ``README.md`` beside their results. Every figure is read from these; a card adds none.
-Nothing is uploaded. The format: https://huggingface.co/docs/hub/model-cards.
+They are Markdown with metadata. The training scripts write one as ``README.md`` beside their results. Every figure is
+read from these; a card adds none. Nothing is uploaded. The format: https://huggingface.co/docs/hub/model-cards.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.markdown import markdown_table
 
 Facts = Mapping[str, Any]
-"""Results of a training run: what the scripts in ``train`` write as JSON."""
+"""Results of a training run, as the scripts in ``train`` write them as JSON."""
 
 VARIANTS = {
     "solitaire": "solitaire",
@@ -36,7 +36,7 @@ VARIANTS = {
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share as a percentage."""
+    """Return a share as a percentage."""
     return f"{100 * share:.{digits}f} %"
 
 
@@ -44,7 +44,9 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def model_card(facts: Facts, name: str, picture: str | None = None) -> ModelCard:
-    """Return the card of a trained network; its ``content`` is the file, its ``text`` leaves out the metadata.
+    """Return the card of a trained network.
+
+    Its ``content`` is the file, its ``text`` leaves out the metadata.
 
     Args:
         facts: what the training script wrote.
@@ -168,7 +170,10 @@ MULTIPLAYER = ("win rate", "95 % interval", "even", "margin", "95 % interval")
 
 
 def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Mean score with its interval, shares of lost rounds and of the highest class, as text."""
+    """Return a solitaire result as text.
+
+    The columns are mean score, its interval, shares of lost rounds and of the highest class.
+    """
     return (
         f"{result['mean']:.1f}",
         f"{result['mean_low']:.1f} to {result['mean_high']:.1f}",
@@ -178,7 +183,10 @@ def solitaire_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def multiplayer_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Win rate and margin with their intervals, and the win rate among equals, as text."""
+    """Return a multiplayer result as text.
+
+    The columns are win rate, its interval, the win rate among equals, margin, its interval.
+    """
     return (
         percent(result["win_rate"]),
         f"{100 * result['win_rate_low']:.1f} to {percent(result['win_rate_high'])}",
@@ -191,7 +199,7 @@ def multiplayer_columns(result: Mapping[str, Any]) -> tuple[str, ...]:
 def _training(facts: Facts) -> str:
     rows = [("environment steps", f"{facts['steps']:,}")]
     if "teacher" in facts["arguments"]:
-        rows.append(("initial weights, and values", f"those of `{facts['arguments']['teacher']}`"))
+        rows.append(("initial weights, and values", f"from `{facts['arguments']['teacher']}`"))
         rows.append(("positions searched", f"{facts['positions']:,}"))
     if "seconds" in facts:
         rows.append(("processor time", f"{sum(facts['seconds'].values()) / 60:.0f} min"))
@@ -203,7 +211,10 @@ def _training(facts: Facts) -> str:
 
 
 def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: str = "solitaire") -> dict[str, Any]:
-    """Results of a solitaire run from its ``evaluation.json``: `quincunx_env.arena.Evaluation.to_json` by agent."""
+    """Return results of a solitaire run from its ``evaluation.json``.
+
+    It has `quincunx_env.arena.Evaluation.to_json` by agent.
+    """
 
     def figures(result: Mapping[str, Any]) -> dict[str, Any]:
         low, high = result["ci95"]
@@ -216,7 +227,10 @@ def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: st
 
 
 def write_model_card(folder: Path, name: str, facts: Facts) -> None:
-    """Write the card of a finished run as ``README.md``, with its ``learning_curve.png`` if there is one."""
+    """Write the card of a finished run as ``README.md``.
+
+    It has the run's ``learning_curve.png`` if there is one.
+    """
     picture = "learning_curve.png"
     card = model_card(facts, name, picture if (folder / picture).exists() else None)
     write_atomically(folder / "README.md", lambda path: path.write_text(card.content, encoding="utf-8", newline="\n"))

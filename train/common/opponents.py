@@ -28,10 +28,10 @@ class Member(Generic[Opponent]):
 
     name: str
     opponent: Opponent
-    """A policy, or whatever the trainer makes one from."""
+    """A policy, or an object from which the trainer makes one."""
     won: float = 0.0
-    """Sum over the games of the learner's share of the win, weighted so that half of ``games`` is even; see
-    `Pool.count`."""
+    """Sum over the games of the learner's share of the win, weighted so that half of ``games`` is even (`Pool.count`).
+    """
     games: float = 0
     """Sum of the weights of the games."""
 
@@ -60,7 +60,9 @@ class Pool(Generic[Opponent]):
         return np.array(weights) / sum(weights)
 
     def count(self, number: int, share: float, players: int) -> None:
-        """Count a game against a member. A win counts as often as there are other seats, so that equals win half.
+        """Count a game against a member.
+
+        A win counts as often as there are other seats, so that equals win half.
 
         Args:
             number: index of the member.
@@ -72,7 +74,10 @@ class Pool(Generic[Opponent]):
         member.games += won + 1 - share
 
     def win_rates(self) -> dict[str, float]:
-        """Return the learner's win rate against each member with games, by name; 0.5 is even."""
+        """Return the learner's win rate against each member, by name.
+
+        Members without games are left out; 0.5 is even.
+        """
         return {member.name: round(member.won / member.games, 3) for member in self.members if member.games}
 
 
@@ -91,7 +96,7 @@ def league_module(place: int) -> str:
 class Matchmaking:
     """RLlib's ``policy_mapping_fn``: assigns modules to the seats of a game.
 
-    In a share of the games the learner has all seats; in the others it has one, and a member of the league has the
+    In a share of the games the learner has all seats. In the others it has one, and a member of the league has the
     rest. The assignment is a function of the episode's id, and so consistent over its seats.
     """
 
@@ -110,7 +115,9 @@ class Matchmaking:
 
 
 def normalized_win_rates(learner: Agent, members: Sequence[Agent], rules: BaseRules, deals: int) -> list[float]:
-    """Return the learner's win rate against each member, scaled so that 0.5 is even for any number of players.
+    """Return the learner's win rate against each member, scaled.
+
+    0.5 is even for any number of players.
 
     Args:
         learner: in one seat.
@@ -126,5 +133,8 @@ def normalized_win_rates(learner: Agent, members: Sequence[Agent], rules: BaseRu
 
 
 def replaced_place(rates: Sequence[float], threshold: float) -> int | None:
-    """Return the place of the weakest member if every win rate reaches the threshold, otherwise None."""
+    """Return the place of the weakest member.
+
+    It is None unless every win rate reaches the threshold.
+    """
     return int(np.argmax(rates)) if min(rates) >= threshold else None

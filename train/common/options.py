@@ -1,4 +1,7 @@
-"""Options that several training scripts share. The ``Arguments`` of a script inherit from these classes."""
+"""Options that several training scripts share.
+
+The ``Arguments`` of a script inherit from these classes.
+"""
 
 import math
 import threading
@@ -23,12 +26,18 @@ EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
 
 
 class OptionError(ValueError):
-    """An option that cannot be used; the message names it and the valid ones."""
+    """An option that cannot be used.
+
+    The message names it and the valid ones.
+    """
 
 
 @dataclass(frozen=True)
 class Valid:
-    """The values that an option may have, as the annotation of its field; `CheckedOptions` refuses others."""
+    """The values that an option may have.
+
+    It annotates the option's field; `CheckedOptions` refuses other values.
+    """
 
     meaning: str
     """continues "must be" in the message"""
@@ -105,7 +114,10 @@ class RunOptions(CheckedOptions):
 
 @dataclass
 class PPOOptions(CheckedOptions):
-    """Hyperparameters of PPO (Schulman et al. 2017) with GAE (Schulman et al. 2016)."""
+    """Hyperparameters of PPO with GAE.
+
+    See Schulman et al. 2017 and 2016.
+    """
 
     rollout: Count = 24
     """steps of each game between two updates"""
@@ -146,7 +158,7 @@ def run_script(
         arguments: its options.
         module: its module, for ``python -m``.
         description: of the script.
-        errors: kinds of errors, besides those of files, checkpoints and options, whose message explains them.
+        errors: further errors whose message explains them; errors of files, checkpoints and options always count.
     """
     options = parse(arguments, f"python -m {module}", description)
 

@@ -1,1 +1,4 @@
-"""Exact values in the mini variant: regret in the solitaire, the game tree and its equilibrium for two players."""
+"""Exact values in the mini variant.
+
+They are the regret in the solitaire, and the game tree and its equilibrium for two players.
+"""

@@ -1,14 +1,13 @@
-"""Solve the mini variant for two players, and measure how exploitable policies are in it (ruling R16).
+"""Solve the mini variant for two players, and measure policies' exploitability.
 
     python -m train.exact.equilibrium                                   # uniform, greedy, heuristic
     python -m train.exact.equilibrium --learning runs/mini-2/weights    # weights that train.selfplay kept
 
-The game begins after its face-up cards, those of ``benchmark`` deal 0 unless ``--face-up`` says otherwise: chance
-deals the hands and what is drawn. Its complete tree (`train.exact.tree`) is solved by CFR+ (Tammelin,
-Solving Large Imperfect Information Games Using CFR+, 2014) as OpenSpiel has it. Exploitability is that of both seats
-together, half of NashConv: what best responses win on average, in points, more than the value of the game. Of a
-policy that draws random numbers, one that these numbers make of it is measured; only ``uniform`` is measured as the
-distribution that it is.
+See ruling R16. The game begins after its face-up cards, by default from ``benchmark`` deal 0 (``--face-up``): chance
+deals the hands and the draws. Its complete tree (`train.exact.tree`) is solved by CFR+ (Tammelin, Solving Large
+Imperfect Information Games Using CFR+, 2014) as OpenSpiel has it. Exploitability is half of NashConv, for both seats
+together: how much more than the value of the game best responses win on average, in points. A policy that draws random
+numbers is measured with these numbers fixed. Only ``uniform`` is measured as a distribution.
 
 Needs OpenSpiel: ``pip install -e ".[train,openspiel]"``. Writes ``cfr.csv``, ``two_players.csv`` and, with
 ``--learning``, ``learning.csv`` and ``learning.png`` to ``--out``.
@@ -46,7 +45,7 @@ CFR_COLUMNS = ("iterations", "value", "exploitability")
 POLICY_COLUMNS = ("policy", "value_of_seat_0", "nash_conv", "exploitability")
 
 CHUNK = 500
-"""Information sets in which a policy is asked at once."""
+"""Information sets in which a policy chooses at once."""
 
 
 @dataclass
@@ -70,7 +69,10 @@ class Arguments(CheckedOptions):
 
 
 def solve(game: Any, iterations: int, progress: bool) -> list[tuple[int, float, float]]:
-    """Rows of ``cfr.csv``: after 1, 2, 5, 10 ... iterations, the value to seat 0 and the exploitability, in points."""
+    """Return the rows of ``cfr.csv``.
+
+    They have the value to seat 0 and the exploitability, in points, after 1, 2, 5, 10 ... iterations.
+    """
     solver, rows = pyspiel.CFRPlusSolver(game), []
     shown = {step * 10**power for power in range(9) for step in (1, 2, 5)} | {iterations}
     for done in tqdm(range(1, iterations + 1), desc="CFR+", disable=not progress, mininterval=1):
@@ -82,12 +84,15 @@ def solve(game: Any, iterations: int, progress: bool) -> list[tuple[int, float, 
 
 
 def value(game: Any, policy: Any) -> float:
-    """The expected return of seat 0 if both seats play a policy."""
+    """Return the expected return of seat 0 if both play a policy."""
     return float(pyspiel.expected_returns(game.new_initial_state(), policy, -1, True)[0])
 
 
 def tabular(agent: str, positions: Sequence[tuple[int, Game]], seed: int, progress: bool = False) -> Any:
-    """A policy as OpenSpiel has it: the probabilities of actions by information set."""
+    """Convert a policy to OpenSpiel's form.
+
+    It has the probabilities of actions by information set.
+    """
     observer, policy = observer_for(MINI), policy_for(resolve(agent), MINI)
     seen = [observer.observe(position, position.mover) for _, position in positions]
     mask = np.stack([observer.mask(position) for _, position in positions]).astype(np.bool_)
@@ -105,14 +110,14 @@ def tabular(agent: str, positions: Sequence[tuple[int, Game]], seed: int, progre
     for (number, position), legal, action in zip(positions, mask, chosen.tolist(), strict=True):
         seat, actions = position.mover, np.flatnonzero(legal).tolist()
         chances = [1 / len(actions) if agent == "uniform" else float(each == action) for each in actions]
-        # It sorts the numbers at a node and leaves the actions as they are: the lowest number is that of the first one.
+        # It sorts the numbers at a node, but not the actions: the first action has the lowest number.
         found = sorted([numbers.setdefault(label(each), len(numbers)) for each in actions])
         table[f"{seat}-{seat}-{number}-"] = [*zip(found, chances, strict=True)]
     return pyspiel.TabularPolicy(table)
 
 
 def label(action: int) -> str:
-    """The name of an action in the file."""
+    """Name an action as in the file."""
     card, cell = divmod(action, MINI.num_cells)
     return f"{print_cards([card])} {MINI.grid.place(cell)}"
 

@@ -1,14 +1,14 @@
-"""Measure the exact regret of policies in the mini variant of the solitaire (ruling R16).
+"""Measure the exact regret of policies in the mini solitaire.
 
     python -m train.exact.regret                             # uniform, greedy, heuristic
     python -m train.exact.regret --policies heuristic self-play=runs/mini/mini.safetensors --deals 20
 
-The regret on a deal is the value of optimal play less the value of the policy, both of them means over every order of
-the pile and computed exactly (`quincunx_agents.search.endgame`). Deals are those of the ``benchmark`` domain, from
-number 0 on; what a policy knows of a deal is its grid and its hand. Of a policy that draws random numbers, one that
-these numbers make of it is measured; only ``uniform`` is measured as the distribution that it is.
+See ruling R16. The regret on a deal is the value of optimal play less the value of the policy. Both are means over
+every order of the pile, computed exactly (`quincunx_agents.search.endgame`). Deals are of the ``benchmark`` domain,
+from number 0 on; a policy knows the grid and the hand of a deal. A policy that draws random numbers is measured with
+these numbers fixed. Only ``uniform`` is measured as a distribution.
 
-The rows of ``--out`` are added to, or replaced by policy, as soon as a policy is measured.
+Rows are added to ``--out``, or replaced by policy, as soon as a policy is measured.
 """
 
 import csv
@@ -51,7 +51,7 @@ class Arguments(CheckedOptions):
 
 
 def regret(agent: Agent | str, deals: Iterable[int]) -> tuple[list[float], list[float]]:
-    """Values of optimal play and of a policy, on each of these deals."""
+    """Return values of optimal play and of a policy, by deal."""
     optimal, reached = [], []
     for number in deals:
         game = Batch(MINI, 1, "benchmark")
@@ -66,7 +66,7 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
     """Measure the policies; returns all rows of the table."""
     for _, policy in map(split_name, arguments.policies):
         resolve(policy)  # an unknown one ends the run before it begins
-    read(arguments.out)  # likewise a table that cannot be read
+    read(arguments.out)  # so does a table that cannot be read
     for name, policy in map(split_name, arguments.policies):
         numbers = tqdm(range(arguments.deals), desc=name, disable=not arguments.progress, mininterval=1)
         optimal, reached = map(np.array, regret(policy, numbers))
@@ -79,7 +79,10 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
 
 
 def read(path: Path) -> dict[str, dict[str, str]]:
-    """The rows of a table by policy; a file that does not exist has none."""
+    """Read the rows of a table by policy.
+
+    A file that does not exist has none.
+    """
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -87,7 +90,10 @@ def read(path: Path) -> dict[str, dict[str, str]]:
 
 
 def add(path: Path, row: dict[str, str]) -> None:
-    """Add a row to a table, or replace that of its policy; other rows stay as they are in the file now."""
+    """Add a row to a table, or replace the policy's row.
+
+    Other rows stay as they are in the file now.
+    """
     rows = read(path) | {row["policy"]: row}
     by_regret = sorted(rows.values(), key=lambda row: -float(row["regret"]))
     write_csv(path, COLUMNS, ([row[name] for name in COLUMNS] for row in by_regret))

@@ -1,4 +1,6 @@
-"""Write game trees of Quincunx for two players, for solvers of small games in extensive form.
+"""Write game trees of two-player Quincunx in extensive form.
+
+They are for solvers of small games.
 
 The format is the .efg file of Gambit (gambitproject.readthedocs.io, "The extensive game (.efg) file format"), which
 OpenSpiel reads as ``efg_game``. The tree of the mini variant for given face-up cards has 300,000 to 500,000 nodes::
@@ -29,11 +31,13 @@ Visit = Callable[[int, Game], object]
 
 
 def all_deals(rules: Rules, face_up: str) -> list[Deal]:
-    """Every deal with these face-up cards, in reading order of their cells; hands are sets, piles are in any order.
+    """List every deal with these face-up cards.
+
+    The cards are in reading order of their cells. Hands are sets, piles are in any order.
 
     Raises:
-        ValueError: if the cards are not as many different cards of the deck as lie face up, or the game is not that of
-            two players.
+        ValueError: if the cards are not as many different cards of the deck as lie face up, or the game is not for two
+            players.
     """
     shown, size = parse_cards(face_up), rules.hand_size
     rest = [card for card in rules.deck if card not in shown]
@@ -48,17 +52,17 @@ def all_deals(rules: Rules, face_up: str) -> list[Deal]:
 
 
 def write_efg(path: Path | str, rules: Rules, deals: Iterable[Deal], visit: Visit | None = None) -> int:
-    """Write the tree of a round whose deal is one of these, each as probable as the others.
+    """Write the tree of a round that has one of these deals.
 
-    Chance deals both hands, and a set of cards whenever a play draws. Information sets have perfect recall. Payoffs are
-    margins, so that the game has zero sum.
+    All deals are equally probable. Chance deals both hands, and a set of cards whenever a play draws. Information sets
+    have perfect recall. Payoffs are margins, so that the game has zero sum.
 
     Args:
         path: of the file.
         rules: of two players, one round, without Simpleton.
         deals: all with the same face-up cards.
-        visit: called at the first node of every information set, with its number and a game. Numbers are those of the
-            file, from 1 on for each seat; what the seat to move does not see of the game is arbitrary.
+        visit: called at the first node of every information set, with its number and a game. Numbers are as in the
+            file, from 1 on for each seat. Parts of the game that the seat to move does not see are arbitrary.
 
     Returns:
         Number of nodes.
@@ -68,7 +72,7 @@ def write_efg(path: Path | str, rules: Rules, deals: Iterable[Deal], visit: Visi
     """
     deals = [*deals]
     if rules.num_players != 2 or rules.num_rounds > 1 or rules.simpleton:
-        raise ValueError(f"a tree is one round of two players without announcements, got {rules}")
+        raise ValueError(f"rules must be for one round of two players without Simpleton, got {rules}")
     if len({deal.face_up for deal in deals}) != 1:
         raise ValueError("the deals must have the same face-up cards")
     tree, count = _Tree(rules, visit), 0
@@ -87,7 +91,7 @@ def write_efg(path: Path | str, rules: Rules, deals: Iterable[Deal], visit: Visi
 
 
 class _Tree:
-    """Yields the nodes in prefix order, as lines of the file."""
+    """The nodes in prefix order, as lines of the file."""
 
     def __init__(self, rules: Rules, visit: Visit | None) -> None:
         self.rules, self.visit = rules, visit
@@ -95,14 +99,17 @@ class _Tree:
         self.information_sets: tuple[dict[Any, int], ...] = ({}, {})
 
     def deal(self, deals: Deals) -> Iterator[str]:
-        """The root: chance deals the hands."""
+        """Yield the root: chance deals the hands."""
         groups = _groups(deals, lambda deal: tuple(map(_set, deal.hands)))
         yield from self.chance({" / ".join(map(print_cards, hands)): len(same) for hands, same in groups.items()})
         for hands, same in groups.items():
             yield from self.state(Game(self.rules, same[0]), same, hands)
 
     def chance(self, outcomes: dict[str, int]) -> Iterator[str]:
-        """A node of chance, unless it has one outcome: outcomes by name, and how many deals have them."""
+        """Yield a node of chance, unless it has one outcome.
+
+        ``outcomes`` has the number of deals by name.
+        """
         if len(outcomes) > 1:
             self.chances += 1
             deals = sum(outcomes.values())
@@ -110,7 +117,10 @@ class _Tree:
             yield f'c "" {self.chances} "" {{ {drawn} }} 0'
 
     def state(self, game: Game, deals: Deals, seen: tuple[Any, ...]) -> Iterator[str]:
-        """A decision or the end: the game, the deals that it may have, and what each seat has observed."""
+        """Yield a decision or the end.
+
+        The game may have any of the deals; ``seen`` has each seat's observations.
+        """
         if game.over:
             self.outcomes += 1
             margin = game.totals[0] - game.totals[1]
@@ -128,7 +138,7 @@ class _Tree:
             yield from self.play(game, deals, seen, card, cell)
 
     def play(self, game: Game, deals: Deals, seen: tuple[Any, ...], card: int, cell: int) -> Iterator[str]:
-        """What follows a play: chance draws its cards."""
+        """Yield a play: chance draws its cards."""
         (_, draws), top = game.value(card, cell), game.drawn
         groups = _groups(deals, lambda deal: _set(deal.pile[top : top + draws]))
         yield from self.chance({print_cards(drawn): len(same) for drawn, same in groups.items()})
@@ -145,7 +155,7 @@ def _set(cards: Iterable[int]) -> tuple[int, ...]:
 
 
 def _groups(deals: Deals, key: Callable[[Deal], Any]) -> dict[Any, list[Deal]]:
-    """Deals by what chance decides now."""
+    """Group deals by the outcome of chance."""
     groups = defaultdict(list)
     for deal in deals:
         groups[key(deal)].append(deal)

@@ -1,1 +1,4 @@
-"""One short training script for each library, each reading the masks as that library expects them: docs/recipes.md."""
+"""One short training script for each library: docs/recipes.md.
+
+Each reads the masks as that library expects them.
+"""

@@ -1,10 +1,12 @@
-"""Behaviour cloning (Pomerleau 1991) from a Minari dataset: offline data of any agent, masks included.
+"""Behaviour cloning (Pomerleau 1991) from a Minari dataset with masks.
+
+The data may be from any agent.
 
     MINARI_DATASETS_PATH=data python -m train.recipes.behaviour_cloning                  # 1,000 games of the heuristic
     MINARI_DATASETS_PATH=data python -m train.recipes.behaviour_cloning --teacher value --dataset quincunx/value-v0
 
 `quincunx_env.adapters.minari` writes the dataset, unless there is one of that name. A value network is then trained to
-predict the teacher's actions: the logit of a legal action is its value, points included, divided by a temperature. At
+predict the teacher's actions. The logit of a legal action is its value, points included, divided by a temperature. At
 the end teacher and clone play the same ``benchmark`` deals.
 """
 
@@ -37,7 +39,10 @@ from train.common.options import CheckedOptions, Count, NumDeals, PolicyName, Po
 
 @dataclass
 class Arguments(CheckedOptions):
-    """Every option of a run. Those of learning were tried once, on ``validation`` deals, and not tuned."""
+    """Every option of a run.
+
+    The options of learning were tried once, on ``validation`` deals, and not tuned.
+    """
 
     teacher: PolicyName = "heuristic"
     """the agent that is imitated"""
@@ -62,7 +67,10 @@ class Arguments(CheckedOptions):
 
 
 class Choices(NamedTuple):
-    """The n positions of a dataset with the m afterstates among which the teacher chose, in order of the positions."""
+    """Positions of a dataset with the teacher's choices.
+
+    There are n positions and m afterstates, in order of the positions.
+    """
 
     counts: Tensor
     """int64 [n]: number of legal actions."""
@@ -90,7 +98,10 @@ def read_choices(dataset: minari.MinariDataset, rules: Rules) -> Choices:
 
 
 def clone(arguments: Arguments, choices: Choices) -> ValueNetwork:
-    """Train a value network by the cross-entropy of the teacher's actions among the legal ones."""
+    """Train a value network on the teacher's actions.
+
+    The loss is their cross-entropy among the legal actions.
+    """
     network = ValueNetwork(LAYOUT, set_width=64, width=32)
     optimizer = torch.optim.AdamW(network.parameters())
     ends = choices.counts.cumsum(0)
@@ -115,7 +126,10 @@ def clone(arguments: Arguments, choices: Choices) -> ValueNetwork:
 
 
 def main(arguments: Arguments) -> tuple[ValueAgent, Evaluation, Evaluation]:
-    """Write the dataset, read it again and train; returns the clone and the evaluations of clone and teacher."""
+    """Write the dataset, read it again and train.
+
+    Return the clone and the evaluations of clone and teacher.
+    """
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     if arguments.dataset not in minari.list_local_datasets():
@@ -133,7 +147,10 @@ def main(arguments: Arguments) -> tuple[ValueAgent, Evaluation, Evaluation]:
 
 
 def relative_mean(first: Evaluation, second: Evaluation) -> Estimate:
-    """Estimate the ratio of two means on the same deals, with its interval by the delta method."""
+    """Estimate the ratio of two means on the same deals.
+
+    Its interval is by the delta method.
+    """
     ratio = first.mean / second.mean
     residual = Estimate.of_mean(first.values - ratio * second.values)  # its mean is 0
     half = (residual.high - residual.low) / 2 / second.mean

@@ -1,9 +1,9 @@
-"""Masked PPO in one loop of plain PyTorch, in the style of CleanRL.
+"""Masked PPO in one loop of PyTorch, in CleanRL's style.
 
     python -m train.recipes.cleanrl_style
 
-The environment is Gymnasium's native vector environment in its default autoreset mode, ``NEXT_STEP``: in the step after
-the end of an episode it ignores the action and resets. Such a step is no transition and must not be learned from.
+The environment is Gymnasium's native vector environment in its default autoreset mode, ``NEXT_STEP``. In the step after
+the end of an episode it ignores the action and resets. Such a step is not a transition and must not be learned from.
 """
 
 import gymnasium
@@ -27,7 +27,10 @@ from train.recipes.measure import measure
 
 
 def masked(logits: Tensor, mask: Tensor) -> Categorical:
-    """Return the distribution over legal actions; illegal ones get logits so low that their probability is 0."""
+    """Return the distribution over legal actions.
+
+    Illegal ones get logits so low that their probability is 0.
+    """
     return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 

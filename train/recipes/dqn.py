@@ -1,13 +1,14 @@
-"""Double DQN with masked actions in the vectorised solitaire, in one loop of plain PyTorch, in the style of CleanRL.
+"""Double DQN with masked actions in the vectorised solitaire.
 
     python -m train.recipes.dqn
     python -m train.recipes.dqn --name dqn-1 --seed 1 --total-steps 1000000
 
-The Q-network is the policy network with its critic: Q(s, a) = V(s) + the logit of a, both divided by the scale of a
-return (Wang et al. 2016, without their subtraction of the mean). The target of a transition is r + max Q over the legal
-actions of the next state, where the network chooses the action and the target network evaluates it (van Hasselt et al.
-2016). Transitions are kept in a ring of arrays, each observation once: in the autoreset mode ``SAME_STEP`` the next
-observation of a game follows in the next step, and after the end of an episode none is needed.
+It is one loop of plain PyTorch, in the style of CleanRL. The Q-network is the policy network with its critic: Q(s, a) =
+V(s) + the logit of a, both divided by the scale of a return (Wang et al. 2016, without their subtraction of the mean).
+The target of a transition is r + max Q over the legal actions of the next state. The network chooses the action there,
+and the target network evaluates it (van Hasselt et al. 2016). Transitions are kept in a ring of arrays, each
+observation once. In the autoreset mode ``SAME_STEP`` the next observation of a game follows in the next step; after the
+end of an episode none is needed.
 
 A run writes to ``runs/<name>``: ``checkpoint.pt`` with the history on ``validation`` deals, ``evaluation.json`` with
 final figures on ``benchmark`` deals, and ``<name>.safetensors`` for ``quincunx_agents.load``. It cannot be resumed.
@@ -41,7 +42,7 @@ from train.common.options import CheckedOptions, Count, NumDeals, Positive, RunN
 class Arguments(CheckedOptions):
     """Every option of a run.
 
-    Those of learning were chosen on ``validation`` deals in runs of 100,000 steps with 64 games.
+    The options of learning were chosen on ``validation`` deals in runs of 100,000 steps with 64 games.
     """
 
     name: RunName = "dqn"
@@ -79,7 +80,10 @@ class Arguments(CheckedOptions):
 
 
 def q_values(network: PolicyNetwork, observation: Tensor, mask: Tensor) -> Tensor:
-    """Return Q of all actions in units of `RETURN_SCALE`, [B, actions]; minus infinity for illegal ones."""
+    """Return Q of all actions, [B, actions].
+
+    They are in units of `RETURN_SCALE`, minus infinity for illegal actions.
+    """
     logits, value = network(observation)
     values: Tensor = (logits + value / RETURN_SCALE).masked_fill(~mask, -torch.inf)
     return values

@@ -1,4 +1,7 @@
-"""Options of the recipes for PPO, and the evaluation of the policies that they train, on ``validation`` deals."""
+"""Options of the recipes for PPO, and the evaluation of their policies.
+
+They play ``validation`` deals.
+"""
 
 from dataclasses import dataclass
 
@@ -24,7 +27,10 @@ class RecipeOptions(PPOOptions):
 
 
 def measure(policy: Policy, deals: int) -> Evaluation:
-    """Evaluate a policy on the first ``deals`` validation deals of the solitaire, and print the result."""
+    """Evaluate a policy on validation deals, and print the result.
+
+    They are the first ``deals`` of the solitaire.
+    """
     result = evaluate(policy, deals, domain="validation")
     low, high = result.ci95
     lost = f"{result.lost.mean():.1%}"

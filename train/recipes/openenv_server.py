@@ -1,4 +1,6 @@
-"""Serve the text environment to language models over OpenEnv: an environment, its server and its client.
+"""Serve the text environment to language models over OpenEnv.
+
+The module has an environment, its server and its client.
 
     pip install . openenv --constraint constraints/openenv.txt    # more than 100 packages: use a new environment
 
@@ -42,7 +44,10 @@ class QuincunxAction(Action):  # type: ignore[misc]  # types are checked without
 
 
 class QuincunxObservation(Observation):  # type: ignore[misc]
-    """A prompt. ``metadata`` is the info of `TextEnv`, ``reward`` the reward of the last answer, ``done`` the end."""
+    """A prompt.
+
+    ``metadata`` is the info of `TextEnv`, ``reward`` the reward of the last answer, ``done`` the end.
+    """
 
     prompt: str = Field(description="what happened, the position, and how to answer")
 
@@ -101,7 +106,7 @@ class QuincunxEnvironment(Environment[QuincunxAction, QuincunxObservation, Quinc
         return QuincunxState(**episode, seat=env.seat, totals=[*env.game.totals], mistakes=env.mistakes)
 
     def get_metadata(self) -> EnvironmentMetadata:
-        """Name, version and description."""
+        """Return name, version and description."""
         about = (TextEnv.__doc__ or "").partition("\n")[0]
         return EnvironmentMetadata(name="quincunx", version="v0", description=about)
 

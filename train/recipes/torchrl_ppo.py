@@ -3,7 +3,7 @@
     python -m train.recipes.torchrl_ppo
 
 TorchRL resets environments itself: ``GymWrapper`` takes the vector environment in autoreset mode ``DISABLED``. An info
-reader copies the mask into the tensordict, `ActionMask` updates the action spec with it, and `MaskedCategorical` is the
+reader copies the mask into the tensordict, and `ActionMask` updates the action spec with it. `MaskedCategorical` is the
 distribution, in collection as well as in the loss.
 """
 
@@ -39,7 +39,10 @@ from train.recipes.measure import measure
 
 
 class ReadMask(BaseInfoDictReader):  # type: ignore[misc]  # TorchRL comes without types
-    """Copies the mask from ``info`` into the tensordict, as bool, as `MaskedCategorical` requires."""
+    """Info reader that copies the mask into the tensordict.
+
+    It is bool there, as `MaskedCategorical` requires.
+    """
 
     def __init__(self, num_envs: int, num_actions: int) -> None:
         self.spec = Composite(action_mask=Binary(shape=(num_envs, num_actions), dtype=torch.bool), shape=(num_envs,))

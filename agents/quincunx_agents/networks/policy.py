@@ -1,7 +1,7 @@
-"""Policy networks of Quincunx with NumPy: logits of all actions from one observation, without lookahead.
+"""Policy networks of Quincunx with NumPy: logits from one observation, without lookahead.
 
-The same network in PyTorch is `quincunx_agents.torch.networks.PolicyNetwork`, which ``train/ppo.py`` trains with
-stable-baselines3 and ``train/rllib.py`` with Ray RLlib; `quincunx_agents.load` reads their weights files without torch.
+The same network in PyTorch is `quincunx_agents.torch.networks.PolicyNetwork`. ``train/ppo.py`` trains it with
+stable-baselines3, ``train/rllib.py`` with Ray RLlib. `quincunx_agents.load` reads their weights files without torch.
 """
 
 import dataclasses
@@ -54,9 +54,10 @@ class PolicyWeights:
 
 
 def card_features(num_cards: int) -> Floats:
-    """Value, rank (one-hot), suits of each card, and whether there is no cell, float32 [num_cards + 2, F].
+    """Return value, rank (one-hot) and suits of cards, float32 [num_cards + 2, F].
 
-    The last row is an empty cell and the last but one a place off the grid, so that `EMPTY` and `NO_CELL` index them.
+    The last feature is 1 for a place off the grid. The last row is an empty cell and the last but one a place off the
+    grid, so that `EMPTY` and `NO_CELL` index them.
     """
     ranks = "A23456789PCX"
     suits = range(len(SUITS))
@@ -69,24 +70,33 @@ def card_features(num_cards: int) -> Floats:
 
 
 def near_cells(num_cells: int) -> Ints:
-    """The cells one and two away from each cell in row and column, int64 [cells, 8]; off the grid: ``num_cells``."""
+    """Return the cells one and two away in row and column, int64 [cells, 8].
+
+    Places off the grid are ``num_cells``.
+    """
     square = grid(math.isqrt(num_cells))
     distances = (-2, -1, 1, 2)
     return np.array([square.line(cell, 0, distances) + square.line(cell, 1, distances) for cell in range(num_cells)])
 
 
 def sizes_of(tensors: Mapping[str, Sized]) -> Iterator[int]:
-    """The arguments ``width``, ``depth`` and ``code`` of the ``PolicyNetwork`` with these weights."""
+    """Yield ``width``, ``depth`` and ``code`` of the ``PolicyNetwork`` with these weights."""
     return (len(tensors[f"{layer}.bias"]) for layer in ("trunk.0", "card_embedding", "cell_encoder"))
 
 
 def count_scale(observer: Observer) -> Floats:
-    """Divisors of the counts of an observation: their upper bounds up to `COUNT_SCALE_LIMIT`, float32 [counts]."""
+    """Return divisors of an observation's counts, float32 [counts].
+
+    They are the counts' upper bounds up to `COUNT_SCALE_LIMIT`.
+    """
     return np.array([min(high, COUNT_SCALE_LIMIT) for _, _, high in observer.counts.values()], np.float32)
 
 
 def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
-    """Logits of all actions, as ``PolicyNetwork`` computes them: float32 [n, cards * cells], 0 for no play."""
+    """Return the logits of ``PolicyNetwork``, float32 [n, cards * cells].
+
+    They are 0 except for hand cards in empty cells.
+    """
     tensors, features = weights.tensors, card_features(weights.rules.num_cards)
     board, hand = observation["board"], observation["hand"]
 
@@ -95,7 +105,7 @@ def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
         return outputs
 
     def encode(name: str, present: Bools, *inputs: Floats) -> Floats:
-        """Encode the elements of a set that are present, [n, elements, code]; others are 0."""
+        """Encode the present elements of a set, [n, elements, code]; others are 0."""
         codes = np.maximum(linear(name, np.concatenate(inputs, axis=1)), 0)
         spread = np.zeros((*present.shape, codes.shape[1]), np.float32)
         spread[present] = codes
@@ -124,25 +134,31 @@ def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
 
 
 def _best(plays: Floats) -> Floats:
-    """The two most points and the most draws of plays [..., plays, 2]: [..., 3]."""
+    """Return the two most points and the most draws, [..., 3].
+
+    Plays are [..., plays, 2].
+    """
     points, draws = np.moveaxis(plays, -1, 0)
     ascending = np.sort(points, axis=-1)
     return np.stack([ascending[..., -1], ascending[..., -2], draws.max(axis=-1)], axis=-1)
 
 
 def _of_others(points: Floats, best: Floats) -> Floats:
-    """The most points of the other plays in a cell, or of a card: the second most where these are the most."""
+    """Return the most points of another play.
+
+    ``best`` has the two most of all plays in the cell, or of the card.
+    """
     return np.where(points == best[..., 0], best[..., 1], best[..., 0])
 
 
 class PolicyNetworkAgent:
-    """The greedy policy of a policy network; a `quincunx_env.core.policy.PolicyFactory`."""
+    """Greedy policy of a policy network; a `quincunx_env.core.policy.PolicyFactory`."""
 
     def __init__(self, weights: PolicyWeights) -> None:
         self.weights = weights
 
     def for_rules(self, rules: BaseRules) -> HighestValue:
-        """The policy for games whose observations have the shapes that the network was trained on.
+        """Return the policy for games with observations as in training.
 
         Raises:
             ValueError: for other games.
@@ -152,12 +168,12 @@ class PolicyNetworkAgent:
             for observer in (self.weights.observer, observer_for(rules))
         )
         if own != other:
-            raise ValueError(f"the network has learned {self.weights.rules}, got {rules}")
+            raise ValueError(f"the network has not learned {rules}: it plays {self.weights.rules}")
         return HighestValue(partial(_legal_logits, self.weights))
 
 
 def _legal_logits(weights: PolicyWeights, observation: Pieces, mask: Bools) -> Floats:
-    """Logits of legal actions, -inf for all others: means over the symmetries of the grid.
+    """Return mean logits over the symmetries of the grid, -inf if illegal.
 
     See `quincunx_agents.quincunx.symmetries`.
 
@@ -204,7 +220,10 @@ def _signature(rules: Mapping[str, Any]) -> str:
 
 
 def _expected_shapes(weights: PolicyWeights) -> dict[str, tuple[int, ...]]:
-    """Shapes of all tensors by name: each layer has a weight [out, in] and a bias [out]. The three sizes are free."""
+    """Return the expected shapes of all tensors by name.
+
+    Each layer has a weight [out, in] and a bias [out]. The three sizes are free.
+    """
     rules = weights.rules
     width, depth, code = sizes_of(weights.tensors)
     features = card_features(rules.num_cards).shape[1]

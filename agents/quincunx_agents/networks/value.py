@@ -1,9 +1,9 @@
-"""One-ply lookahead with a value network: argmax over legal actions of immediate points + V(afterstate).
+"""One-ply lookahead with a value network: argmax of points + value.
 
 The network reads the features of an afterstate (`quincunx_agents.quincunx.features`,
-`quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017): an encoder
-shared by all elements of a set, the sum over the elements, and a trunk that reads the sums and the context features. It
-gives the points still to come for each seat and a preference, by which an action is preferred beyond its value.
+`quincunx_agents.spiral.features`). It is a Deep Sets network (Zaheer et al., Deep Sets, NeurIPS 2017). An encoder is
+shared by all elements of a set, and its outputs are summed. A trunk reads the sums and the context features. It gives
+the points still to come for each seat and a preference, by which an action is preferred beyond its value.
 
 The same network in PyTorch is `quincunx_agents.torch.networks.ValueNetwork`, which ``train/selfplay.py`` trains. The
 weights that come with the package lie in ``networks/weights``, each with a model card of the run that made them; they
@@ -41,17 +41,20 @@ WEIGHTS = Path(__file__).parent / "weights"
 
 
 def layout_of(variants: Sequence[str]) -> FeatureLayout:
-    """The layout of the features of a game, by the names of some of its variants."""
+    """Return the feature layout of the game of these variants."""
     return agent_spec_of(VARIANTS[variants[0]]).features.LAYOUT
 
 
 def widths_of(tensors: Mapping[str, Floats]) -> tuple[int, int]:
-    """Units of the layers that encode elements of sets, and of the first layer of the trunk."""
+    """Return the units of set encoders and of the trunk's first layer."""
     return tensors["set_encoders.0.0.bias"].size, tensors["trunk.0.bias"].size
 
 
 def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a network's tensors by name: each layer has a weight [out, in] and a bias [out]."""
+    """Return the shapes of a network's tensors by name.
+
+    Each layer has a weight [out, in] and a bias [out].
+    """
     layers = dict[str, tuple[int, int]]()
     for number, (_, features) in enumerate(layout.sets):
         layers |= {f"set_encoders.{number}.0": (set_width, features)}
@@ -98,7 +101,9 @@ def value_and_preference(
 
 
 def _product(inputs: Floats, weight: Floats, xp: Any) -> Floats:
-    """Multiply inputs [n, in] by a weight [out, in]: ``inputs @ weight.T``, float32 [n, out].
+    """Multiply inputs [n, in] by a weight [out, in], float32 [n, out].
+
+    The result is ``inputs @ weight.T``.
 
     The members of an ensemble that do not mix are multiplied apart from each other: n equal ones take one n-th of the
     multiplications.
@@ -114,9 +119,9 @@ def _product(inputs: Floats, weight: Floats, xp: Any) -> Floats:
 
 
 def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates) -> tuple[Floats, Floats]:
-    """Values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates; known values as they are.
+    """Return values, float32 [m, SEATS], and preferences, float32 [m], of all afterstates.
 
-    The tensors are arrays of the afterstates' backend, the results of NumPy.
+    Known values stay as they are. The tensors are arrays of the afterstates' backend, the results of NumPy.
     """
     values, preferences = afterstates.known_values.copy(), np.zeros(len(afterstates.rows), np.float32)
     backend = afterstates.backend
@@ -127,7 +132,10 @@ def evaluate_afterstates(tensors: Mapping[str, Floats], afterstates: Afterstates
 
 @cache
 def margin_weights(players: int) -> Floats:
-    """Weights of the seats' points, from the mover on, whose sum is the margin over the mean of the others: [SEATS]."""
+    """Return weights of the seats' points that give a margin, float32 [SEATS].
+
+    Seats count from the mover on. The margin is over the mean of the others.
+    """
     weights = np.zeros(SEATS, np.float32)
     weights[1:players] = -1 / max(players - 1, 1)
     weights[0] = 1
@@ -142,20 +150,25 @@ class ValueWeights(NamedTuple):
     variants: tuple[str, ...]
     """Names from ``quincunx_agents.games.VARIANTS``: what it was trained on."""
     candidates: int
-    """Number of actions of a position that are evaluated, those that the heuristic prefers; 0 means all."""
+    """Number of actions of a position that are evaluated, the ones that the heuristic prefers; 0 means all."""
 
 
 # --- Policies --------------------------------------------------------------------------------------------------------
 
 
 class ValueAgent:
-    """Plays the variants that a value network has learned; a `quincunx_env.core.policy.PolicyFactory`."""
+    """Agent for the variants that a value network has learned.
+
+    It is a `quincunx_env.core.policy.PolicyFactory`.
+    """
 
     def __init__(self, weights: ValueWeights) -> None:
         self.weights = weights
 
     def for_rules(self, rules: BaseRules) -> HighestValue:
-        """The policy for a game, with any options; the model card of the network says with which it was trained.
+        """Return the policy for a game, with any options.
+
+        The model card of the network lists the options it was trained with.
 
         Raises:
             ValueError: for a set-up that the network has not learned.
@@ -165,7 +178,9 @@ class ValueAgent:
 
 
 def action_values(weights: ValueWeights, rules: BaseRules, observation: Pieces, mask: Bools) -> Floats:
-    """Points + V(afterstate) + preference of every action, float32 [n, A]; -inf if illegal or not among the candidates.
+    """Return points + V(afterstate) + preference of every action, float32 [n, A].
+
+    Actions that are illegal or not candidates have -inf.
 
     V is the margin over the mean of the other seats (`margin_weights`).
 
@@ -190,11 +205,11 @@ def require_learned(weights: ValueWeights, rules: BaseRules) -> None:
         ValueError: naming the variants that it has learned.
     """
     if not has_learned(weights, rules):
-        raise ValueError(f"the network has learned {', '.join(weights.variants)}, got rules of {form_of(rules)}")
+        raise ValueError(f"the network has not learned {form_of(rules)}: it plays {', '.join(weights.variants)}")
 
 
 def has_learned(weights: ValueWeights, rules: BaseRules) -> bool:
-    """Whether a network has learned the set-up of a game."""
+    """Return whether a network has learned the set-up of a game."""
     return form_of(rules) in {form_of(VARIANTS[variant]) for variant in weights.variants}
 
 
@@ -230,7 +245,10 @@ def load_weights(path: Path) -> ValueWeights:
 
 
 def _can_learn(variants: object) -> bool:
-    """Whether these are names of variants that one network can learn: of one game."""
+    """Return whether these are names of variants of one game.
+
+    One network can learn them.
+    """
     if not isinstance(variants, list) or not all(isinstance(name, str) and name in VARIANTS for name in variants):
         return False
     return len({agent_spec_of(VARIANTS[name]).features for name in variants}) == 1
@@ -248,7 +266,7 @@ SHIPPED = ("solitaire", "two-players", "three-four-players", "spiral", "spiral-e
 
 @cache
 def load(name: str) -> ValueAgent:
-    """The agent of a shipped network.
+    """Load the agent of a shipped network.
 
     Raises:
         ValueError: if there is none of that name.
@@ -259,7 +277,7 @@ def load(name: str) -> ValueAgent:
 
 
 def shipped_for(rules: BaseRules) -> ValueWeights:
-    """The shipped network that has learned the set-up of a game.
+    """Return the shipped network that has learned the set-up of a game.
 
     Raises:
         ValueError: if none has.
@@ -269,15 +287,18 @@ def shipped_for(rules: BaseRules) -> ValueWeights:
         if has_learned(weights, rules):
             return weights
     learned = dict.fromkeys(variant for name in SHIPPED for variant in load(name).weights.variants)
-    raise ValueError(f"the shipped networks have learned {', '.join(learned)}, got rules of {form_of(rules)}")
+    raise ValueError(f"no shipped network has learned {form_of(rules)}: they play {', '.join(learned)}")
 
 
 @dataclasses.dataclass(frozen=True)
 class ShippedValueAgent:
-    """Plays by the shipped network that has learned the set-up; a `quincunx_env.core.policy.PolicyFactory`."""
+    """Agent of the shipped network for the game's set-up.
+
+    It is a `quincunx_env.core.policy.PolicyFactory`.
+    """
 
     def for_rules(self, rules: BaseRules) -> HighestValue:
-        """The policy for a game; see `ValueAgent.for_rules`.
+        """Return the policy for a game; see `ValueAgent.for_rules`.
 
         Raises:
             ValueError: for a set-up that no shipped network has learned.

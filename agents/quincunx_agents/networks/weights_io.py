@@ -37,30 +37,30 @@ def write(path: Path, tensors: Mapping[str, Floats], metadata: Mapping[str, Any]
 
 
 def read(path: Path) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Tensors and metadata of a file; `verify_checksum` checks them.
+    """Read tensors and metadata of a file; `verify_checksum` checks them.
 
     Raises:
         WeightsError: if the file is missing or damaged, has tensors of another type or weights that are not finite, or
-            its metadata are no JSON object.
+            its metadata are not a JSON object.
     """
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = json.loads((file.metadata() or {}).get("metadata", "{}"))
-            tensors = {name: _read_tensor(file, name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            tensors = {name: _read_tensor(file, name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         if not isinstance(metadata, dict):
             raise ValueError(f"its metadata must be a JSON object, got {type(metadata).__name__}")
     except (OSError, RecursionError, SafetensorError, ValueError) as error:
-        raise WeightsError(f"{path} is missing, damaged or no weights file: {error}") from error
+        raise WeightsError(f"{path} is missing, damaged or not a weights file: {error}") from error
     return tensors, metadata
 
 
 def _read_tensor(file: Any, name: str) -> Floats:
-    # The type comes first: NumPy has no counterpart of some of those that a file can hold.
+    # The type comes first: NumPy has no counterpart of some types that a file can hold.
     if (dtype := file.get_slice(name).get_dtype()) != "F32":
         raise ValueError(f"tensor {name!r} must be F32, got {dtype}")
     tensor: Floats = file.get_tensor(name)
     if not tensor.size or not np.isfinite(tensor).all():
-        raise ValueError(f"tensor {name!r} is empty, or has weights that are no finite numbers")
+        raise ValueError(f"tensor {name!r} is empty or has weights that are not finite")
     return tensor
 
 
@@ -71,11 +71,13 @@ def require_metadata(path: Path, metadata: Mapping[str, Any], names: Collection[
         WeightsError: naming the file.
     """
     if missing := {*names, "checksum"} - set(metadata):
-        raise WeightsError(f"{path} is no weights file of this kind: its metadata lacks {', '.join(sorted(missing))}")
+        raise WeightsError(
+            f"{path} is not a weights file of this kind: its metadata lacks {', '.join(sorted(missing))}"
+        )
 
 
 def verify_checksum(path: Path, tensors: Mapping[str, Floats], metadata: Mapping[str, Any], signature: str) -> None:
-    """Check that tensors and signature are those that were written.
+    """Check tensors and signature against the checksum.
 
     Raises:
         WeightsError: naming the file.

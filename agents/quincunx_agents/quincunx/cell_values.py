@@ -1,7 +1,8 @@
-"""What all cards would score in the empty cells of afterstates of Quincunx, and where a card may come.
+"""Scores of all cards in the empty cells of Quincunx's afterstates.
 
-Most cells are the same in all afterstates of a position, and are computed once. The points and draws are those of the
-preview, `quincunx_env.quincunx.play_values`; all options of the rules are supported.
+Most cells are the same in all afterstates of a position, and are computed once. Points and draws are from the preview,
+`quincunx_env.quincunx.play_values`; all options of the rules are supported. `open_cells` finds the cells where a card
+may come.
 
 Axes: p positions, j afterstates, e cells of an afterstate, w different cells, C cells of the grid, K cards.
 """
@@ -22,11 +23,14 @@ Boards = npt.NDArray[np.int8]
 Scores = npt.NDArray[np.int16]
 
 ABSENT_VALUE = -30
-"""Points of all cards in a cell that only pads. Not tuned: below nearly all that cards score."""
+"""Points of all cards in a cell that only pads. Not tuned: below nearly all real scores."""
 
 
 class CellValues(NamedTuple):
-    """What all cards score in the cells of j afterstates. The last entry of w only pads."""
+    """Scores of all cards in the cells of j afterstates.
+
+    The last entry of w only pads.
+    """
 
     cells: Ints
     """[e, j]: index into w, the last where the column only pads."""
@@ -54,7 +58,7 @@ class _Geometry(NamedTuple):
     suits: npt.NDArray[np.uint8]
     """[K + 1]: suit bits; of an empty cell (`EMPTY`, the last) none."""
     ends: npt.NDArray[np.uint8]
-    """[K + 1]: those of Aces and Crowns, beside which a power play may be made."""
+    """[K + 1]: suit bits of Aces and Crowns, beside which a power play may be made, otherwise 0."""
 
 
 @cache
@@ -130,9 +134,9 @@ def cell_values(
 
 
 def open_cells(rules: Rules, board: Boards) -> tuple[Bools, Bools]:
-    """Cells where a card may still come in this round, and those where one may come next, bool [j, C + 1] each.
+    """Mark cells where a card may still come, and may come next.
 
-    In the solitaire with contact the two are taken to be the same.
+    Both are bool [j, C + 1]. In the solitaire with contact the two are taken to be the same.
     """
     empty = board == EMPTY
     empty[:, -1] = False

@@ -1,12 +1,12 @@
-"""Afterstate features of Quincunx as a list of named features: of each empty cell, and of the position as a whole.
+"""Afterstate features of Quincunx: of cells, cards and the whole position.
 
-All that is unknown in an afterstate are the cards to be drawn and the other hands. The set of empty cells describes the
-scores that the cards of the hand and the unseen cards would make in each, the set of the cards of the hand what each
-would make in its best cells; the context features describe the hand, the grid and the stage of the round. They are
-invariant under rotations and reflections of the grid.
+An afterstate leaves only the cards to be drawn and the other hands unknown. The set of empty cells describes the scores
+of hand and unseen cards in each cell. The set of hand cards describes the scores of each in its best cells. The context
+features describe the hand, the grid and the stage of the round. They are invariant under rotations and reflections of
+the grid.
 
-All options of the rules are supported; a match is played round by round, and announcements of the Simpleton are no
-actions here.
+All options of the rules are supported. A match is played round by round. Announcements of the Simpleton are not actions
+here.
 
 Scales are not tuned: they bring usual values to the order of 1.
 """
@@ -49,24 +49,27 @@ NUM_RANKS = 10
 ACES, CROWNS = slice(0, 6), slice(30, 36)
 
 DRAW_POINTS = 8.0
-"""Points for a draw in the value of a card in a cell; that of the solitaire's heuristic (`heuristic.DRAW_VALUE`)."""
+"""Points for a draw in the value of a card in a cell, as in the solitaire's heuristic (`heuristic.DRAW_VALUE`)."""
 
 LARGE_GAIN = 15
 """Points above which a gain is large: a half of a three of a kind. Not tuned."""
 
 MOST_CELLS = 24
-"""The most elements of the set of cells: no grid has more empty cells, and in the open start the next card can come to
+"""The most elements of the set of cells. No grid has more empty cells, and in the open start the next card can come to
 no more."""
 
 MOST_CARDS = 39
-"""The most elements of the set of cards: of 41 one lies face up, and one has been played."""
+"""The most elements of the set of cards. One of 41 lies face up, and one has been played."""
 
 
 # --- Inputs of the features ------------------------------------------------------------------------------------------
 
 
 class _Tables(NamedTuple):
-    """Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last)."""
+    """Tables of the rules.
+
+    Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last).
+    """
 
     suits: Floats
     """[K, 6]."""
@@ -113,10 +116,13 @@ def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
 
 
 class _CellInputs(NamedTuple):
-    """What all cards score in a cell. Axes: w cells of positions or of afterstates, K cards."""
+    """Scores of all cards in a cell.
+
+    Axes: w cells of positions or of afterstates, K cards.
+    """
 
     xp: Any
-    """Functions of the arrays' library, as in `Backend`; likewise below."""
+    """Functions of the arrays' library, as in `Backend`."""
     points: Floats
     """[w, K]."""
     draws: Floats
@@ -136,10 +142,10 @@ class _CellInputs(NamedTuple):
 
 
 class _OwnScores(NamedTuple):
-    """What the cards of the hand score. Axes: H slots, e cells, j afterstates.
+    """Scores of the cards of the hand.
 
-    The cards are in slots, so that not every card is computed. Afterstates are the last axis: it is the longest, and
-    NumPy is fastest along it.
+    Axes: H slots, e cells, j afterstates. The cards are in slots, so that not every card is computed. Afterstates are
+    the last axis: it is the longest, and NumPy is fastest along it.
     """
 
     xp: Any
@@ -162,9 +168,9 @@ class _OwnScores(NamedTuple):
 
 
 class _ContextInputs(NamedTuple):
-    """What describes the position as a whole. Axes: j afterstates, K cards, H slots of the hand.
+    """Description of the position as a whole.
 
-    Values are points + `DRAW_POINTS` for each draw.
+    Axes: j afterstates, K cards, H slots of the hand. Values are points + `DRAW_POINTS` for each draw.
     """
 
     xp: Any
@@ -200,11 +206,11 @@ class _ContextInputs(NamedTuple):
     others: Floats
     """[j, SEATS - 1]: cards in the other hands, from the next seat on."""
     margins: Floats
-    """[j, SEATS - 1]: points of this round more than each other seat has."""
+    """[j, SEATS - 1]: lead in points of this round over each other seat."""
     left: Ints
     """[j]: plays of all seats still to come."""
     need: Floats
-    """[j]: cards lacking for the own plays still to come."""
+    """[j]: cards that the hand lacks for its plays still to come."""
     # The replies to come.
     next_best: Floats
     """[j, 3]: expected points of the best card of the next seat's hand in its best cell, where above `STEPS`."""
@@ -367,13 +373,16 @@ CONTEXT_FEATURES: tuple[Feature[_ContextInputs], ...] = (
 
 
 def _mean(xp: Any, values: Floats, share: Floats) -> Floats:
-    """Mean of values [w, K] by the shares of the cards, float32 [w]."""
+    """Average values [w, K] by the shares of the cards, float32 [w]."""
     mean: Floats = xp.einsum("wk,wk->w", values, share)
     return mean
 
 
 class _CardInputs(NamedTuple):
-    """What a card of the hand scores. Axes: H slots of the hand, j afterstates."""
+    """Scores of a card of the hand.
+
+    Axes: H slots of the hand, j afterstates.
+    """
 
     filled: Bools
     """[H, j]: which slots hold a card."""
@@ -386,7 +395,7 @@ class _CardInputs(NamedTuple):
     times_best: Ints
     """[H, j]: cells in which no card of the hand has a higher value."""
     lead: Floats
-    """[H, j]: positive values above those of every other card of the hand, summed over the cells."""
+    """[H, j]: positive values beyond every other card of the hand, summed over the cells."""
     ranks: Floats
     """[H, j, 10]."""
     suits: Floats
@@ -403,7 +412,7 @@ CARD_FEATURES: tuple[Feature[_CardInputs], ...] = (
     Feature("points", 20, lambda s: s.points, "most points"),
     Feature("draws", 1, lambda s: s.draws, "most draws"),
     Feature("times_best", 4, lambda s: s.times_best, "cells in which no card of the hand has a higher value"),
-    Feature("lead", 20, lambda s: s.lead, "positive values above those of the rest of the hand, summed over the cells"),
+    Feature("lead", 20, lambda s: s.lead, "positive values beyond the rest of the hand, summed over the cells"),
     Feature("rank", 1, lambda s: s.ranks, "rank, one-hot", NUM_RANKS),
     Feature("suits", 1, lambda s: s.suits, "suits", len(SUITS)),
     Feature("penalty", 10, lambda s: s.penalty, "penalty if the card were left"),
@@ -427,7 +436,10 @@ def afterstates_of(
     mask: Bools,
     backend: Backend = NUMPY,
 ) -> Afterstates:
-    """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
+    """Return the afterstates of all legal actions.
+
+    Implements `quincunx_agents.afterstates.FeatureModule`.
+    """
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
     n, encoded = len(mask), rules.num_plays_encoded
     rows, actions = np.divmod(np.flatnonzero(mask[:, :encoded]), encoded)
@@ -449,7 +461,7 @@ def afterstates_of(
     penalties = (hand @ tables.penalty)[rows] - tables.penalty[cards]
     average = (unseen @ tables.penalty / hidden)[rows]
     last = left[rows] == 0
-    # The expected penalty for the cards drawn last, and for the other hands, is that of as many unseen cards.
+    # The cards drawn last, and the other hands, have the expected penalty of as many unseen cards.
     known_values = np.full((len(rows), SEATS), np.nan, np.float32)
     known_values[last, 0] = (-average * draws - penalties)[last]
     known_values[last, 1:] = (-average[:, None] * others[rows])[last]
@@ -472,7 +484,10 @@ def afterstates_of(
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """The ``count`` actions that the heuristic prefers; implements `quincunx_agents.afterstates.FeatureModule`."""
+    """Return the ``count`` actions that the heuristic prefers.
+
+    Implements `quincunx_agents.afterstates.FeatureModule`.
+    """
     if not count:
         return mask
     found = heuristic.action_features(rules, observation, mask)
@@ -483,7 +498,10 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
 
 
 class _Plays(NamedTuple):
-    """Actions whose afterstates are described. Axes: j of them, K cards."""
+    """Actions whose afterstates are described.
+
+    Axes: j actions, K cards.
+    """
 
     position: Ints
     """[j]: the position before, ascending."""
@@ -500,11 +518,14 @@ class _Plays(NamedTuple):
     others: Floats
     """[j, SEATS - 1]: cards in the other hands, from the next seat on."""
     margins: Floats
-    """[j, SEATS - 1]: points of this round more than each other seat has."""
+    """[j, SEATS - 1]: lead in points of this round over each other seat."""
 
 
 class _Described(NamedTuple):
-    """Afterstates whose features are computed, as arrays of a backend. Axes: p positions, j afterstates, K cards."""
+    """Afterstates whose features are computed, as arrays of a backend.
+
+    Axes: p positions, j afterstates, K cards.
+    """
 
     rules: Rules
     backend: Backend
@@ -521,11 +542,11 @@ class _Described(NamedTuple):
     share: Floats
     """[p, K]: share of each unseen card among all of them."""
     scores: CellValues
-    """What all cards score in the cells."""
+    """Scores of all cards in the cells."""
     odds: list[Floats]
     """Of the best cards of the other hands, [p, K] each; see `best_card_odds`."""
     in_cell: list[Floats]
-    """What these cards score in each cell, [w, 3] each; see `expected_best`."""
+    """Expected points of these cards in each cell, [w, 3] each; see `expected_best`."""
 
 
 def _features(
@@ -542,8 +563,7 @@ def _features(
         before: boards of the positions, int8 [p, C + 1].
         unseen: 1 for each card in the pile or another hand, [p, K].
         plays: the actions.
-        backend: computes the features. Where cards may come, and what they score there, comes from the rules of the
-            engine, and is computed with NumPy.
+        backend: computes the features. The engine gives the open cells and the scores there, computed with NumPy.
     """
     board = before[plays.position]
     board[np.arange(len(board)), plays.cell] = plays.card
@@ -566,7 +586,7 @@ def _features(
 
 
 def _own_scores(of: _Described) -> _OwnScores:
-    """What the cards of the hand score in each cell."""
+    """Score the cards of the hand in each cell."""
     xp, found, hand = of.backend.xp, of.scores, of.plays.hand
     size = hand.sum(axis=1)
     slots = xp.argsort(-hand, axis=1, stable=True)[:, : max(int(xp.max(size)), 2)].T
@@ -591,7 +611,7 @@ def _own_scores(of: _Described) -> _OwnScores:
 
 
 def _cell_set(of: _Described, own: _OwnScores) -> Floats:
-    """Features of the cells, float32 [j, e, F]."""
+    """Compute features of the cells, float32 [j, e, F]."""
     xp, found, device = of.backend.xp, of.scores, of.backend.device
     of_hand, of_cell = map(num_features, (HAND_FEATURES, CELL_FEATURES))
     points, draws = (xp.astype(scores[:-1], xp.float32) for scores in (found.points, found.draws))
@@ -617,7 +637,7 @@ def _cell_set(of: _Described, own: _OwnScores) -> Floats:
 
 
 def _card_set(of: _Described, own: _OwnScores) -> Floats:
-    """Features of the cards of the hand, float32 [j, H, F]."""
+    """Compute features of the cards of the hand, float32 [j, H, F]."""
     xp, tables, device, slots, j = of.backend.xp, of.tables, of.backend.device, own.slots, len(of.board)
     others = xp.where(own.values < own.best, own.best, own.second)
     same_rank = (of.unseen @ tables.same_rank)[of.plays.position]
@@ -640,7 +660,7 @@ def _card_set(of: _Described, own: _OwnScores) -> Floats:
 
 
 def _context(of: _Described, own: _OwnScores) -> Floats:
-    """Features of the position as a whole, float32 [j, G]."""
+    """Compute features of the position as a whole, float32 [j, G]."""
     xp, rules, plays, tables, position = of.backend.xp, of.rules, of.plays, of.tables, of.plays.position
     cards = xp.astype(of.before[:, :-1], xp.int64)
     size, left, share = plays.hand.sum(axis=1), rules.setup.filled - (of.board != EMPTY).sum(axis=1), of.share[position]
@@ -679,7 +699,10 @@ def _context(of: _Described, own: _OwnScores) -> Floats:
 
 
 def _best_cells(of: _Described) -> list[npt.NDArray[np.int16]]:
-    """Value, draws and points of each card in the cell that is best for it in each, int16 [j, K]."""
+    """Return each card's best value, draws and points, int16 [j, K].
+
+    Each of the three is taken in the cell where it is highest.
+    """
     xp, found, num_cards = of.backend.xp, of.scores, of.rules.num_cards
     kinds = [found.points + int(DRAW_POINTS) * found.draws, found.draws, found.points]
     by_cell = xp.concat(kinds, axis=1)  # side by side
@@ -690,7 +713,10 @@ def _best_cells(of: _Described) -> list[npt.NDArray[np.int16]]:
 
 
 def _three_best(xp: Any, values: Floats) -> Floats:
-    """The three highest of values [..., e, j], the highest first, [..., j, 3]; `ABSENT_VALUE` where there are fewer."""
+    """Return the three highest of values [..., e, j], highest first, [..., j, 3].
+
+    Missing values are `ABSENT_VALUE`.
+    """
     best = -xp.sort(-values, axis=-2)[..., :3, :]
     missing = [xp.full_like(values[..., :1, :], ABSENT_VALUE)] * (3 - best.shape[-2])
     three: Floats = xp.moveaxis(xp.concat([best, *missing], axis=-2), -2, -1)

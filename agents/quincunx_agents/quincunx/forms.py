@@ -1,4 +1,4 @@
-"""Set-ups of Quincunx that agents distinguish, the rules of a single round, and the plays so far."""
+"""Set-ups, single-round rules and past plays of Quincunx."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ FORMS = {
 OPTIONS: list[dict[str, Any]] = [
     dict(zip(("excuse", "pawns", "flush"), each, strict=True)) for each in product((False, True), repeat=3)
 ]
-"""Options with which each of them is played: a network sees the other ones in the legal actions, or not at all."""
+"""Options with which each set-up is played. A network sees the other options in the legal actions, or not at all."""
 
 VARIANTS = {
     "-".join((form, *(option for option, on in options.items() if on))): dataclasses.replace(rules, **options)
@@ -35,14 +35,14 @@ VARIANTS = {
 """The variants that a network can learn, by name."""
 
 SINGLE_ROUND = {"simpleton": False, "match": False}
-"""Options of a single round without announcements, in which the same cards are played."""
+"""Options of a single round of the same cards, without announcements."""
 
 
 def form_of(rules: Rules) -> str:
-    """Return the name in `VARIANTS` of the set-up that a network must have learned.
+    """Return the name in `VARIANTS` of the set-up of these rules.
 
-    Contact, Simpleton and matches make no difference to a network: contact shows in the mask, the true points are
-    announced, and a match is played round by round.
+    A network must have learned this set-up. Contact, Simpleton and matches make no difference to a network. Contact
+    shows in the mask, the true points are announced, and a match is played round by round.
     """
     alone = rules.num_players == 1
     if rules.mini:

@@ -1,8 +1,8 @@
-"""Heuristic of Quincunx: argmax over legal actions of a linear function of action features.
+"""Heuristic of Quincunx: argmax of a linear function of action features.
 
-`FEATURES` describe an action: the cards it draws, the values it opens in the adjacent cells for the own hand and for
-unseen cards, the opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each
-number of players and start. All options of the rules are supported.
+`FEATURES` describe an action: the cards it draws, the values it opens for hand and unseen cards in adjacent cells, the
+opportunities it gives up. Its value is their weighted sum, in points. `WEIGHTS` has a column for each number of players
+and start. All options of the rules are supported.
 """
 
 from dataclasses import replace
@@ -89,21 +89,20 @@ WEIGHTS: dict[str, tuple[float, ...]] = {
 }
 """Points for one unit of each feature, by `WEIGHT_COLUMNS`.
 
-Found in self-play by REINFORCE (Williams 1992) for a softmax over the values: 150 steps of 500 games each in the
-solitaire, 80 steps of 200 games with several players. The script was not kept. The rows of Pawn and Excuse are from 70
-steps with these options, for the solitaire and for two players from corners, set to the mean of the other ranks. In the
-solitaire ``draws_needed`` was then raised by 3: on validation deals that lost fewer rounds at the same mean.
-"""
+Found in self-play by REINFORCE (Williams 1992) for a softmax over the values. The solitaire took 150 steps of 500 games
+each, several players 80 steps of 200. The script was not kept. The rows of Pawn and Excuse are from 70 steps with these
+options, for the solitaire and for two players from corners. They are set to the mean of the other ranks. In the
+solitaire ``draws_needed`` was then raised by 3: on validation deals it lost fewer rounds at the same mean."""
 
 DRAW_VALUE = {True: 8.0, False: 2.0}
 """Points for a draw in the value that `best_other_cell`, `best_other_card` and `opened_value` compare: in the solitaire
-(True), among several players (False). Not tuned."""
+(True), with several players (False). Not tuned."""
 
 OPENED_DRAW_VALUE = 4
 """Points for a draw that `opened_value` finds beside the card played. Not tuned."""
 
 UNPLAYABLE = np.float32(-1000.0)
-"""Value of a card that is not there, or of a cell where nothing may be played: less than any real one."""
+"""Value of an empty slot, or of a cell that is not playable: less than any real one."""
 
 VALUE_FLOOR = -20
 """Least value of `best_other_cell` and `best_other_card`: the card need not be played there. Not tuned."""
@@ -148,7 +147,8 @@ class _Tables(NamedTuple):
 
 
 PATTERNS = ((1, -1), (1, 2), (2, 1), (-1, 1), (-1, -2), (-2, -1))
-"""On a line, seen from the card played: distances of a second card and of an empty cell where a third completes."""
+"""On a line, seen from the card played: distances of a second card, and of an empty cell that a third card completes.
+"""
 
 
 @cache
@@ -207,7 +207,10 @@ def _geometry(rules: Rules) -> _Geometry:
 
 @cache
 def _without_flush(rules: Rules) -> Rules:
-    """Rules for `_threat`, which counts no flush; the other options left out do not change the points of a play."""
+    """Return the rules for `_threat`, which counts no flush.
+
+    The other options left out do not change the points of a play.
+    """
     return replace(rules, edge_contact=False, flush=False, simpleton=False, match=False)
 
 
@@ -284,7 +287,10 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
 
 
 def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
-    """1 for each card in the pile or another hand, float32 [n, K]; and their number, at least 1, [n]."""
+    """Return 1 for each unseen card, float32 [n, K], and their number, [n].
+
+    The number is at least 1.
+    """
     unseen = np.zeros((len(board), rules.num_cards + 1), np.float32)
     unseen[:, rules.deck] = 1
     np.put_along_axis(unseen, board.astype(np.int64), 0, axis=1)  # EMPTY is the extra, last column
@@ -293,7 +299,10 @@ def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tupl
 
 
 def best_other(values: Floats, axis: int) -> Floats:
-    """For each entry the largest of the others along an axis, at least `VALUE_FLOOR`."""
+    """Return the largest of the other entries along an axis.
+
+    It is at least `VALUE_FLOOR`.
+    """
     if values.shape[axis] == 1:
         return np.full_like(values, VALUE_FLOOR)
     at = np.expand_dims(values.argmax(axis=axis), axis)
@@ -306,7 +315,10 @@ def best_other(values: Floats, axis: int) -> Floats:
 
 
 def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
-    """Mean over the unseen cards of their points in each legal cell, negative points counted 0, float32 [n, C]."""
+    """Average the unseen cards' points in each legal cell, float32 [n, C].
+
+    Negative points count 0.
+    """
     rows, places = np.nonzero(cells)
     points = play_values(rules).all_plays(board, rows, places)[..., 0]
     gains = np.maximum(points, 0) * unseen.astype(np.int16).take(rows, axis=0)
@@ -326,7 +338,9 @@ def _opened_value(
     around: Ints,
     free: Bools,
 ) -> Floats:
-    """Gain in value of the best other card of the hand in the free adjacent cells, summed over the cells, [m].
+    """Sum the gains of the hand in adjacent free cells, [m].
+
+    A gain is in value of the best other card.
 
     Args:
         tables: of the rules.
@@ -364,11 +378,14 @@ def _set_up(
     cards: Ints,
     cells: Ints,
 ) -> tuple[Floats, Floats]:
-    """Features ``setups`` and ``setups_unseen``: bonuses that a third card can then complete, float32 [m] each."""
+    """Return the features ``setups`` and ``setups_unseen``, float32 [m] each.
+
+    They are bonuses that a third card can then complete.
+    """
     num_cards, num_cells = hand.shape[1], len(geometry.second)
     is_rank = np.eye(len(RANKS) + 1, dtype=np.float32)[tables.rank[:num_cards]]
     in_hand, not_seen = hand @ is_rank, unseen @ is_rank / np.maximum(unseen.sum(axis=1), 1)[:, None]
-    # The cells that are played into, and the few patterns there that have a second card and an empty cell.
+    # The cells played into, and their few patterns with a second card and an empty cell.
     at = rows * num_cells + cells
     played = np.zeros(len(board) * num_cells, np.bool_)
     played[at] = True
@@ -377,7 +394,7 @@ def _set_up(
     found, number = np.nonzero((seconds != EMPTY) & empty[row[:, None], geometry.gap[cell]])
     counts = np.bincount(found, minlength=len(row))
     slot = np.arange(len(found)) - (counts.cumsum() - counts)[found]
-    # A second card and a pattern; of `EMPTY`, the last card of the tables, nothing is completed.
+    # A second card and a pattern; `EMPTY`, the last card of the tables, completes nothing.
     size = tables.complete[0].size
     patterns = np.full((int(counts.max(initial=0)), len(row)), size - len(PATTERNS))
     patterns[slot, found] = seconds[found, number] * len(PATTERNS) + number % len(PATTERNS)
@@ -390,7 +407,10 @@ def _set_up(
 
 
 def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
-    """The features ``setups`` and ``setups_unseen`` of plays of the seats to move, float32 [m] each."""
+    """Return ``setups`` and ``setups_unseen`` of plays, float32 [m] each.
+
+    The plays are of the seats to move.
+    """
     rules = games.rules
     held = games.hands[np.arange(games.num_games), games.mover]
     hand = unpack(held[:, None], rules.num_cards).view(np.bool_)
@@ -402,13 +422,15 @@ def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats,
 
 @cache
 def weights_for(rules: Rules) -> Floats:
-    """The column of `WEIGHTS` for a game, float32 [len(FEATURE_NAMES)]."""
+    """Return the column of `WEIGHTS` for a game, float32 [len(FEATURE_NAMES)]."""
     column = WEIGHT_COLUMNS.index((rules.num_players, rules.start))
     return np.array([WEIGHTS[name][column] for name in FEATURE_NAMES], np.float32)
 
 
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Values of all actions in points, -inf where one is illegal and for announcements, float32 [n, A].
+    """Return values of all actions in points, float32 [n, A].
+
+    Illegal actions and announcements have -inf.
 
     Args:
         rules: of the game, with any options.
@@ -422,7 +444,7 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
 
 
 def values_of(rules: Rules, found: ActionFeatures) -> Floats:
-    """Values of actions in points, float32 [m]."""
+    """Return values of actions in points, float32 [m]."""
     values: Floats = found.features @ weights_for(rules)
     values[found.loses] += LOSS_VALUE
     return values

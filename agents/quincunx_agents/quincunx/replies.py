@@ -1,7 +1,7 @@
 """Expected scores of replies by the other hands.
 
-Of the other hands only their sizes are known. Each is as good as dealt from the unseen cards, so that the expected
-points of its best card, in a cell or anywhere, follow from the points of all unseen cards there.
+Of the other hands only their sizes are known. Each is equivalent to one dealt from the unseen cards. The expected
+points of its best card, in a cell or anywhere, therefore follow from the points of all unseen cards there.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,7 @@ from quincunx_agents.afterstates import NUMPY, Backend, Bools, Floats
 from quincunx_env.quincunx.rules import Rules
 
 STEPS = (0, 15, 30)
-"""Points above which gains of the best card of a hand are counted: none, a half and the whole of a three of a kind. Not
-tuned."""
+"""Points above which gains of the best card of a hand are counted: 0, half and all of a three of a kind. Not tuned."""
 
 MOST_UNSEEN = 40
 """No more cards are unseen: one of the 41 lies face up."""
@@ -25,7 +24,10 @@ MOST_UNSEEN = 40
 
 @cache
 def _odds(backend: Backend = NUMPY) -> Floats:
-    """[u, h, K]: probability that the best of h cards dealt from u ranked ones is the first, the second, and so on."""
+    """Return the odds of a hand's best card, [u, h, K].
+
+    They are the odds that, of h cards dealt from u ranked ones, it is the first, the second, and so on.
+    """
     if backend != NUMPY:
         converted: Floats = backend.array(_odds())
         return converted
@@ -43,9 +45,9 @@ def _odds(backend: Backend = NUMPY) -> Floats:
 
 
 def expected_best(xp: Any, points: npt.NDArray[np.int16], unseen: Bools, odds: Sequence[Floats]) -> list[Floats]:
-    """Expected points of the best card of each of some hands, where above each of `STEPS`, float32 [n, 3] each.
+    """Return expected points of each hand's best card, float32 [n, 3] each.
 
-    Without hands, in the solitaire, one array of zeros.
+    Points count above each of `STEPS`. Without hands, in the solitaire, it is one array of zeros.
 
     Args:
         xp: functions of the arrays' library, as in `Backend`.
@@ -61,7 +63,9 @@ def expected_best(xp: Any, points: npt.NDArray[np.int16], unseen: Bools, odds: S
 
 
 def best_card_odds(unseen: Bools, others: Floats, rules: Rules, backend: Backend) -> list[Floats]:
-    """Odds of the best card of the next seat's hand and, with more than two players, of all other hands together.
+    """Return the odds of the next seat's best card.
+
+    With more than two players, also the odds for all other hands together.
 
     Args:
         unseen: bool [p, K], the cards in the pile and the other hands.

@@ -1,8 +1,8 @@
-"""Immediate scores of all legal actions of many games, and the fast heuristic built on them as a rollout policy.
+"""Immediate scores of all legal actions, and a fast rollout policy.
 
-The rollout policy approximates `quincunx_agents.quincunx.heuristic` with its weights, but for the features that take
-longest: ``threat`` and ``opened_value`` are left out, set-ups are computed for the best few actions alone. An action
-costs a tenth of a microsecond. It may use all cards of a game: search calls it in determinized games.
+The rollout policy approximates `quincunx_agents.quincunx.heuristic` with its weights, without the features that take
+longest. ``threat`` and ``opened_value`` are left out, set-ups are computed for the best few actions alone. An action
+costs a tenth of a microsecond. The policy may use all cards of a game: search calls it in determinized games.
 
 Axes: n games, H slots of the hand to move, E slots of the legal cells.
 """
@@ -30,18 +30,21 @@ from quincunx_env.quincunx.rules import ANNOUNCE_MIN, Rules
 from quincunx_env.quincunx.tables import derived_tables
 
 ILLEGAL = np.float32(-1e6)
-"""Points and value of slots without a card or a cell: less than any real ones."""
+"""Points and value of slots without a card or a cell: less than any real value."""
 
 
 class ImmediateScores(NamedTuple):
-    """Points and draws of all legal actions of n games for the seats to move."""
+    """Points and draws of all legal actions, for seats to move.
+
+    There are n games.
+    """
 
     held: Ints
     """int64 [n]: cards in the hand to move; 0 in finished games."""
     cards: Ints
     """int64 [n, H]: the cards of the hand in the first slots, 0 in the others."""
     cells: Ints
-    """int64 [n, E]: the legal cells, likewise."""
+    """int64 [n, E]: the legal cells in the first slots."""
     points: Floats
     """float32 [n, H, E]: points, `ILLEGAL` in slots without a card or a cell."""
     draws: Floats
@@ -51,13 +54,16 @@ class ImmediateScores(NamedTuple):
 
 
 def immediate_scores(batch: Batch) -> ImmediateScores:
-    """Score all legal actions of games at the same stage of a round, none of them announcing."""
+    """Score all legal actions of games at the same stage.
+
+    No game is announcing.
+    """
     rules = batch.rules
     held, cards, card_slots = _slots(batch.card_mask())
     _, cells, cell_slots = _slots(batch.cell_mask())
     (n, hand), places = cards.shape, cells.shape[1]
     rows, slots = card_slots
-    # Unchecked: slots without a cell hold cell 0, which may be taken; what it gives is replaced below.
+    # Unchecked: slots without a cell hold cell 0, which may be taken; its scores are replaced below.
     points, draws = batch.value(
         np.repeat(cards[card_slots], places), cells[rows].ravel(), np.repeat(rows, places), check=False
     )
@@ -72,7 +78,10 @@ def immediate_scores(batch: Batch) -> ImmediateScores:
 
 
 def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
-    """Sets [n, m] as lists: their sizes, [n]; the members in slots, [n, most]; row and slot of each member."""
+    """Convert sets [n, m] to lists in slots.
+
+    Return sizes, [n]; members in slots, [n, most]; row and slot of each member.
+    """
     count = members.sum(axis=1)
     rows, found = members.nonzero()
     slots = np.arange(len(rows)) - (count.cumsum() - count)[rows]
@@ -83,20 +92,26 @@ def _slots(members: Bools) -> tuple[Ints, Ints, tuple[Ints, Ints]]:
 
 @cache
 def penalties(rules: Rules) -> Floats:
-    """float32 [K]: penalty for each card left in hand."""
+    """Return the penalty for each card left in hand, float32 [K]."""
     return derived_tables(rules).penalty[: rules.num_cards].astype(np.float32)
 
 
-# --- The rollout policy; see `quincunx_agents.search.determinized.RolloutPolicy` -------------------------------------
+# --- The rollout policy; see `quincunx_agents.games.RolloutPolicy` ---------------------------------------------------
 
 
 def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Values of all actions by `quincunx_agents.quincunx.heuristic`, float32 [n, K * C]; -inf where one is illegal."""
+    """Return values of all actions, float32 [n, K * C].
+
+    They are from `quincunx_agents.quincunx.heuristic`; illegal actions have -inf.
+    """
     return action_values(rules, observation, mask)
 
 
 def step(games: Batch, actions: Ints) -> None:
-    """Play a card into a cell in each game; with Simpleton the true points are announced."""
+    """Play a card into a cell in each game.
+
+    With Simpleton the true points are announced.
+    """
     rules = games.rules
     points = actions
     if rules.simpleton:
@@ -107,7 +122,10 @@ def step(games: Batch, actions: Ints) -> None:
 
 
 def plays_left(games: Batch) -> int:
-    """Plays until the round of these games ends, all of them at the same stage."""
+    """Count the plays until the round of these games ends.
+
+    All games are at the same stage.
+    """
     return games.rules.num_plays - int(games.ply[0])
 
 
@@ -116,7 +134,10 @@ REFINED = 5
 
 
 def rollout_actions(games: Batch) -> Ints:
-    """The action of the highest approximate value in each game, int64 [n]; any number where a game is over."""
+    """Choose the action of the highest approximate value, int64 [n].
+
+    Where a game is over, it is any number.
+    """
     rules, scores = games.rules, immediate_scores(games)
     weights = _weights(rules, scores.left)
     values = _approximate_values(games, scores, weights)
@@ -134,7 +155,10 @@ def rollout_actions(games: Batch) -> Ints:
 
 
 def candidate_actions(games: Batch, count: int) -> Bools:
-    """The ``count`` legal actions of the highest approximate values without set-ups, or fewer, bool [n, A]."""
+    """Return the ``count`` best legal actions of each game, bool [n, A].
+
+    Set-ups are not counted. A game may have fewer actions.
+    """
     rules, scores = games.rules, immediate_scores(games)
     values = _approximate_values(games, scores, _weights(rules, scores.left))
     n, _, places = values.shape
@@ -148,7 +172,7 @@ def candidate_actions(games: Batch, count: int) -> Bools:
 
 
 def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str, np.float32]) -> Floats:
-    """Values of all actions without their set-ups, float32 [n, H, E]."""
+    """Return values of all actions without their set-ups, float32 [n, H, E]."""
     tables = _tables(games.rules)
     at_once = scores.points + np.float32(DRAW_VALUE[games.rules.num_players == 1]) * scores.draws
     values = scores.points + weights["draws"] * scores.draws
@@ -167,7 +191,10 @@ def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str
 
 @cache
 def _weights(rules: Rules, left: int) -> dict[str, np.float32]:
-    """Weights of the heuristic by name with ``left`` plays still to come: early weights are added in proportion."""
+    """Return weights of the heuristic by name with ``left`` plays to come.
+
+    Early weights are added in proportion.
+    """
     weights = dict(zip(FEATURE_NAMES, weights_for(rules), strict=True))
     early = np.float32(left / rules.num_plays)
     return {

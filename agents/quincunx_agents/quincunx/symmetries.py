@@ -1,4 +1,7 @@
-"""The eight rotations and reflections of the square grid, which the rules of Quincunx do not distinguish."""
+"""The eight rotations and reflections of the square grid.
+
+The rules of Quincunx do not distinguish them.
+"""
 
 import math
 from collections.abc import Callable
@@ -10,18 +13,24 @@ from quincunx_agents.afterstates import Floats, Ints
 from quincunx_env.core.observation import Pieces
 
 AXIS_OF_CELLS = {"board": 1, "order": 1, "preview": 2}
-"""The axis of cells of those pieces of an observation that have one."""
+"""Axis of cells, by name of the observation's pieces that have one."""
 
 
 @cache
 def symmetries(num_cells: int) -> Ints:
-    """The cell whose content each cell receives, int64 [8, num_cells], by symmetry."""
+    """Return each cell's source by symmetry, int64 [8, num_cells].
+
+    A cell receives its source's content.
+    """
     grid = np.arange(num_cells).reshape(math.isqrt(num_cells), -1)
     return np.stack([np.rot90(each, turns).ravel() for each in (grid, grid.T) for turns in range(4)])
 
 
 def turned(observation: Pieces, cells: Ints) -> Pieces:
-    """Pieces [n, ...] of a game without announcements, with the content of ``cells``, [num_cells], on the cells."""
+    """Return pieces [n, ...] with the content of ``cells`` on the cells.
+
+    ``cells`` is [num_cells]. The game is without announcements.
+    """
     return {
         name: piece.take(cells, AXIS_OF_CELLS[name]) if name in AXIS_OF_CELLS else piece
         for name, piece in observation.items()
@@ -29,9 +38,9 @@ def turned(observation: Pieces, cells: Ints) -> Pieces:
 
 
 def mean_over_symmetries(logits: Callable[[Pieces], Floats], observation: Pieces) -> Floats:
-    """The mean of a network's logits over the eight views of each position, float32 [n, cards * cells].
+    """Average a network's logits over eight views, float32 [n, cards * cells].
 
-    A network that is not invariant errs differently in each view, so that the mean errs less: AlphaGo's symmetry
+    A network that is not invariant errs differently in each view, so that the mean errs less. AlphaGo has such an
     ensemble (Silver et al., Mastering the Game of Go with Deep Neural Networks and Tree Search, Nature 529, 2016).
 
     Args:

@@ -1,6 +1,6 @@
-"""Threes in line that a value network sees coming: one card lies, and the other two cells are empty.
+"""Threes in line with one card and two empty cells.
 
-Each is counted by the ways in which cards of the hand and unseen cards can make a three of a kind or a straight of it
+Value networks read the number of ways in which hand and unseen cards can make such threes of a kind or straights
 (RULES.md 1.4.2, 1.4.3).
 """
 
@@ -20,9 +20,10 @@ NO_ORDER = 15
 
 
 class OpenThrees(NamedTuple):
-    """Threes in line of which one card lies and the others are empty: numbers of ways to complete them, float32 [j].
+    """Ways to complete threes in line with one card, float32 [j].
 
-    By the origin of the two missing cards: both from the hand, one from the hand and one unseen, both unseen.
+    The other two cells are empty. The fields differ by the origin of the two missing cards: both from the hand, one
+    from the hand and one unseen, both unseen.
     """
 
     kind_hand: Floats
@@ -32,7 +33,7 @@ class OpenThrees(NamedTuple):
     straight_mixed: Floats
     straight_unseen: Floats
     empty: Ints
-    """Threes in line of which no card lies."""
+    """Threes in line without a card."""
 
 
 class _Tables(NamedTuple):
@@ -91,7 +92,7 @@ def open_threes(
     num_gaps, num_occupied = (each[0] + each[1] + each[2] for each in (gaps, occupied))
     (found,) = xp.nonzero(((num_gaps == 2) & (num_occupied == 1)).reshape(-1))
     at = found % j
-    # One of the three is a card, and two are `EMPTY`.
+    # One of the three is a card, the other two are `EMPTY`.
     card, place = (
         each.reshape(-1).take(found)
         for each in (lying[0] + lying[1] + lying[2] - 2 * EMPTY, occupied[1] + 2 * occupied[2])

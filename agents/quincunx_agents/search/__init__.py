@@ -1,1 +1,1 @@
-"""Search with determinization: hidden cards are sampled, and each sampled game is evaluated as if known."""
+"""Search with determinization: sampled hidden cards, evaluated as if they were known."""

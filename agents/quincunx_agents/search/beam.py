@@ -1,11 +1,11 @@
-"""Beam search of solitaires with perfect information, in many games side by side, for use in determinized games.
+"""Beam search of determinized solitaires, in many games side by side.
 
-Of every game the search keeps the ``width`` most promising positions, expands them by all actions, and keeps the best
-again until the grid is full. Positions are ranked by their points, a value of the hand, and a share of the bonuses of
-lines that lack one card. It uses the pile: call it with determinized games (`quincunx_env.core.resample`), never with
-the true one.
+In every game the search expands the ``width`` most promising positions by all actions. It keeps the best again until
+the grid is full. Positions are ranked by their points, a value of the hand, and a share of the bonuses of lines that
+lack one card. The search uses the pile: call it with determinized games (`quincunx_env.core.resample`), never with the
+true one.
 
-`quincunx_env.oracle.beam` is the wide search of single games that gives oracle scores; this one is narrow, and fast in
+`quincunx_env.oracle.beam` is the wide search of single games that gives oracle scores. This one is narrow, and fast in
 hundreds of games at once.
 """
 
@@ -39,15 +39,15 @@ KEEP = dict(zip("A23456789CPX", (-1.9, -1.1, 0.1, -2.1, -3.3, -0.1, 0.9, 2.5, 0.
 """Value of a card of each rank in hand beside the mean of all ranks, at the beginning of a round."""
 
 GAP_IN_HAND, GAP_IN_PILE = 0.4, 0.04
-"""Share of the bonus that is counted for a line that lacks one card: if the hand has such a card, and otherwise for
-each such card in the pile."""
+"""Shares of the bonus that are counted for a line that lacks one card. The second one, for each such card in the pile,
+counts if the hand has none."""
 
 EXPANSION = 3
-"""Multiple of ``width``: the positions for which lines that lack one card are computed. Not tuned."""
+"""Multiple of ``width``: number of positions for which lines that lack one card are computed. Not tuned."""
 
 
 def beam_search(games: Batch, width: int, lost_value: float = 0.0) -> npt.NDArray[np.float64]:
-    """Points at the end of the best line of play found in each game, float64 [B].
+    """Return the points of the best line found in each game, float64 [B].
 
     Args:
         games: solitaires at the same stage.
@@ -83,7 +83,10 @@ def beam_search(games: Batch, width: int, lost_value: float = 0.0) -> npt.NDArra
 
 
 def _action_values(positions: Batch, scores: ImmediateScores) -> Floats:
-    """Points after every action and the value of the hand that is left, float32 [n, H, E]."""
+    """Return points and value of the rest of the hand, float32 [n, H, E].
+
+    They are values after every action.
+    """
     rules, left = positions.rules, scores.left
     in_hand = np.arange(scores.cards.shape[1]) < scores.held[:, None]
     # Before the last play cards in hand have the value `KEEP`, then their penalty.
@@ -103,7 +106,10 @@ def _action_values(positions: Batch, scores: ImmediateScores) -> Floats:
 
 
 def _top_actions(values: Floats, group: Ints, count: int) -> tuple[Ints, Ints, Ints]:
-    """The ``count`` actions of the highest values in each group: position, slot of the card, slot of the cell."""
+    """Return the ``count`` actions of the highest values in each group.
+
+    They are position, slot of the card, slot of the cell.
+    """
     n, hand, places = values.shape
     _, first, sizes = np.unique(group, return_index=True, return_counts=True)
     number = np.repeat(np.arange(len(first)), sizes)
@@ -119,7 +125,10 @@ def _top_actions(values: Floats, group: Ints, count: int) -> tuple[Ints, Ints, I
 
 
 def _without_duplicates(group: Ints, hashes: Ints, values: Floats) -> Ints:
-    """Indices, ascending, of the position with the highest value for each hash in a group."""
+    """Return the best position for each hash in a group.
+
+    The result is indices of positions, ascending.
+    """
     order = np.lexsort((-values, hashes, group))
     new = np.ones(len(order), np.bool_)
     new[1:] = (group[order][1:] != group[order][:-1]) | (hashes[order][1:] != hashes[order][:-1])
@@ -128,7 +137,10 @@ def _without_duplicates(group: Ints, hashes: Ints, values: Floats) -> Ints:
 
 
 def _rank_in_group(group: Ints, values: Floats) -> Ints:
-    """Rank of each position in its group by value, from 0; ``group`` is ascending."""
+    """Rank each position in its group by value, from 0.
+
+    ``group`` is ascending.
+    """
     order = np.lexsort((-values, group))
     _, first, sizes = np.unique(group, return_index=True, return_counts=True)
     ranks = np.empty(len(order), np.int64)
@@ -137,7 +149,7 @@ def _rank_in_group(group: Ints, values: Floats) -> Ints:
 
 
 def _line_potential(positions: Batch) -> Floats:
-    """Shares of the bonuses of all lines that lack one card, float32 [n]."""
+    """Sum shares of the bonuses of lines that lack one card, float32 [n]."""
     rules = positions.rules
     tables = _gaps(rules)
     one, two, three = positions.board.T[tables.lines] + 1
@@ -153,7 +165,7 @@ def _line_potential(positions: Batch) -> Floats:
 
 
 class _Gaps(NamedTuple):
-    """Three cells in line with two cards, and the bonus that a third card completes."""
+    """Three cells in line with two cards, and the third's bonus."""
 
     lines: Ints
     """[3, lines]: the cells of all threes in line."""
@@ -207,5 +219,5 @@ def _keep() -> Floats:
 
 @cache
 def _zobrist_table() -> Ints:
-    """int64 [cards, cells]: random numbers whose sum is the hash of a position."""
+    """Return random numbers whose sum is the hash of a position, int64 [cards, cells]."""
     return np.random.default_rng(0).integers(2**58, size=(len(CARDS), 16))

@@ -1,15 +1,15 @@
-"""Beliefs about the hands of the other seats, from what they have played and a model of their policy.
+"""Beliefs about other players' hands, from their plays and a model policy.
 
 A seat would rather have played another card, had it held one that the model prefers there. Hands are drawn with
-probabilities proportional to exp(-r / `TEMPERATURE`), where r is the regret of a hand: by how many points of the
-model's values, summed over the plays of the round, the best action of the hand of that time exceeds the one taken. If
-all hands have the same regret, they are uniform, as in `quincunx_env.core.resample`.
+probabilities proportional to exp(-r / `TEMPERATURE`), where r is the regret of a hand. The regret is summed over the
+plays of the round. At each play it is the difference in the model's values between the best action of the hand of that
+time and the action taken. If all hands have the same regret, they are uniform, as in `quincunx_env.core.resample`.
 
 The hands are sampled by independence chains (Metropolis-Hastings; Tierney, Markov Chains for Exploring Posterior
 Distributions, The Annals of Statistics 22, 1994), all side by side. A proposal draws card after card in proportion to a
-weight; after each step the weights are estimated anew from all hands evaluated so far, so that the distribution is that
-above only approximately, after a few steps. Which cards came at which draw is hidden as well: every proposal has random
-ones.
+weight. After each step the weights are estimated again from all hands evaluated so far. After a few steps the
+distribution is therefore only approximately the one above. Which cards came at which draw is hidden as well: every
+proposal has random ones.
 """
 
 from typing import Any, NamedTuple
@@ -31,17 +31,20 @@ STEPS = 3
 """Proposals for each hand after the first, uniform ones; six were not seen to be better (docs/experiments.md)."""
 
 TEMPERATURE = 1.0
-"""In points of the model's values; 0.5, 2 and 3 were not seen to be better (docs/experiments.md)."""
+"""In points of the model's values. 0.5, 2 and 3 were not seen to be better (docs/experiments.md)."""
 
 _LEAST = 1e-6
-"""Lower bound of likelihoods in sums of which the logarithm is taken."""
+"""Lower bound of likelihoods in sums before their logarithm is taken."""
 
 _NEVER = 127
 """A ply after the end of every round."""
 
 
 class _Round(NamedTuple):
-    """The round so far, as one seat observes it. Seats are numbered from the one that began it, plies from 1."""
+    """The round so far, as one seat observes it.
+
+    Seats are numbered from the one that began it, plies from 1.
+    """
 
     deck: npt.NDArray[np.int8]
     """int8 [cards dealt]: a deck with the same face-up cards."""
@@ -64,7 +67,7 @@ class _Round(NamedTuple):
 
 
 class Beliefs:
-    """Samples hands of the other seats.
+    """Sampler of the other seats' hands.
 
     Args:
         rules: of the game, with several players.
@@ -113,7 +116,7 @@ class Beliefs:
         return [hand.astype(np.int8) for hand in _split(so_far.hidden[orders], so_far.sizes)]
 
     def _round(self, position: Pieces) -> _Round:
-        """What an observation shows of its round."""
+        """Read the round so far from an observation."""
         rules, counts = self.rules, self._game_observer.named_counts(position)
         hidden = self._game_observer.hidden(position)
         up, cards, actions = agent_spec_of(rules).forms.plays_so_far(position, counts, rules)
@@ -132,13 +135,16 @@ class Beliefs:
         )
 
     def _replay(self, so_far: _Round, count: int) -> Any:
-        """A batch of ``count`` games before the first play of a round."""
+        """Make a batch of ``count`` games before the first play."""
         games = self._observer.make_batch(count)
         games.reset(deals=np.broadcast_to(so_far.deck, (count, 1, len(so_far.deck))).copy())
         return games
 
     def _slots(self, so_far: _Round) -> list[Ints]:
-        """For each seat the ply after which each of its cards came, ascending: 0 for those that it was dealt."""
+        """Return the plies after which the cards of each seat came.
+
+        They are ascending, 0 for cards that it was dealt.
+        """
         games = self._replay(so_far, 1)
         slots = [[0] * self.rules.hand_size for _ in range(self.rules.num_players)]
         for ply, (card, action, mover) in enumerate(zip(so_far.cards, so_far.actions, so_far.movers, strict=True), 1):
@@ -150,8 +156,9 @@ class Beliefs:
     def _evaluate(
         self, so_far: _Round, slots: list[Ints], orders: Ints, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Regrets of hands, float64 [chains], and the likelihood of each card in them by itself, float64 [chains, other
-        seats, L], nan where a seat does not hold it.
+        """Return regrets of hands, float64 [chains], and likelihoods of their cards.
+
+        The likelihood of each card by itself is float64 [chains, other seats, L], nan where a seat does not hold it.
         """
         held = dict(zip(so_far.others, _split(so_far.hidden[orders], so_far.sizes), strict=True))
         held[so_far.observer] = np.broadcast_to(so_far.hand, (self.chains, len(so_far.hand)))
@@ -174,7 +181,9 @@ class Beliefs:
     def _plays_of_others(
         self, so_far: _Round, slots: list[Ints], held: dict[int, Ints], rng: np.random.Generator
     ) -> tuple[Pieces, Bools]:
-        """Observations and masks of the other seats before each of their plays, those of a ply together.
+        """Return observations and masks of the other seats before their plays.
+
+        The ones of a ply stand together.
 
         Args:
             so_far: the round.
@@ -203,12 +212,17 @@ class Beliefs:
 
 
 def _split(cards: Ints, sizes: list[int]) -> Hands:
-    """Hands that lie one after the other, [n, size] each; the rest is left out."""
+    """Split rows of cards into hands, [n, size] each.
+
+    The rest is left out.
+    """
     return np.split(cards, np.cumsum(sizes), axis=1)[:-1]
 
 
 def _arrivals(slots: Ints, plays: Ints, chains: int, rng: np.random.Generator) -> Ints:
-    """Random plies after which the cards of a seat came, int64 [chains, slots]: its plays in order, then its hand.
+    """Draw random plies after which a seat's cards came, int64 [chains, slots].
+
+    The columns are its plays in order, then its hand.
 
     Args:
         slots: the plies, ascending.
@@ -229,7 +243,9 @@ def _arrivals(slots: Ints, plays: Ints, chains: int, rng: np.random.Generator) -
 
 
 def _propose(log_weights: Floats, sizes: list[int], chains: int, rng: np.random.Generator) -> Ints:
-    """Orders of the hidden cards, int64 [chains, L]: each hand is drawn card after card in proportion to weights.
+    """Draw orders of the hidden cards, int64 [chains, L].
+
+    Each hand is drawn card after card in proportion to weights.
 
     A sort by weights with Gumbel noise draws so (Plackett-Luce; Yellott, Journal of Mathematical Psychology 15, 1977).
 
@@ -249,7 +265,7 @@ def _propose(log_weights: Floats, sizes: list[int], chains: int, rng: np.random.
 
 
 def _log_probability(orders: Ints, log_weights: Floats, sizes: list[int]) -> Floats:
-    """Logarithm of the probability that `_propose` draws these hands in this order, float64 [n]."""
+    """Return log-probabilities that `_propose` draws hands in this order, float64 [n]."""
     total, start = np.zeros(len(orders)), 0
     for weights, size in zip(log_weights, sizes, strict=True):
         drawn = weights[orders[:, start:]]

@@ -1,11 +1,11 @@
 """Approximate best responses to a fixed policy, by rollouts of this policy.
 
-As in `quincunx_agents.search.monte_carlo` the most promising actions are tried in determinized games. All seats play
-them on as the fixed policy does, the responding one too: a step of policy improvement against known opponents (Tesauro
-& Galperin, On-line Policy Improvement using Monte-Carlo Search, NIPS 1996). What the response wins is a lower bound of
-the policy's exploitability (Timbers et al., Approximate Exploitability: Learning a Best Response, IJCAI 2022).
+As in `quincunx_agents.search.monte_carlo` the most promising actions are tried in determinized games. All seats, the
+responding one included, then follow the fixed policy. This is a step of policy improvement against known opponents
+(Tesauro & Galperin, On-line Policy Improvement using Monte-Carlo Search, NIPS 1996). The response's gain is a lower
+bound of the policy's exploitability (Timbers et al., Approximate Exploitability: Learning a Best Response, IJCAI 2022).
 
-The hidden cards are drawn uniformly, not by what the policy's actions say of them: a better response may exist.
+The hidden cards are drawn uniformly, and the policy's actions are not used to infer them: a better response may exist.
 """
 
 from dataclasses import dataclass
@@ -29,12 +29,15 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import definition
 
 BUDGET = 384
-"""Games that a response plays to their end for each action, unless another number is chosen."""
+"""Default number of games that a response plays to their end for each action."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestResponse(SearchConfig):
-    """An approximate best response to an agent; a `quincunx_env.core.policy.PolicyFactory`. Not tuned."""
+    """Approximate best response to an agent; a `quincunx_env.core.policy.PolicyFactory`.
+
+    Its settings are not tuned.
+    """
 
     agent: Agent
     """The agent in all other seats."""
@@ -43,11 +46,11 @@ class BestResponse(SearchConfig):
 
     @property
     def definition(self) -> str:
-        """Identity of the response: the agent that it plays against, and its settings."""
+        """Identity of the response: its opponent and its settings."""
         return f"best response {self.shortlist} x {self.rounds} x {self.samples} to {definition(self.agent)}"
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
-        """The policy for a game.
+        """Return the policy for a game.
 
         Raises:
             ValueError: for the solitaire, or if the agent does not support these rules.
@@ -64,7 +67,10 @@ def _evaluate(policy: Policy, games: Any, seat: int, left: int, rng: np.random.G
 
 
 def _prior(policy: Policy, rules: BaseRules, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
-    """The rollout policy's; what the agent itself would do comes first, so that it is among the candidates."""
+    """Return the rollout policy's prior, with the agent's own choice first.
+
+    The agent's choice is thus always among the candidates.
+    """
     values = agent_spec_of(rules).rollout_policy.prior(rules, observation, mask).copy()
     own = policy(observation, mask, np.random.default_rng(0))
     values[np.arange(len(mask)), own] = values.max(axis=1) + 1
@@ -72,7 +78,9 @@ def _prior(policy: Policy, rules: BaseRules, observation: Pieces, mask: Bools) -
 
 
 def best_response(agent: Agent, budget: int = BUDGET) -> BestResponse:
-    """Return an approximate best response; ``best-response:NAME`` names the one to the policy NAME.
+    """Return an approximate best response.
+
+    ``best-response:NAME`` names the one to the policy NAME.
 
     Args:
         agent: the opponent.
@@ -88,7 +96,10 @@ def best_response(agent: Agent, budget: int = BUDGET) -> BestResponse:
 
 
 def play_out(policy: Policy, games: Any, rng: np.random.Generator) -> None:
-    """Play games to the end of their round, every seat by a policy that sees its observation alone."""
+    """Play games to the end of their round by one policy.
+
+    In every seat the policy sees that seat's observation alone.
+    """
     observer, round = observer_for(games.rules), games.round.copy()
     while len(rows := np.flatnonzero(~games.over & (games.round == round))):
         playing = games.fork(rows)

@@ -1,11 +1,11 @@
 """Sequential halving over determinized games.
 
 A determinization deals the cards that a seat cannot see at random (`quincunx_env.core.resample`), or the hands of the
-other seats given their plays (`quincunx_agents.search.beliefs`): perfect-information Monte Carlo search (PIMC; Long et
-al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game Tree Search, AAAI 2010). The most
-promising actions are tried in the same few determinized games; the better half of them in twice as many others, and so
-on until one is left: sequential halving (Karnin, Koren & Somekh, Almost Optimal Exploration in Multi-Armed Bandits,
-ICML 2013). Policies differ in the `Evaluator` of the games after an action.
+other seats given their plays (`quincunx_agents.search.beliefs`). This is perfect-information Monte Carlo search (PIMC;
+Long et al., Understanding the Success of Perfect Information Monte Carlo Sampling in Game Tree Search, AAAI 2010). The
+most promising actions are tried in the same few determinized games. The better half of them is tried in twice as many
+others, and so on until one is left: sequential halving (Karnin, Koren & Somekh, Almost Optimal Exploration in
+Multi-Armed Bandits, ICML 2013). Policies differ in the `Evaluator` of the games after an action.
 
 PIMC chooses in each determinization with knowledge that the seat does not have (strategy fusion; Frank & Basin, Search
 in Games with Incomplete Information, Artificial Intelligence 100, 1998). The search reads the observation alone.
@@ -32,7 +32,10 @@ Values = npt.NDArray[np.float64]
 
 
 class Evaluator(Protocol):
-    """Estimates the values of determinized games. It can be pickled, so that policies can."""
+    """Estimator of the values of determinized games.
+
+    It can be pickled, so that policies can.
+    """
 
     def __call__(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
         """Estimate the values of games to a seat.
@@ -54,11 +57,11 @@ class SearchConfig:
     """Settings of `DeterminizedSearch`."""
 
     shortlist: int
-    """Actions that are tried, those of the highest prior."""
+    """Number of actions that are tried, from the highest prior on."""
     samples: int
     """Determinized games of the first round."""
     rounds: int
-    """Rounds of sequential halving at most; each has half the actions and twice the games."""
+    """Most rounds of sequential halving; each has half the actions and twice the games."""
     prior_weight: float = 0.0
     """Weight of an action's prior, in samples, in every round."""
 
@@ -68,13 +71,13 @@ Prior = Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
 
 
 class DeterminizedSearch:
-    """Searches one position after the other; a `quincunx_env.core.policy.Policy`.
+    """Policy that searches one position after the other; a `quincunx_env.core.policy.Policy`.
 
     Args:
         rules: of the game.
         config: settings.
         evaluate: estimates the values of determinized games.
-        prior: replaces that of the game's rollout policy.
+        prior: replaces the prior of the game's rollout policy.
         beliefs: samples the hands of the other seats; at random if None.
     """
 
@@ -93,7 +96,10 @@ class DeterminizedSearch:
         self.prior = prior or partial(agent_spec_of(rules).rollout_policy.prior, rules)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n]. With Simpleton it announces the true points."""
+        """Choose legal actions, int64 [n].
+
+        With Simpleton it announces the true points.
+        """
         chosen = greedy(observation, mask, rng) if "pending" in observation else np.full(len(mask), -1)
         for row in _to_play(observation, mask):
             one = {name: piece[row : row + 1] for name, piece in observation.items()}
@@ -101,9 +107,10 @@ class DeterminizedSearch:
         return chosen
 
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Values:
-        """Mean values of the actions that are tried, float64 [n, A]; see `quincunx_env.core.policy.ValuedPolicy`.
+        """Return mean values of the tried actions, float64 [n, A].
 
-        Those of the actions that leave the search early come from fewer samples. Announcements have none.
+        See `quincunx_env.core.policy.ValuedPolicy`. Actions that leave the search early have means of fewer samples.
+        Announcements have none.
         """
         table = np.full(mask.shape, -np.inf)
         for row in _to_play(observation, mask):
@@ -112,7 +119,10 @@ class DeterminizedSearch:
         return table
 
     def _search(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> tuple[int, Values]:
-        """The action for one position, given as a batch of one, and the mean value of each action, float64 [A]."""
+        """Choose the action for one position, given as a batch of one.
+
+        Also return the mean value of each action, float64 [A].
+        """
         config = self.config
         prior = self.prior(observation, mask)[0]
         legal = int(np.isfinite(prior).sum())
@@ -136,7 +146,7 @@ class DeterminizedSearch:
     def _sample(
         self, position: Pieces, hands: Hands | None, actions: Ints, samples: int, rng: np.random.Generator
     ) -> Values:
-        """Sum of the values after each action over the same determinized games, float64 [actions].
+        """Sum values after each action over the same determinized games, float64 [actions].
 
         Other hands are drawn from ``hands``, if given.
         """
@@ -144,9 +154,7 @@ class DeterminizedSearch:
             drawn = rng.permutation(max(samples, len(hands[0])))[:samples] % len(hands[0])
             hands = [hand[drawn] for hand in hands]
         dealt = resample(self.observer, position, rng, samples, hands)
-        rollout_policy = agent_spec_of(
-            dealt.rules
-        ).rollout_policy  # a module, and so no attribute, which could not be pickled
+        rollout_policy = agent_spec_of(dealt.rules).rollout_policy  # not an attribute: modules cannot be pickled
         seat, left = int(dealt.mover[0]), rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))
         rollout_policy.step(games, np.repeat(actions, samples))
@@ -155,12 +163,14 @@ class DeterminizedSearch:
 
 
 def _to_play(observation: Pieces, mask: Bools) -> Ints:
-    """The positions where no announcement is due."""
+    """Return the positions where no announcement is due."""
     return np.flatnonzero(observation["pending"][:, 0] < 0) if "pending" in observation else np.arange(len(mask))
 
 
 def payoffs(games: Any, lost_value: float = 0.0) -> Values:
-    """Payoffs of games to each seat, float64 [B, P]: the points so far, or the margin over the best other seat.
+    """Return payoffs of games to each seat, float64 [B, P].
+
+    They are the solitaire's points, or margins over the best other seat.
 
     Args:
         games: finished or not.
@@ -171,7 +181,9 @@ def payoffs(games: Any, lost_value: float = 0.0) -> Values:
 
 
 def margins(points: Values, temperature: float = 0.0) -> Values:
-    """Margins of each seat over the best other one, float64 [B, P]; without others the points.
+    """Return margins of each seat over the best other one, float64 [B, P].
+
+    Without other seats they are the points.
 
     Args:
         points: [B, P].

@@ -1,10 +1,10 @@
-"""Exact values of the solitaire: expectimax over the cards that the player cannot see.
+"""Exact values of the solitaire: expectimax over the unseen cards.
 
-To the player every order of the pile is equally likely. The value of an information state therefore depends on the
-grid and the hand alone: all other cards of the deck are in the pile. After an action each set of as many cards as it
-draws is equally likely, so that the value of the action is a mean over these sets, and the value of a state the highest
-of its actions (Russell & Norvig, Artificial Intelligence, section on stochastic games). Unlike perfect-information
-Monte Carlo this has no strategy fusion: the player chooses without knowing the pile.
+To the player every order of the pile is equally likely. The value of an information state therefore depends on the grid
+and the hand alone: all other cards of the deck are in the pile. After an action each set of as many cards as it draws
+is equally likely. The value of the action is thus a mean over these sets. The value of a state is the highest of its
+actions (Russell & Norvig, Artificial Intelligence, section on stochastic games). Unlike perfect-information Monte Carlo
+this has no strategy fusion: the player chooses without knowing the pile.
 
 The mini variant (ruling R16) is solved from the deal on, the full solitaire in its last plays.
 """
@@ -36,7 +36,8 @@ Distribution = Callable[[Batch], Values]
 """Probabilities of the actions of a policy in each game, float64 [B, A]."""
 
 CHUNK = 50_000
-"""States that are expanded at a time, about: 20 MB of games. Larger ones find more states that are equal."""
+"""Approximate number of states that are expanded at a time: 20 MB of games. Larger chunks find more states that are
+equal."""
 
 
 class _Edges(NamedTuple):
@@ -50,7 +51,7 @@ class _Edges(NamedTuple):
 
 
 def action_values(games: Batch, lost_value: float = 0.0) -> Values:
-    """Expected points at the end of the round after each action and optimal play, float64 [B, A].
+    """Return expected final points of each action under optimal play, float64 [B, A].
 
     Args:
         games: solitaires in progress, all at the same ply. Their piles are not used.
@@ -60,7 +61,7 @@ def action_values(games: Batch, lost_value: float = 0.0) -> Values:
         -inf for illegal actions.
 
     Raises:
-        ValueError: if these are no solitaires, are over, or not at the same ply.
+        ValueError: if these are not solitaires, are over, or not at the same ply.
     """
     _check(games)
     values = np.full((games.num_games, games.rules.num_actions), -np.inf)
@@ -70,20 +71,26 @@ def action_values(games: Batch, lost_value: float = 0.0) -> Values:
 
 
 def policy_values(games: Batch, policy: Distribution, lost_value: float = 0.0) -> Values:
-    """Expected points at the end of the round if a policy plays on, float64 [B]; arguments as of `action_values`."""
+    """Return expected final points if a policy plays on, float64 [B].
+
+    Arguments are as of `action_values`.
+    """
     _check(games)
     return _state_values(games, lost_value, policy) + games.totals[:, 0]
 
 
 def uniform_distribution(games: Batch) -> Values:
-    """The uniform policy."""
+    """Return the uniform policy's probabilities."""
     mask = games.mask()
     probabilities: Values = mask / mask.sum(axis=1, keepdims=True)
     return probabilities
 
 
 def distribution_of(agent: Agent, rules: Rules, seed: int = 0) -> Distribution:
-    """A deterministic policy; of one that draws random numbers, the policy that these numbers make of it."""
+    """Return the distribution of an agent's policy, with its random numbers fixed.
+
+    It is deterministic: the chosen action has probability 1.
+    """
     policy, observer, rng = policy_for(agent, rules), observer_for(rules), np.random.default_rng(seed)
 
     def choose(games: Batch) -> Values:
@@ -95,7 +102,7 @@ def distribution_of(agent: Agent, rules: Rules, seed: int = 0) -> Distribution:
 
 def _check(games: Batch) -> None:
     if not isinstance(games.rules, Rules) or games.rules.num_players != 1:
-        raise ValueError("these are no solitaires")
+        raise ValueError("games must be solitaires of Quincunx")
     if games.over.any() or len(np.unique(games.ply)) != 1:
         raise ValueError("all games must be in progress and at the same ply")
 
@@ -104,7 +111,10 @@ def _check(games: Batch) -> None:
 
 
 def _state_values(games: Batch, lost_value: float, policy: Distribution | None) -> Values:
-    """Expected points to come in each state, float64 [B]: of a policy, or of the best actions."""
+    """Return expected points to come in each state, float64 [B].
+
+    The actions are a policy's, or else the best ones.
+    """
     probabilities = None if policy is None else policy(games)
     edges = _edges(games, games.mask() if probabilities is None else probabilities > 0)
     values = _edge_values(games, edges, lost_value, policy)
@@ -124,7 +134,7 @@ def _edges(games: Batch, chosen: Bools) -> _Edges:
 
 
 def _edge_values(games: Batch, edges: _Edges, lost_value: float, policy: Distribution | None) -> Values:
-    """Points of each action, and expected points to come after it."""
+    """Return points of each action and expected points after it."""
     if games.ply[0] == games.rules.num_plays - 1:
         return edges.points - _penalties(games, edges)
     values = edges.points.astype(np.float64)
@@ -134,7 +144,10 @@ def _edge_values(games: Batch, edges: _Edges, lost_value: float, policy: Distrib
 
 
 def _penalties(games: Batch, edges: _Edges) -> Values:
-    """Expected penalty after the last play: of the cards that stay in the hand, and of the mean of those drawn."""
+    """Return the expected penalty after the last play.
+
+    It is for the cards that stay in the hand, and for the mean of the cards drawn.
+    """
     rules = games.rules
     penalty = derived_tables(rules).penalty[: rules.num_cards]
     left, unseen = (unpack(cards[:, None], rules.num_cards) for cards in (games.hands[:, 0], _unseen(games)))
@@ -145,7 +158,7 @@ def _penalties(games: Batch, edges: _Edges) -> Values:
 
 
 def _unseen(games: Batch) -> Words:
-    """Bits of the cards that are neither on the grid nor in the hand, uint64 [B]."""
+    """Return bits of cards outside grid and hand, uint64 [B]."""
     board = games.board[:, :-1]
     deck = np.bitwise_or.reduce(ONE << np.array(games.rules.deck, np.uint64))
     unseen: Words = deck & ~(as_bits(board, board >= 0) | games.hands[:, 0])
@@ -153,7 +166,10 @@ def _unseen(games: Batch) -> Words:
 
 
 def _draws(games: Batch, edges: _Edges) -> Iterator[tuple[Ints, Ints, Words]]:
-    """Indices of actions [n], and for each of their sets of drawn cards the action, [n * S], and the bits, [n * S]."""
+    """Yield actions with their sets of drawn cards.
+
+    Items are indices of actions [n], and for each of their sets the action, [n * S], and the bits, [n * S].
+    """
     unseen = _unseen(games)
     size = np.bitwise_count(unseen)[edges.state].astype(np.int64)
     for cards, draws in np.unique(np.stack([size, edges.draws], axis=1), axis=0).tolist():
@@ -168,14 +184,14 @@ def _draws(games: Batch, edges: _Edges) -> Iterator[tuple[Ints, Ints, Words]]:
 
 @cache
 def _sets(cards: int, draws: int) -> Ints:
-    """Every set of so many of the numbers below ``cards``, int64 [S, draws]."""
+    """Return every set of ``draws`` numbers below ``cards``, int64 [S, draws]."""
     return np.array([*combinations(range(cards), draws)], np.int64).reshape(comb(cards, draws), draws)
 
 
 def _child_values(
     games: Batch, edges: _Edges, rows: Ints, drawn: Words, lost_value: float, policy: Distribution | None
 ) -> Values:
-    """Expected points to come after these actions, each of which draws these cards."""
+    """Return expected points to come after these actions and draws."""
     rules, actions = games.rules, edges.action[rows]
     hands = games.hands[edges.state[rows], 0] & ~(ONE << (actions // rules.num_cells).astype(np.uint64)) | drawn
     children = games.fork(edges.state[rows])
@@ -197,7 +213,7 @@ def _child_values(
 
 
 def _packed(board: npt.NDArray[np.int8]) -> Ints:
-    """Grids as whole words, int64 [B, W]."""
+    """Convert grids to whole words, int64 [B, W]."""
     padded = np.zeros((len(board), -(-board.shape[1] // 8) * 8), np.int8)
     padded[:, : board.shape[1]] = board
     return padded.view(np.int64)
@@ -208,7 +224,9 @@ def _packed(board: npt.NDArray[np.int8]) -> Ints:
 
 @dataclass(frozen=True)
 class Endgame:
-    """Plays the last plays of the solitaire optimally; a `quincunx_env.core.policy.PolicyFactory`.
+    """Agent that plays the last plays of the solitaire optimally.
+
+    It is a `quincunx_env.core.policy.PolicyFactory`.
 
     Args:
         agent: plays until then.
@@ -221,7 +239,7 @@ class Endgame:
     lost_value: float = 0.0
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """The policy for a game.
+        """Return the policy for a game.
 
         Raises:
             ValueError: for anything but the solitaire, or if the agent does not play it.
@@ -263,10 +281,16 @@ class _EndgamePolicy:
 
 
 class _ValuedEndgamePolicy(_EndgamePolicy):
-    """The same of a `quincunx_env.core.policy.ValuedPolicy`, which it is then, too."""
+    """Policy of `Endgame` around a `quincunx_env.core.policy.ValuedPolicy`.
+
+    It is itself a `ValuedPolicy`.
+    """
 
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Values:
-        """Values of all actions, float64 [n, A]: exact ones where few plays are left, otherwise those of the agent."""
+        """Return values of all actions, float64 [n, A].
+
+        They are exact where few plays are left, and otherwise the agent's.
+        """
         late, values = self._late(observation), np.empty(mask.shape)
         if not late.all():
             values[~late] = self.policy.action_values(_rows(observation, ~late), mask[~late], rng)

@@ -1,4 +1,4 @@
-"""Flat Monte Carlo search: determinized games are played out by a rollout policy."""
+"""Flat Monte Carlo search: a rollout policy plays out determinized games."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,12 +27,12 @@ class MonteCarlo(SearchConfig):
     rounds: int = 3
     prior_weight: float = 1.0
     horizon: int | None = None
-    """Several players: length of the rollouts in plays; None is to the end of the round."""
+    """With several players, length of the rollouts in plays; None is to the end of the round."""
     lost_value: float = 0.0
     """Value of a lost solitaire."""
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
-        """The policy for a game."""
+        """Return the policy for a game."""
         return DeterminizedSearch(rules, self, self._evaluate)
 
     def _evaluate(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
@@ -48,8 +48,8 @@ def roll_out(policy: RolloutPolicy, games: Any, plays: int) -> None:
 
 
 FAST = MonteCarlo()
-"""``quincunx_agents.search.monte_carlo:FAST``: about 60 ms per action of Quincunx for two and 30 ms of the spiral game,
-on one core of an AMD EPYC server."""
+"""``quincunx_agents.search.monte_carlo:FAST``: about 60 ms per action of Quincunx for two. The spiral game takes 30 ms,
+both on one core of an AMD EPYC server."""
 
 STRONG = MonteCarlo(samples=64)
-"""The agent ``monte-carlo``: up to four times as long, and not shown to be stronger."""
+"""The agent ``monte-carlo``: takes up to four times as long, and was not shown to be stronger."""

@@ -1,10 +1,10 @@
-"""Search led by a value network: it gives the prior, plays the rollouts and evaluates where they are truncated.
+"""Search led by a value network: prior, rollouts and their last value.
 
 As in `quincunx_agents.search.monte_carlo` determinized games are played on. In the rollouts every seat takes the action
-that the network prefers among the best ones of the heuristic, and after ``depth`` plays the network's value stands for
-the rest of the round. The network sees no more than the seat that made the last play does. The other seats may follow a
-policy of their own instead, an opponent model: a step of policy improvement against that policy, whose plays so far
-also say which hands they are likely to hold.
+that the network prefers among the heuristic's best ones. After ``depth`` plays the network's value stands for the rest
+of the round. The network sees no more than the seat that made the last play does. The other seats may follow another
+policy instead, an opponent model. That is a step of policy improvement against this policy, whose plays so far also
+show which hands are likely.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.rules import BaseRules
 
 SPREAD = 4.0
-"""Temperature of the `margins` in points, times the root of the plays left, where a rollout is truncated; not tuned."""
+"""Temperature of the `margins` where a rollout is truncated, in points times the root of the plays left; not tuned."""
 
 
 @dataclass(frozen=True)
@@ -53,21 +53,21 @@ class NetworkSearch(SearchConfig):
     depth: int | None = 6
     """Length of the rollouts in plays; None is to the end of the round."""
     rollout_candidates: int = 6
-    """Actions of each position that the network evaluates in the rollouts, the best of the heuristic."""
+    """Actions of each position that the network evaluates in the rollouts, the heuristic's best."""
     others: Agent | None = None
     """Policy of the other seats in the rollouts; the network if None."""
     belief_samples: int = 0
-    """Hands of the other seats that are sampled given their plays, with ``others`` as the model of their policy, which
-    needs ``action_values`` (`quincunx_agents.search.beliefs`); 0: the hands are at random."""
+    """Hands of the other seats that are sampled given their plays (`quincunx_agents.search.beliefs`). ``others`` is the
+    model of their policy, and needs ``action_values``. 0: the hands are at random."""
     weights: value.ValueWeights | None = None
-    """Those shipped for the game if None."""
+    """The weights shipped for the game if None."""
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
-        """The policy for a game.
+        """Return the policy for a game.
 
         Raises:
             ValueError: if the network has not learned the game, the policy of the other seats does not play it, or
-                ``belief_samples`` are given without one that has ``action_values``.
+                ``belief_samples`` are given and ``others`` has no ``action_values``.
         """
         weights = (self.weights or value.shipped_for(rules))._replace(candidates=self.candidates)
         value.require_learned(weights, rules)
@@ -113,7 +113,9 @@ def rollout_values(
     others: Policy | None = None,
     backend: Backend = NUMPY,
 ) -> Values:
-    """Values of games to a seat by rollouts of a value network: its points or `margins`, float64 [B].
+    """Return values of games to a seat by network rollouts, float64 [B].
+
+    A value is the seat's points, or with several players its `margins`.
 
     Args:
         tensors: of the network, by name.
@@ -168,7 +170,9 @@ SOLITAIRE = Endgame(NetworkSearch(shortlist=12, samples=6, rounds=4, depth=4), p
 
 @dataclass(frozen=True)
 class Search:
-    """The agent ``search``: the strongest search of each game; a `quincunx_env.core.policy.PolicyFactory`.
+    """The agent ``search``: the strongest search of each game.
+
+    It is a `quincunx_env.core.policy.PolicyFactory`.
 
     For several players it has the game's settings (`quincunx_agents.games.AgentSpec`) and models the other seats by the
     heuristic.

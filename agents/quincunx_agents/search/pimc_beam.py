@@ -1,4 +1,4 @@
-"""Perfect-information Monte Carlo for the solitaire: a beam search inside each determinization.
+"""Perfect-information Monte Carlo for the solitaire: beam search in each determinization.
 
 `quincunx_agents.search.beam` searches every determinized pile, and the mean over the piles decides. Scores are
 optimistic because each determinization is solved with perfect information (strategy fusion; Frank & Basin 1998, see
@@ -21,7 +21,7 @@ from quincunx_env.quincunx.rules import Rules
 class PimcBeam(SearchConfig):
     """Perfect-information Monte Carlo for the solitaire; a `quincunx_env.core.policy.PolicyFactory`.
 
-    The defaults are not tuned but for ``lost_value``.
+    Only ``lost_value`` is tuned.
     """
 
     shortlist: int = 16
@@ -30,11 +30,11 @@ class PimcBeam(SearchConfig):
     width: int = 8
     """Positions of a game that the beam keeps."""
     lost_value: float = -100.0
-    """Value of a lost round. A search with a known pile seldom loses, so that losing has to count more than it does
-    in the end; -100 was set after two lost rounds had been seen in 300 `benchmark` deals, at the same mean."""
+    """Value of a lost round. A search with a known pile seldom loses, so that losing has to count more than it does in
+    the end. -100 was set after two lost rounds had been seen in 300 `benchmark` deals, at the same mean."""
 
     def for_rules(self, rules: BaseRules) -> DeterminizedSearch:
-        """The policy for a game.
+        """Return the policy for a game.
 
         Raises:
             ValueError: for anything but the solitaire.

@@ -1,9 +1,9 @@
-"""Afterstate features of the spiral game as a list of named features, in three parts.
+"""Afterstate features of the spiral game as a list, in three parts.
 
 The cells of the spiral are taken in a known order, by the two seats in turn.
 
-- The set of the next cells: the value of each with the cards kept, and to the opponent, of whose hand nothing is known
-  but that it was drawn from the unseen cards.
+- The set of the next cells: the value of each with the cards kept, and to the opponent. Nothing is known of the
+  opponent's hand except that it was drawn from the unseen cards.
 - The set of the cards kept: their values in these cells, and the kept and unseen cards of ranks near their own.
 - The context: the stage of the deal, relations between the cards kept, and the options of the game.
 
@@ -56,13 +56,14 @@ NEXT_CELLS = 8
 """Number of next cells with features. Not tuned."""
 
 MOST_KEPT = HAND - 1
-"""The most cards kept: those after the first play."""
+"""The most cards kept: the hand after the first play."""
 
 BEST = 3
 """Number of cards whose value is a feature of a cell. Not tuned."""
 
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24)
-"""Value of the opponent's best card, in classes from 0 on: the expected level it reaches is a feature. Not tuned."""
+"""Levels for the value of the opponent's best card, from 0 on. The expected level it reaches is a feature. Not tuned.
+"""
 
 LEVELS_AT_END = (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 """As many if the full square is scored, from `LOWEST_AT_END` on."""
@@ -70,10 +71,10 @@ LEVELS_AT_END = (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
 LOWEST_AT_END = -6
 
 NO_CARD, NO_CARD_AT_END = -1, -40
-"""Value of a card that is not there: less than any."""
+"""Value of an empty slot: less than any card's."""
 
 SHOWN_LEVELS = (1, 4, 7, 9, 12)
-"""Indices of `LEVELS` of which the probability is a feature of its own. Not tuned."""
+"""Indices of the `LEVELS` whose probability is a feature, too. Not tuned."""
 
 
 # --- Inputs of the features ------------------------------------------------------------------------------------------
@@ -84,7 +85,10 @@ SHOWN_LEVELS = (1, 4, 7, 9, 12)
 
 @cache
 def _missed(backend: Backend = NUMPY) -> Floats:
-    """Probability that the opponent, who holds so many cards, has none of so many unseen ones, [held, cards]."""
+    """Return the probability that the opponent misses all of some cards.
+
+    Axes are [held, cards]: cards in the opponent's hand, unseen cards.
+    """
     face_down = len(CARDS) - 1 - 2 * HAND
     missed = [
         [comb(max(face_down + held - cards, 0), held) / comb(face_down + held, held) for cards in range(len(CARDS) + 1)]
@@ -98,7 +102,7 @@ class _Inputs(NamedTuple):
     """Arrays from which the features of m afterstates are computed."""
 
     xp: Any
-    """Functions of the arrays' library, as in `Backend`; likewise below."""
+    """Functions of the arrays' library, as in `Backend`."""
 
     # Of the next cells, and of all cards in them.
     there: Bools
@@ -254,7 +258,10 @@ def afterstates_of(
     mask: Bools,
     backend: Backend = NUMPY,
 ) -> Afterstates:
-    """The afterstates of all legal actions; implements `quincunx_agents.afterstates.FeatureModule`."""
+    """Return the afterstates of all legal actions.
+
+    Implements `quincunx_agents.afterstates.FeatureModule`.
+    """
     at_end = rules.scoring == "end"
     rows, actions = mask.nonzero()
     counts = observer_for(rules).named_counts(observation)
@@ -277,14 +284,19 @@ def afterstates_of(
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """The ``count`` cards that the heuristic prefers; implements `quincunx_agents.afterstates.FeatureModule`."""
+    """Return the ``count`` cards that the heuristic prefers.
+
+    Implements `quincunx_agents.afterstates.FeatureModule`.
+    """
     if not count:
         return mask
     return ties.highest(action_values(rules, observation, mask), count) & mask
 
 
 def _final_scores(rules: Rules, board: Bytes, cards: Ints) -> Ints:
-    """Points of the seat that plays the last card, the dealer, and of the other one, int64 [m, 2].
+    """Return final points of dealer and non-dealer, int64 [m, 2].
+
+    The dealer plays the last card.
 
     Args:
         rules: of the game, in which the full square is scored.
@@ -385,7 +397,10 @@ def _features(
 
 
 class _Lines(NamedTuple):
-    """The lines of n positions, `NUM_LINES` each, and then the two that each of m actions changes."""
+    """Lines of n positions, `NUM_LINES` each, and the changed ones.
+
+    Two changed lines for each of m actions come last.
+    """
 
     tables: LineTables
     rank_codes: Ints
@@ -399,13 +414,13 @@ class _Lines(NamedTuple):
     next_suits: Ints
     """[2, NEXT_CELLS, m]: their ``suit_codes``."""
     old: Ints
-    """[m, 2]: the lines that the action changes, as they were."""
+    """[m, 2]: the lines that the action changes, before it."""
     new: Ints
-    """[m, 2]: as they are."""
+    """[m, 2]: the same lines after it."""
 
 
 def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules, backend: Backend) -> _Lines:
-    """The lines of positions and afterstates; see `_features`."""
+    """Return the lines of positions and afterstates; see `_features`."""
     at_end, xp, m, device = rules.scoring == "end", backend.xp, len(rows), rows.device
     tables, lines = spiral(at_end, backend), line_tables(at_end, rules.fifteens, backend)
     ply, each, ahead = ply[rows], xp.arange(m, device=device), xp.arange(NEXT_CELLS, device=device)[:, None]
@@ -434,8 +449,9 @@ def _lines_of(board: Bytes, ply: Ints, rows: Ints, actions: Ints, rules: Rules, 
 
 
 def _values(lines: _Lines, at_end: bool, xp: Any) -> tuple[Bytes, Bytes, Bytes]:
-    """Values in the next cells: of all cards, [K, NEXT_CELLS, m], and the parts that they have from their rank,
-    [ranks, NEXT_CELLS, m], and in flushes, [suits, NEXT_CELLS, m].
+    """Return values of all cards in the next cells, [K, NEXT_CELLS, m].
+
+    Also return their parts by rank, [ranks, NEXT_CELLS, m], and in flushes, [suits, NEXT_CELLS, m].
     """
     by_suit = lines.tables.by_suit.reshape(len(SUITS), -1)
     ranks, flushes = (
@@ -451,7 +467,7 @@ def _values(lines: _Lines, at_end: bool, xp: Any) -> tuple[Bytes, Bytes, Bytes]:
 def _opponents_best(
     points: Bytes, unseen: Bools, ply: Ints, at_end: bool, backend: Backend
 ) -> tuple[Floats, Floats, npt.NDArray[np.floating]]:
-    """What the opponent's cards may be for: ``reached``, ``expected_level`` and ``average`` of `_Inputs`.
+    """Return ``reached``, ``expected_level`` and ``average`` of `_Inputs`.
 
     Args:
         points: values of all cards in the next cells, [K, NEXT_CELLS, m].
@@ -474,7 +490,10 @@ def _opponents_best(
 
 
 def _hands(lines: _Lines, ply: Ints, rows: Ints, xp: Any) -> Ints:
-    """Points of the lines of the mover, and of the other seat, where the full square is scored, [2, m]."""
+    """Return points of the mover's lines and of the others, [2, m].
+
+    They are used where the full square is scored.
+    """
     values = lines.tables.hand[lines.rank_codes] + lines.tables.flush[lines.suit_codes]
     by_seat = values[: len(values) - 2 * len(rows)].reshape(-1, 2, SIDE).sum(axis=2)[rows].T
     # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
@@ -483,19 +502,27 @@ def _hands(lines: _Lines, ply: Ints, rows: Ints, xp: Any) -> Ints:
 
 
 def _columns(xp: Any, table: Bytes | Floats, numbers: Ints) -> Any:
-    """The columns of a table [rows, K] of which the numbers are given, [rows, *shape of the numbers]."""
+    """Return the columns of a table [rows, K] with these numbers.
+
+    The shape is [rows, *shape of the numbers].
+    """
     return xp.take(table, numbers.reshape(-1), axis=1).reshape(-1, *numbers.shape)
 
 
 def _line_features(inputs: _Inputs, line: int) -> Floats:
-    """`NUM_LINE_FEATURES` features of the first or second line of the next cells, float32 [..., NEXT_CELLS, m]."""
+    """Return the `NUM_LINE_FEATURES` features of a line, float32 [..., NEXT_CELLS, m].
+
+    ``line`` is 0 for the first line of the next cells, 1 for the second.
+    """
     by_rank = _columns(inputs.xp, inputs.lines.features, inputs.rank_codes[line])
     features: Floats = inputs.xp.concat([by_rank, inputs.lines.touching[inputs.suit_codes[line]][None]])
     return features
 
 
 def _in_turn(xp: Any, own: Bytes, filled: Bools, no_card: int) -> Bytes:
-    """Value in the own cells if each takes the best card that the cells before it have left, int8 [NEXT_CELLS, m].
+    """Return values in own cells taken in turn, int8 [NEXT_CELLS, m].
+
+    Each cell takes the best card that the cells before it have left.
 
     Args:
         xp: functions of the arrays' library.
@@ -515,7 +542,9 @@ def _in_turn(xp: Any, own: Bytes, filled: Bools, no_card: int) -> Bytes:
 
 
 def _around(xp: Any, count: Bytes, rank: Ints) -> Bytes:
-    """Numbers of cards of each rank, of the ranks next to it, and of those one but one, int8 [3, slots, m].
+    """Count cards of each rank and of near ranks, int8 [3, slots, m].
+
+    They are for the rank itself, adjacent ranks, and ranks two away.
 
     Args:
         xp: functions of the arrays' library.

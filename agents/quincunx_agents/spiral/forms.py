@@ -1,4 +1,4 @@
-"""Set-ups of the spiral game that agents distinguish, the rules of a single deal, and the plays so far."""
+"""Set-ups, single-deal rules and past plays of the spiral game."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,11 +18,14 @@ VARIANTS = {
 """The variants that a network can learn, by name."""
 
 SINGLE_ROUND = {"deals": 1}
-"""Options of a single deal, in which the same cards are played."""
+"""Options of a single deal of the same cards."""
 
 
 def form_of(rules: Rules) -> str:
-    """Return the name in `VARIANTS` of the set-up that a network must have learned."""
+    """Return the name in `VARIANTS` of the set-up of these rules.
+
+    A network must have learned this set-up.
+    """
     return "spiral-end" if rules.scoring == "end" else "spiral"
 
 

@@ -1,8 +1,8 @@
-"""Heuristic of the spiral game: value of a card now, and expected value of the best replies in the next cells.
+"""Heuristic of the spiral game: a card's value and expected replies.
 
-The cells of the next cards are known. After each legal card the value of each of the next cells is that of the best
-card for it: of the own hand for own turns; for the opponent's, the expected maximum over a hand drawn at random from
-the unseen cards. `quincunx_agents.spiral.lines` defines the value of a card.
+The cells of the next cards are known. After each legal card each of the next cells has the value of the best card for
+it. For own turns this is a card of the own hand. For the opponent's it is the expected maximum over a hand drawn at
+random from the unseen cards. `quincunx_agents.spiral.lines` defines the value of a card.
 """
 
 from functools import cache
@@ -20,11 +20,13 @@ NEXT_CELL_WEIGHTS = (-1.0, 0.8, -0.5)
 """Weights of the best cards for the next cells: the opponent's, the own, the opponent's again. Not tuned."""
 
 NOT_IN_HAND = np.float32(-1e6)
-"""Points of a card that is not available: less than any real ones."""
+"""Points of a card that is not available: less than any real points."""
 
 
 def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Values of all cards in points, float32 [n, 52]; -inf where one is not in hand.
+    """Return values of all cards in points, float32 [n, 52].
+
+    Cards that are not in hand have -inf.
 
     Args:
         rules: of the game.
@@ -62,10 +64,12 @@ def action_values(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
 
 
 def _expected_best(values: Floats, unseen: Ints, held: Ints) -> Floats:
-    """Expected maximum of ``held`` values drawn without replacement from those of the unseen cards, float32 [n].
+    """Return the expected maximum of ``held`` unseen cards' values, float32 [n].
+
+    The cards are drawn without replacement.
 
     Args:
-        values: float32 [n, cards]; those of cards that are not unseen are less than all others.
+        values: float32 [n, cards]; values of cards that are not unseen are less than all others.
         unseen: int64 [n], number of unseen cards.
         held: int64 [n].
     """
@@ -79,6 +83,9 @@ def _expected_best(values: Floats, unseen: Ints, held: Ints) -> Floats:
 
 @cache
 def _chances(cards: int, held: int) -> Floats:
-    """Probability that each of ``cards`` cards, in descending order, is the best of ``held`` drawn, float32 [cards]."""
+    """Return each card's chance to be the best drawn, float32 [cards].
+
+    ``held`` of ``cards`` cards in descending order are drawn.
+    """
     chances = [comb(cards - 1 - place, held - 1) / comb(cards, held) for place in range(cards)]
     return np.array(chances, np.float32)

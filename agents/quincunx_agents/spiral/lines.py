@@ -1,15 +1,15 @@
-"""Value of a card in a line of the spiral game, from tables.
+"""Value of a card in a line of the spiral game.
 
-The value of a card in a cell are the points that its play scores for the seat whose turn it is there. If the full
-square is scored, they are the points by which it raises the hand in that seat's line, less those in the other line of
-the cell, which is the other seat's.
+The value of a card in a cell is the points that its play scores for the seat whose turn it is there. If the full square
+is scored, it is the gain of the hand in this seat's line. The gain in the other seat's line through the cell is
+subtracted.
 
-The *first* line of a cell is the one along which the spiral comes to it, and the *second* the one across: whether they
-are rows or columns does not change the points of a play. If the full square is scored, the first line is that of the
-seat whose turn it is.
+The *first* line of a cell is the one along which the spiral comes to it, the *second* the one across. Whether they are
+rows or columns does not change the points of a play. If the full square is scored, the first line belongs to the seat
+whose turn it is.
 
-The ranks of a line are a number in base 14, its suits one in base 5; 0 is a cell without a card. What depends on the
-ranks does not depend on their order. The last axis is the longest: NumPy is fastest along it.
+The ranks of a line are a number in base 14, its suits one in base 5; 0 is a cell without a card. Scores by rank do not
+depend on the order of the ranks. The last axis is the longest: NumPy is fastest along it.
 """
 
 from functools import cache
@@ -31,7 +31,7 @@ Bytes = npt.NDArray[np.int8]
 NUM_LINES = len(ROWS) + len(COLUMNS)
 
 BEYOND = 8
-"""Cells that are asked for after the last one, which stands for them."""
+"""Cells after the last one that callers may index; the last one stands for them."""
 
 
 # --- Points by line --------------------------------------------------------------------------------------------------
@@ -55,14 +55,17 @@ RANK_FEATURES: tuple[Feature[_Ranks], ...] = (
 """Features of a line by its ranks."""
 
 NUM_LINE_FEATURES = num_features(RANK_FEATURES) + 1
-"""Those by its ranks, and the number of touching pairs of one suit."""
+"""The features by rank, and the number of touching pairs of one suit."""
 
 
 class LineTables(NamedTuple):
-    """What depends on the ranks or the suits of a line, by the options of the game."""
+    """Values by the ranks or suits of a line, from tables.
+
+    They depend on the options of the game.
+    """
 
     multiset: npt.NDArray[np.int16]
-    """[14**5]: by ranks in base 14."""
+    """[14**5]: number of the multiset, by ranks in base 14."""
     by_rank: Bytes
     """[13, K]: value of one more card in kinds, runs and fifteens, by its rank."""
     by_suit: Bytes
@@ -70,9 +73,9 @@ class LineTables(NamedTuple):
     hand: Bytes
     """[K]: points of the ranks as a hand of cards, if the full square is scored."""
     flush: Bytes
-    """[5**5]: points of the suits, likewise."""
+    """[5**5]: points of the suits as a hand."""
     near: Bytes
-    """[13, K]: 2 for each card of a rank, 2 if a rank next to it lies in the line, 1 if one but one does."""
+    """[13, K]: for each card of the line, 2 if it has the rank; also 2 for an adjacent rank, 1 for a rank two away."""
     features: Floats
     """[num_features(RANK_FEATURES), K]."""
     touching: Floats
@@ -81,7 +84,10 @@ class LineTables(NamedTuple):
 
 @cache
 def line_tables(at_end: bool, fifteens: bool, backend: Backend = NUMPY) -> LineTables:
-    """The tables for a form of the game: whether the full square is scored, and whether fifteens score."""
+    """Return the tables for a form of the game.
+
+    ``at_end`` is whether the full square is scored, ``fifteens`` whether fifteens score.
+    """
     if backend != NUMPY:
         return LineTables(*map(backend.array, line_tables(at_end, fifteens)))
     base = len(RANKS) + 1
@@ -111,10 +117,12 @@ def line_tables(at_end: bool, fifteens: bool, backend: Backend = NUMPY) -> LineT
 
 
 def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
-    """Points for the kinds and the run of one more card, by its rank, [13, K].
+    """Return points for kinds and run of one more card, [13, K].
 
-    A run is the card itself with the unbroken runs on either side of it: their lengths add up, and the numbers of
-    cards of each rank are multiplied (R12).
+    The first axis is its rank.
+
+    A run is the card itself with the unbroken runs on either side of it. Their lengths add up, and the numbers of cards
+    of each rank are multiplied (R12).
     """
     length, product = np.ones_like(counts), counts + np.int8(1)
     for order in (range(len(RANKS) - 1), range(len(RANKS) - 1, 0, -1)):
@@ -131,7 +139,10 @@ def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
 
 
 def _longest_run(counts: Bytes) -> Bytes:
-    """Points for the run in each multiset, [K]; the whole of a run scores more than any part of it."""
+    """Return points for the run in each multiset, [K].
+
+    The whole of a run scores more than any part of it.
+    """
     points: Bytes = np.zeros_like(counts[0])
     for length in range(scoring.LEAST_RUN, SIDE + 1):
         for lowest in range(len(RANKS) - length + 1):
@@ -141,7 +152,10 @@ def _longest_run(counts: Bytes) -> Bytes:
 
 
 def _fifteens(lines: Ints) -> Bytes:
-    """Number of the sets of cards that add up to 15, [K], by the ranks [5, K] + 1."""
+    """Count the sets of cards that add up to 15, [K].
+
+    ``lines`` holds ranks + 1, [5, K].
+    """
     values = np.where(lines > 0, np.minimum(lines, 10), scoring.FIFTEEN + 1)
     members = np.array(list(cartesian_product((0, 1), repeat=SIDE)))
     sets: Bytes = (members @ values == scoring.FIFTEEN).sum(axis=0, dtype=np.int8)
@@ -149,7 +163,7 @@ def _fifteens(lines: Ints) -> Bytes:
 
 
 def _suit_tables(at_end: bool) -> tuple[Bytes, Bytes, Floats]:
-    """`LineTables.by_suit`, `LineTables.flush` and `LineTables.touching`."""
+    """Return `LineTables.by_suit`, `LineTables.flush` and `LineTables.touching`."""
     base = len(SUITS) + 1
     powers = base ** np.arange(SIDE)
     codes = np.arange(base**SIDE)
@@ -181,7 +195,10 @@ def _suit_tables(at_end: bool) -> tuple[Bytes, Bytes, Floats]:
 
 
 class Spiral(NamedTuple):
-    """By ply, the cards played before a cell is taken; the last cell stands for those after it."""
+    """Lines and places of the cells by ply.
+
+    The ply counts the cards played before. The last cell stands for the ones after it.
+    """
 
     lines: Ints
     """[PLAYS + 1 + BEYOND, 2]: the first and the second line, rows counted first, then columns."""
@@ -193,7 +210,10 @@ class Spiral(NamedTuple):
 
 @cache
 def spiral(at_end: bool, backend: Backend = NUMPY) -> Spiral:
-    """Lines and places of the cells; ``at_end``: whether the full square is scored."""
+    """Return lines and places of the cells.
+
+    ``at_end`` is whether the full square is scored.
+    """
     along = (*SPIRAL[1:], *[SPIRAL[-1]] * (BEYOND + 1))
     lines, places = [], []
     for ply, (cell, before) in enumerate(zip(along, (SPIRAL[0], *along), strict=False)):
@@ -208,7 +228,10 @@ def spiral(at_end: bool, backend: Backend = NUMPY) -> Spiral:
 
 
 def line_codes(cards: Bytes, backend: Backend = NUMPY) -> tuple[Ints, Ints]:
-    """The ranks and suits of lines as numbers, int64 [...]; lines are given as their cards, int8 [5, ...]."""
+    """Return the ranks and suits of lines as numbers, int64 [...].
+
+    Lines are given as their cards, int8 [5, ...].
+    """
     xp, there = backend.xp, cards != EMPTY
     ranks, suits = (there * (each + 1) for each in (cards % len(RANKS), cards // len(RANKS)))
     rank_codes, suit_codes = xp.zeros((2, *cards.shape[1:]), dtype=xp.int64, device=backend.device)
@@ -219,7 +242,9 @@ def line_codes(cards: Bytes, backend: Backend = NUMPY) -> tuple[Ints, Ints]:
 
 
 def card_values(rules: Rules, boards: Bytes, ply: Ints, rows: Ints, cards: Ints) -> Ints:
-    """Values of cards in the next cells to the seats whose turn it is, int64 [m].
+    """Return values of cards in the next cells, int64 [m].
+
+    They are values to the seats whose turn it is.
 
     Args:
         rules: of the games.

@@ -1,7 +1,7 @@
-"""The rollout policy of the spiral game; see `quincunx_agents.search.determinized.RolloutPolicy`.
+"""Rollout policy of the spiral game; see `quincunx_agents.games.RolloutPolicy`.
 
-It plays the card with the highest difference between its value (`quincunx_agents.spiral.lines`) and a share of that of
-the best reply. It uses all cards of a game: search calls it in determinized games.
+The value of a card (`quincunx_agents.spiral.lines`) is lowered by a share of the best reply's value. The policy plays
+the card where the difference is highest. It uses all cards of a game: search calls it in determinized games.
 """
 
 import numpy as np
@@ -18,7 +18,10 @@ REPLY_WEIGHT = -0.7
 
 
 def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
-    """Values of all cards by `quincunx_agents.spiral.heuristic`, float32 [n, 52]; -inf where one is not in hand."""
+    """Return values of all cards, float32 [n, 52].
+
+    They are from `quincunx_agents.spiral.heuristic`; cards that are not in hand have -inf.
+    """
     return action_values(rules, observation, mask)
 
 
@@ -28,12 +31,18 @@ def step(games: Batch, actions: Ints) -> None:
 
 
 def plays_left(games: Batch) -> int:
-    """Plays until the deal of these games ends, all of them at the same stage."""
+    """Count the plays until the deal of these games ends.
+
+    All games are at the same stage.
+    """
     return PLAYS - int(games.ply[0])
 
 
 def rollout_actions(games: Batch) -> Ints:
-    """The card of the highest value, less a share of that of the best reply, in each game, int64 [n]."""
+    """Choose the card of the highest difference in each game, int64 [n].
+
+    The difference is its value less a share of the best reply's.
+    """
     mask = games.mask()
     rows, cards = mask.nonzero()
     values = _values(games, rows, cards).astype(np.float32)
@@ -52,7 +61,10 @@ def rollout_actions(games: Batch) -> Ints:
 
 
 def candidate_actions(games: Batch, count: int) -> Bools:
-    """The ``count`` cards of the highest value in each game, or fewer, bool [n, 52]."""
+    """Return the ``count`` highest-valued cards of each game, bool [n, 52].
+
+    A game may have fewer.
+    """
     mask = games.mask()
     rows, cards = mask.nonzero()
     table = np.full(mask.shape, NOT_IN_HAND)
@@ -63,5 +75,5 @@ def candidate_actions(games: Batch, count: int) -> Bools:
 
 
 def _values(games: Batch, rows: Ints, cards: Ints) -> Ints:
-    """Values of cards to the seats to move, int64 [m]."""
+    """Return values of cards to the seats to move, int64 [m]."""
     return card_values(games.rules, games.board, games.ply, rows, cards)

@@ -1,4 +1,6 @@
-"""PyTorch networks for training, and policies that use them. Needs PyTorch, of the extras ``train`` and ``sb3``.
+"""PyTorch networks for training, and policies that use them.
+
+They need PyTorch, from the extras ``train`` and ``sb3``.
 
 - `PolicyNetwork`: logits and state value, for policy gradients; NumPy twin `quincunx_agents.networks.policy`.
 - `ValueNetwork`: values of afterstates, for TD learning; NumPy twin `quincunx_agents.networks.value`.

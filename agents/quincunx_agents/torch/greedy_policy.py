@@ -1,4 +1,4 @@
-"""Greedy policy of a torch module: argmax over the logits of the legal actions."""
+"""Greedy policy of a torch module: argmax over legal logits."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,9 @@ from quincunx_env.registry import spec_of
 
 
 class GreedyPolicy:
-    """Takes the legal action with the highest logit, the first of several; a `quincunx_env.core.policy.ValuedPolicy`.
+    """Agent that takes the first legal action with the highest logit.
+
+    It is a `quincunx_env.core.policy.ValuedPolicy`.
 
     Args:
         logits: maps flat observations, float32 [n, size], to logits [n, actions]; for a
@@ -42,7 +44,10 @@ class GreedyPolicy:
         return ties.best(self.action_values(observation, mask, rng))
 
     def action_values(self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
-        """Return the logits of legal actions, float32 [n, actions], -inf for all others; raises as a call."""
+        """Return the logits of legal actions, float32 [n, actions].
+
+        All others have -inf. It raises as a call does.
+        """
         logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
         ties.require_finite(logits[mask])
         return np.where(mask, logits, np.float32(-np.inf))

@@ -24,7 +24,10 @@ RETURN_SCALE = 50.0
 
 
 class Plays(NamedTuple):
-    """The plays of a card of the hand in an empty cell, N of all B rows: all legal plays, and perhaps others."""
+    """Plays of a card of the hand in an empty cell.
+
+    They are N plays of all B rows: all legal plays, and perhaps others.
+    """
 
     rows: Tensor
     """[N]: the row of each play."""
@@ -35,7 +38,7 @@ class Plays(NamedTuple):
 
 
 class Position(NamedTuple):
-    """What `PolicyNetwork` encodes of a position before it chooses among the plays."""
+    """Encodings of a position before `PolicyNetwork` chooses among the plays."""
 
     hidden: Tensor
     """[B, width]: the trunk's encoding."""
@@ -48,22 +51,27 @@ class Position(NamedTuple):
     best_of_card: Tensor
     """[K, 3]: the two most points and the most draws that it brings in a cell."""
     points: Tensor
-    """[B, cards, cells]: those of every legal play, scaled; elsewhere 0."""
+    """[B, cards, cells]: points of every legal play, scaled; elsewhere 0."""
     draws: Tensor
-    """[B, cards, cells], likewise."""
+    """[B, cards, cells]: draws of every legal play, scaled; elsewhere 0."""
 
 
 class PolicyNetwork(nn.Module):
-    """Actor-critic network over the cards of the hand and the empty cells: logits of all actions, value of the state.
+    """Actor-critic network over the cards of the hand and the empty cells.
 
-    Two encoders, each shared by all elements of its set, encode the empty cells, from the cards near them, and the
-    cards of the hand; their inputs include the two most points and the most draws that the cell or the card may bring.
-    The sums of both sets (Deep Sets, Zaheer et al. 2017), the grid and the counts are the inputs of a trunk.
+    It has logits of all actions and the value of the state. Two encoders, each shared by all elements of its set,
+    encode the empty cells, from the cards near them, and the cards of the hand. Their inputs include the two most
+    points and the most draws that the cell or the card may bring. The sums of both sets (Deep Sets, Zaheer et al.
+    2017), the grid and the counts are the inputs of a trunk.
 
-    An action is a card and a cell. Its logit is the product of a query vector of the cell and a key vector of the card,
-    a linear function of rank and suits, plus a bias of the card, plus four numbers of the preview, each times a gain
-    that the trunk emits: points, draws, and by how much the points exceed the most of another card in the cell, and of
-    the card in another cell. Only plays of a card of the hand in an empty cell are computed; other logits are 0.
+    An action is a card and a cell. Its logit has three terms:
+
+    - the product of a query vector of the cell and a key vector of the card, which is linear in rank and suits;
+    - a bias of the card;
+    - four numbers of the preview, each times a gain that the trunk emits: points, draws, and by how much the points
+      exceed the most of another card in the cell, and of the card in another cell.
+
+    Only plays of a card of the hand in an empty cell are computed; other logits are 0.
 
     Inputs are flat observations with the preview. With padded observations one network plays every variant of Quincunx
     but Simpleton.
@@ -86,7 +94,7 @@ class PolicyNetwork(nn.Module):
     def __init__(self, observer: Observer, width: int = 128, depth: int = 16, code: int = 64) -> None:
         super().__init__()
         if observer.factors is None or not observer.preview:
-            raise ValueError(f"this network needs the preview, and plays without announcements; got {observer.rules}")
+            raise ValueError(f"the network needs the preview, and Quincunx without Simpleton; got {observer.rules}")
         self.slices = {name: slice(piece.start, piece.stop) for name, piece in observer.slices.items()}
         (self.cards, self.cells), self.depth = observer.factors, depth
         self.rules = observer.rules
@@ -126,7 +134,7 @@ class PolicyNetwork(nn.Module):
         return self.logits(observation, position), self.state_value(position)
 
     def encode(self, observation: Tensor) -> Position:
-        """Return the encodings of the cells, the cards and the whole of each position."""
+        """Encode the cells, the cards and the whole of each position."""
         board, hand = observation[:, self.slices["board"]].long(), observation[:, self.slices["hand"]]
         counts, form = observation[:, self.slices["counts"]] / self.count_scale, observation[:, self.slices["form"]]
         points, draws = self._preview(observation)
@@ -147,9 +155,9 @@ class PolicyNetwork(nn.Module):
         return Position(self.trunk(inputs), cell_codes, card_codes, best_of_cell, best_of_card, points, draws)
 
     def _encode_cells(self, embedded: Tensor, near: Tensor, best_of_cell: Tensor) -> Tensor:
-        """Return ``cell_encoder`` of the embedded cards near each cell and of the best plays there, [M, code].
+        """Return ``cell_encoder`` of near cards and best plays, [M, code].
 
-        The layer is linear, so that each card is multiplied once for each place, and not once for each cell near it.
+        The layer is linear: each card is multiplied once for each place, and not once for each cell near it.
         """
         places, depth = near.shape[1], embedded.shape[1]
         of_near, of_best = self.cell_encoder.weight.split([places * depth, best_of_cell.shape[1]], dim=1)
@@ -159,7 +167,7 @@ class PolicyNetwork(nn.Module):
         return codes + nn.functional.linear(best_of_cell, of_best, self.cell_encoder.bias)
 
     def plays(self, observation: Tensor, position: Position) -> Plays:
-        """Return the logits of the plays of a card of the hand in an empty cell."""
+        """Compute the logits of plays of held cards in empty cells."""
         empty, held = observation[:, self.slices["board"]] == EMPTY, observation[:, self.slices["hand"]] > 0
         row, cell = empty.nonzero(as_tuple=True)
         queries = self.state_queries(position.hidden).view(-1, self.cells, self.depth)[row, cell]
@@ -205,29 +213,40 @@ class PolicyNetwork(nn.Module):
             ValueError: for a network of padded observations, which inference with NumPy does not support.
         """
         if self.slices["form"] != slice(0, 0):
-            raise ValueError("a network of padded observations cannot be written: weights files are of one variant")
+            raise ValueError("a network of padded observations cannot be written: a weights file holds one variant")
         return PolicyWeights(
             {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}, self.rules
         )
 
 
 def _best(points: Tensor, draws: Tensor) -> Tensor:
-    """Return the two most points and the most draws of plays [n, plays]: [n, 3]."""
+    """Return the two most points and the most draws, [n, 3].
+
+    Plays are [n, plays].
+    """
     return torch.cat([points.topk(2)[0], draws.amax(1)[:, None]], dim=1)
 
 
 def _of_others(points: Tensor, best: Tensor) -> Tensor:
-    """Return the most points of the other plays in a cell, or of a card: the second most where these are the most."""
+    """Return the most points of another play.
+
+    ``best`` has the two most of all plays in the cell, or of the card.
+    """
     return torch.where(points == best[:, 0], best[:, 1], best[:, 0])
 
 
 def _numbers(present: Tensor) -> Tensor:
-    """Return the numbers of the elements that are present, from 0 on, in the order of ``nonzero``; [B, elements]."""
+    """Return the numbers of the present elements from 0 on, [B, elements].
+
+    They come in the order of ``nonzero``.
+    """
     return (present.flatten().cumsum(0) - 1).view_as(present)
 
 
 class ValueNetwork(nn.Module):
-    """Afterstate value network: a Deep Sets encoder (Zaheer et al. 2017) for each set of a position, then a trunk.
+    """Afterstate value network: an encoder for each set, then a trunk.
+
+    The encoders are Deep Sets (Zaheer et al. 2017).
 
     Each element of a set, such as an empty cell, is encoded by the same weights, and the encodings are summed. The
     outputs are the points still to come for each seat, and a preference that is added to the value of a play. The

@@ -1,4 +1,4 @@
-"""`PolicyNetwork` as a policy of sb3-contrib's MaskablePPO, and trained policies of sb3-contrib as agents."""
+"""`PolicyNetwork` in sb3-contrib's MaskablePPO, and trained policies as agents."""
 
 from typing import Any
 
@@ -19,9 +19,9 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
     Observations must be flat and have the preview.
 
     Args:
-        observer: that of the environment.
+        observer: of the environment.
         width, depth, code: sizes of the `PolicyNetwork`.
-        args, kwargs: those of `MaskableActorCriticPolicy`.
+        args, kwargs: passed to `MaskableActorCriticPolicy`.
     """
 
     mlp_extractor: PolicyNetwork  # type: ignore[assignment]
@@ -48,7 +48,7 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions [B], values [B, 1] and log-probabilities [B], as `MaskableActorCriticPolicy` does.
 
-        Actions are sampled as those of the highest sum of logit and Gumbel noise (Maddison, Tarlow & Minka, A*
+        An action is sampled as the one with the highest sum of logit and Gumbel noise (Maddison, Tarlow & Minka, A*
         Sampling, NIPS 2014).
 
         Args:
@@ -66,7 +66,7 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
     def evaluate_actions(
         self, obs: PyTorchObs, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return values, log-probabilities of the actions, and entropies: those of `MaskableActorCriticPolicy`.
+        """Return values, log-probabilities of the actions, and entropies, as `MaskableActorCriticPolicy` does.
 
         Args:
             obs: flat observations [B, size].
@@ -78,7 +78,7 @@ class QuincunxMaskablePolicy(MaskableActorCriticPolicy):
         return values, _logits_of(plays, actions.long().flatten()) - log_total, log_total - mean
 
     def _evaluate(self, obs: PyTorchObs, action_masks: Any) -> tuple[Tensor, Plays, Tensor]:
-        """Return values [B, 1], the legal plays, and the logarithms of the sums of exp(logits), [B].
+        """Return values [B, 1], legal plays, and log-sums of exp(logits) [B].
 
         Only the plays of a card of the hand in an empty cell are computed, a small part of all actions. The highest
         logit of each observation is subtracted from its others.
@@ -117,7 +117,7 @@ class SB3PolicyAgent(GreedyPolicy):
 
     Args:
         policy: of a MaskablePPO trained on flat observations, with `PolicyNetwork` or any other network.
-        observer: that of the environment it was trained on.
+        observer: of the environment it was trained on.
     """
 
     def __init__(self, policy: MaskableActorCriticPolicy, observer: Observer) -> None:
@@ -125,7 +125,7 @@ class SB3PolicyAgent(GreedyPolicy):
         self.policy = policy
 
     def _logits(self, observation: Tensor) -> Tensor:
-        """Log-probabilities without the mask, [n, actions]."""
+        """Return log-probabilities without the mask, [n, actions]."""
         distribution: Any = self.policy.get_distribution(observation.to(self.policy.device)).distribution
         logits: Tensor = distribution.logits
         return logits.cpu()

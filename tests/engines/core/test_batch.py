@@ -105,7 +105,7 @@ def test_a_new_batch_holds_finished_games(rules: BaseRules) -> None:
     for bad in (0, -1, 2.5, "3", True, None):
         with pytest.raises(ValueError, match=f"num_games must be an integer from 1 to .*, got {bad!r}"):
             new_batch(rules, bad)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got 'test'"):
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, sealed, got 'test'"):
         type(batch)(rules, 1, "test")
     for row in (0, -1, 3, 1.5, "0"):
         for method in (batch.to_game, batch.deals):
@@ -168,16 +168,16 @@ NOT_ROWS: dict[str, tuple[Any, str]] = {
     "negative": ([-1], "row numbers run from 0 to 4, got \\[-1\\]"),
     "too large": ([0, 5], "row numbers run from 0 to 4, got \\[0, 5\\]"),
     "larger than int64": (np.array([2**64 - 1], np.uint64), "row numbers run from 0 to 4"),
-    "fractions": ([1.9], "rows are row numbers, or a bool mask of all 5, got \\[1.9\\]"),
-    "whole floats": (np.array([1.0, 2.0]), "rows are row numbers, or a bool mask of all 5"),
-    "text": ("3", "rows are row numbers, or a bool mask of all 5, got '3'"),
-    "texts": (["3"], "rows are row numbers, or a bool mask of all 5"),
-    "table": ([[1], [2]], "rows are row numbers, or a bool mask of all 5"),
-    "objects": ([None], "rows are row numbers, or a bool mask of all 5"),
-    "lists of different lengths": ([[0], [1, 2]], "rows are row numbers, or a bool mask of all 5"),
-    "short mask": ([True, False], "a mask of rows has shape \\(5,\\), got \\(2,\\)"),
-    "long mask": ([True] * 6, "a mask of rows has shape \\(5,\\), got \\(6,\\)"),
-    "truth value": (True, "a mask of rows has shape \\(5,\\), got \\(\\)"),
+    "fractions": ([1.9], "rows must be row numbers or a bool mask of all 5, got \\[1.9\\]"),
+    "whole floats": (np.array([1.0, 2.0]), "rows must be row numbers or a bool mask of all 5"),
+    "text": ("3", "rows must be row numbers or a bool mask of all 5, got '3'"),
+    "texts": (["3"], "rows must be row numbers or a bool mask of all 5"),
+    "table": ([[1], [2]], "rows must be row numbers or a bool mask of all 5"),
+    "objects": ([None], "rows must be row numbers or a bool mask of all 5"),
+    "lists of different lengths": ([[0], [1, 2]], "rows must be row numbers or a bool mask of all 5"),
+    "short mask": ([True, False], "a mask of rows must have shape \\(5,\\), got \\(2,\\)"),
+    "long mask": ([True] * 6, "a mask of rows must have shape \\(5,\\), got \\(6,\\)"),
+    "truth value": (True, "a mask of rows must have shape \\(5,\\), got \\(\\)"),
 }
 REPEATED: dict[str, tuple[Any, str]] = {"repeated": ([2, 0, 2], "row 2 is given twice")}
 
@@ -467,9 +467,9 @@ def test_given_decks_are_played() -> None:
         ({"deals": [Deal.from_seed(Rules(), 0)] * 2}, "3 games are reset and need a deal each"),
         ({"deals": [Deal.from_seed(Rules(num_players=2), 0)] * 3}, "this deal does not fit the rules"),
         ({"deals": [[Deal.from_seed(Rules(), 0)] * 2] * 3}, "these rules play 1 rounds .* a deal for each, got 2"),
-        ({"deals": np.tile(np.arange(36), (3, 1, 1))}, "the given decks .* once each, as int8"),
-        ({"deals": np.zeros((3, 1, 36), np.int8)}, "the given decks do not hold the cards of the rules once each"),
-        ({"deals": np.tile(np.arange(1, 37, dtype=np.int8), (3, 1, 1))}, "the given decks do not hold the cards"),
+        ({"deals": np.tile(np.arange(36), (3, 1, 1))}, "must be int8 and hold each card of the rules once"),
+        ({"deals": np.zeros((3, 1, 36), np.int8)}, "deals as an array must be int8 and hold each card"),
+        ({"deals": np.tile(np.arange(1, 37, dtype=np.int8), (3, 1, 1))}, "must be int8 and hold each card"),
     ],
 )
 def test_bad_resets_are_refused_and_change_nothing(options: dict[str, Any], message: str) -> None:
@@ -492,5 +492,5 @@ def test_without_any_seed_the_first_game_is_number_0() -> None:
 
 @pytest.mark.parametrize("domain", ["work", "", None, 0, ["play"]], ids=repr)
 def test_domains_that_do_not_exist_are_refused(domain: Any) -> None:
-    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, got"):
+    with pytest.raises(ValueError, match="domain must be one of play, benchmark, validation, sealed, got"):
         Batch(Rules(), 1, domain)

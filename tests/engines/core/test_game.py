@@ -125,7 +125,7 @@ def test_other_actions_are_illegal(rules: BaseRules, value: Any) -> None:
     game = new_game(rules, 3)
     for _ in range(2):
         before = state_of(game)
-        with pytest.raises(IllegalAction, match="an action is an integer, got"):
+        with pytest.raises(IllegalAction, match="an action must be an integer, got"):
             game.step(value)
         assert state_of(game) == before
         game.step(random_action(game, random.Random(0)))
@@ -138,12 +138,12 @@ def test_other_plays_and_announcements_are_illegal(value: Any) -> None:
     game = new_game(Rules(num_players=2, simpleton=True), 3)
     before, card, cell = state_of(game), game.legal_cards()[0], game.legal_cells()[0]
     for play in ((value, cell), (card, value)):
-        with pytest.raises(IllegalAction, match="a card and a cell are integers, got"):
+        with pytest.raises(IllegalAction, match="card and cell must be integers, got"):
             game.play(*play)
         assert state_of(game) == before
     game.play(card, cell)
     before = state_of(game)
-    with pytest.raises(IllegalAction, match="an announcement is an integer, got"):
+    with pytest.raises(IllegalAction, match="an announcement must be an integer, got"):
         game.announce(value)
     assert state_of(game) == before
 
@@ -153,7 +153,7 @@ def test_the_error_of_a_play_by_name_and_place_says_how_to_convert_them() -> Non
     with pytest.raises(IllegalAction) as error:
         game.play("2MK", (0, 1))
     message = str(error.value)
-    assert message.startswith("a card and a cell are integers, got '2MK' and (0, 1): parse_card returns the id")
+    assert message.startswith("card and cell must be integers, got '2MK' and (0, 1): parse_card returns the id")
     assert message.endswith("the cell at (row, column) is row * 5 + column")
 
 
@@ -242,9 +242,9 @@ TWO = Rules(num_players=2)
         (36, 1, "card 36 is not in the deck of these rules"),
         (-1, 1, "card -1 is not in the deck of these rules"),
         (41, 1, "card 41 is not in the deck of these rules"),
-        ("2MK", 1, "a card and a cell are integers, got '2MK' and 1: parse_card returns the id of a card"),
+        ("2MK", 1, "card and cell must be integers, got '2MK' and 1: parse_card returns the id of a card"),
         (8, (0, 1), "the cell at (row, column) is row * 5 + column"),
-        (8.0, 1, "a card and a cell are integers, got 8.0 and 1"),
+        (8.0, 1, "card and cell must be integers, got 8.0 and 1"),
     ],
 )
 def test_plays_that_have_no_value_are_refused(card: Any, cell: Any, message: str) -> None:

@@ -401,7 +401,7 @@ def test_what_is_no_observation_is_refused() -> None:
     resample(observer, flat, rng_of())
     others: tuple[Any, ...] = (None, "x", {}, flat.astype(float), flat[1:], flat + np.float32(0.5), flat * np.nan)
     for wrong in others:
-        with pytest.raises(ValueError, match="this is no observation of one game of"):
+        with pytest.raises(ValueError, match="this is not an observation of one game of"):
             resample(observer, wrong, rng_of())
 
 

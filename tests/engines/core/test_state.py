@@ -213,7 +213,7 @@ FAULTS: dict[str, tuple[BaseRules, Change, str]] = {
     "card 130 as int8": (TWO, put("board", -126, 0), "the board holds a card that is not in the deck"),
     "card of another deck": (TWO, put("board", 40, 0), "the board holds a card that is not in the deck"),
     "card on the board twice": (TWO, lay_twice, "a card lies on the board twice"),
-    "other card on the board": (TWO, swap("board", 0, 4), "the face-up cards are not those of the deck"),
+    "other card on the board": (TWO, swap("board", 0, 4), "the face-up cards differ from the deck's"),
     "cell emptied": (TWO, put("board", -1, 0), "'order' does not fit the board"),
     "extra cell": (TWO, put("order", 0, -1), "the extra cell is not empty"),
     "late order": (TWO, put("order", 25, 0), "'order' does not fit the board"),
@@ -232,13 +232,13 @@ FAULTS: dict[str, tuple[BaseRules, Change, str]] = {
     "cards in the wrong hand": (TWO, give_all, "a hand holds too few cards"),
     "deck with a card twice": (TWO, put("decks", 3, (0, slice(2))), "a deck does not hold the cards of the rules"),
     "deck with card 130": (TWO, put("decks", -126, (0, 0)), "a deck does not hold the cards of the rules"),
-    "deck of another seed": (TWO, swap("decks", (0, -1), (0, -2)), "the decks are not those of the seed"),
+    "deck of another seed": (TWO, swap("decks", (0, -1), (0, -2)), "the decks do not follow from the seed"),
     "no deck": (TWO, put("decks", -1), "'hands' is set, but there is no deck"),
     "points": (TWO, both(put("scores", 20_001, 0), put("totals", 20_001, 0)), "points lie between -20000 and 20000"),
     "totals": (TWO, put("totals", 999, 0), "the totals of the first round are not its scores"),
     "lost": (TWO, put("lost", True), "only a solitaire is lost"),
     "pending": (TWO, put("pending", 3), "no such pending play"),
-    "seed": (TWO, put("seed", 5), "the seed and the number are not those of the row"),
+    "seed": (TWO, put("seed", 5), "the seed and the number differ from the row's"),
     "negative seed": (TWO, put("seed", -2), "no such seed"),
     "negative seed of a row without a game": (
         TWO,
@@ -246,7 +246,7 @@ FAULTS: dict[str, tuple[BaseRules, Change, str]] = {
         "no such seed",
     ),
     "negative seed of the row": (TWO, put("_row_seed", -2), "no such seed"),
-    "number of the game": (TWO, put("game", 5), "the seed and the number are not those of the row"),
+    "number of the game": (TWO, put("game", 5), "the seed and the number differ from the row's"),
     "negative number": (TWO, put("_row_resets", -2), "no such number of a game"),
     "number without a seed": (
         TWO,
@@ -341,7 +341,7 @@ def test_other_entries_of_a_state_are_refused(change: dict[str, Any], message: s
 
 @pytest.mark.parametrize("state", [None, [], "state", 3])
 def test_what_is_no_state_is_refused(state: Any) -> None:
-    with pytest.raises(ValueError, match="a state is a mapping of arrays by name"):
+    with pytest.raises(ValueError, match="a state must be the mapping that"):
         in_the_middle(Rules(), steps=3).set_state(state)
 
 
@@ -390,8 +390,8 @@ def test_boards_without_a_game_have_values_only(rules: BaseRules) -> None:
         ({"board": np.arange(16) % 8}, ValueError, "a card lies on the board twice"),
         ({"board": np.full(16, 36)}, ValueError, "the board holds a card that is not in the deck"),
         ({"board": np.full(16, -1), "mover": 0, "drawn": 2}, ValueError, "'drawn' is set, but there is no deck"),
-        ({"bord": np.full(16, -1)}, TypeError, "a position has no 'bord', but board, hands, ply, scores"),
-        ({"over": False}, TypeError, "a position has no 'over', but board"),
+        ({"bord": np.full(16, -1)}, TypeError, "a position has no 'bord': give board, hands, ply, scores"),
+        ({"over": False}, TypeError, "a position has no 'over': give board"),
     ],
 )
 def test_bad_positions_are_refused(position: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -307,8 +307,8 @@ def test_the_text_shows_the_parts_of_a_deal() -> None:
         ("AM 2MK", "a deal is written 'face-up cards | hand / hand ... | pile', got 'AM 2MK'"),
         ("AM | 2MK", "a deal is written"),
         ("AM | 2MK | AS | AV", "a deal is written"),
-        ("AM | 2KM | AS", "no card is written '2KM'"),
-        ("AM | 2MK, 3MV | AS", "no card is written '2MK,'"),
+        ("AM | 2KM | AS", "unknown card '2KM'"),
+        ("AM | 2MK, 3MV | AS", "unknown card '2MK,'"),
     ],
 )
 def test_what_is_no_deal_is_refused(text: str, message: str) -> None:

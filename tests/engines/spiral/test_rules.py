@@ -51,7 +51,7 @@ def test_what_cards_count_in_a_fifteen() -> None:
 
 @pytest.mark.parametrize("name", ["", "A", "10S", "as", "SA", "1S", "AM", "TX", "..", "AS ", "AS KD", "X"])
 def test_what_is_no_card_is_refused(name: str) -> None:
-    message = f"no card is written {name!r}: write the rank (A23456789TJQK), then the suit (SHCD), as in AS, TD or KH"
+    message = f"unknown card {name!r}: write the rank (A23456789TJQK), then the suit (SHCD), as in AS, TD or KH"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         parse_card(name)
 
@@ -161,7 +161,7 @@ def test_deals_print_and_parse(name: str) -> None:
         ("JS QS | 2S / 3S", "a deal is written 'starter | hand / hand'"),
         ("JS / QS | 2S / 3S", "a deal is written 'starter | hand / hand'"),
         (" | 2S / 3S", "a deal is written 'starter | hand / hand'"),
-        ("JS | 2S / AM", "no card is written 'AM'"),
+        ("JS | 2S / AM", "unknown card 'AM'"),
     ],
 )
 def test_what_is_no_deal_is_refused(text: str, message: str) -> None:

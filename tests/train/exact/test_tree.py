@@ -189,7 +189,7 @@ def test_each_information_set_is_visited_once(written: tuple[Node, list[tuple[in
     [
         (Rules(mini=True), FEW, "one round of two players"),
         (Rules(2, mini=True, match=True), FEW, "one round of two players"),
-        (Rules(2, mini=True, simpleton=True), FEW, "without announcements"),
+        (Rules(2, mini=True, simpleton=True), FEW, "without Simpleton"),
         (MINI, [], "the same face-up cards"),
         (MINI, [FEW[0], Deal.from_seed(MINI, 0)], "the same face-up cards"),
     ],
