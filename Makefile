@@ -4,7 +4,7 @@ RUN = .venv/bin/python -m
 INSTALL = bin/python -m pip install --quiet --editable
 FULL = .venv/.ready-for-everything
 
-.PHONY: train train-rllib test lint test-slow test-rllib test-openspiel docs benchmark clean
+.PHONY: train train-rllib test lint test-slow test-rllib test-openspiel test-clients docs benchmark clean
 
 train: .venv/.ready-to-train  ## train an agent for the solitaire; more: make train ARGS="--help"
 	$(RUN) train.ppo $(ARGS)
@@ -31,6 +31,11 @@ test-rllib: .venv-rllib/.ready  ## the tests that need Ray, sequentially: each s
 
 test-openspiel: .venv-openspiel/.ready  ## the tests that need OpenSpiel
 	.venv-openspiel/bin/python -m pytest tests/openspiel $(ARGS)
+
+test-clients: .venv-clients-jax/.ready .venv-clients-torch/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
+	.venv-clients-jax/bin/python -m pytest -m clients tests/clients $(ARGS)
+	.venv-clients-torch/bin/python -m pytest -m clients tests/clients $(ARGS)
+	.venv-openspiel/bin/python -m pytest -m clients tests/clients $(ARGS)
 
 docs: $(FULL)  ## write the generated pages, run the notebooks, build the site: build/site/index.html
 	$(RUN) docs.generate
@@ -59,10 +64,22 @@ $(FULL): pyproject.toml constraints/default.txt
 	.venv-rllib/$(INSTALL) ".[rllib,test]" --constraint constraints/rllib.txt
 	touch $@
 
-# PyTorch and dm-tree for the DQN of OpenSpiel, whose wheel does not require them; the arena for its bots.
+# PyTorch and dm-tree for the DQN of OpenSpiel, whose wheel does not require them; the arena for its bots; Shimmy.
 .venv-openspiel/.ready: pyproject.toml constraints/openspiel.txt
 	$(PYTHON) -m venv .venv-openspiel
-	.venv-openspiel/$(INSTALL) ".[arena,openspiel]" pytest torch dm-tree --constraint constraints/openspiel.txt
+	.venv-openspiel/$(INSTALL) ".[arena,openspiel]" pytest torch dm-tree shimmy --constraint constraints/openspiel.txt
+	touch $@
+
+# rl_zoo3 does not require requests, which its program imports, nor Tianshou joblib.
+.venv-clients-jax/.ready: pyproject.toml constraints/clients-jax.txt
+	$(PYTHON) -m venv .venv-clients-jax
+	.venv-clients-jax/$(INSTALL) . pytest rl_zoo3 requests sbx-rl torch --constraint constraints/clients-jax.txt
+	touch $@
+
+.venv-clients-torch/.ready: pyproject.toml constraints/default.txt constraints/clients-torch.txt
+	$(PYTHON) -m venv .venv-clients-torch
+	.venv-clients-torch/$(INSTALL) . pytest joblib skrl supersuit tianshou torch torchrl \
+		--constraint constraints/default.txt --constraint constraints/clients-torch.txt
 	touch $@
 
 .venv-tools/.ready: constraints/tools.txt

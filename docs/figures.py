@@ -3,7 +3,8 @@
 Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv`` (their
 learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, the oracle scores,
 the exact regrets in ``optimal_play``, the results of the standard benchmark in ``quincunx_env/arena/benchmark.csv``
-and the learning curves in ``docs/benchmark``. A page marks the place of a table by ``<!-- figures: NAME -->`` and
+the learning curves in ``docs/benchmark``, and the programs of other libraries in ``clients.csv``, which `make
+test-clients` writes. A page marks the place of a table by ``<!-- figures: NAME -->`` and
 ``<!-- end of figures -->``.
 """
 
@@ -37,6 +38,9 @@ QUICK_START_RUNS = HERE / "quick_start.csv"
 WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
 TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
+CLIENTS = HERE / "clients.csv"
+CLIENT_COLUMNS = ("library", "version", "entry", "env", "glue", "result")
+CLIENTS_LEARNING = HERE / "clients_learning.csv"
 OPTIMAL_PLAY = HERE / "optimal_play"
 
 PHASES = ("environment", "acting", "search", "learning")
@@ -348,6 +352,31 @@ def _methods() -> dict[str, dict[str, str]]:
     return {name: method for name, method in methods.items() if (BENCHMARK / f"{name}.csv").exists()}
 
 
+def clients() -> str:
+    """Libraries whose programs run with the ids of this package."""
+    header = ("library", "version", "what runs", "environment", "glue", "result")
+    return markdown_table(header, ([row[column] for column in CLIENT_COLUMNS] for row in _rows(CLIENTS)))
+
+
+def clients_learning() -> str:
+    """What PPO without masks learns from each way to treat illegal actions, by seed."""
+    groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for row in _rows(CLIENTS_LEARNING):
+        groups.setdefault((row["illegal"], row["preview"], row["steps"]), []).append(row)
+    rows = (
+        (
+            f"`{illegal}`",
+            "yes" if preview == "1" else "no",
+            f"{int(steps):,}",
+            f"{_mean(runs, 'mean'):.1f}",
+            ", ".join(f"{float(run['mean']):.1f}" for run in runs),
+            percent(_mean(runs, "lost")),
+        )
+        for (illegal, preview, steps), runs in groups.items()
+    )
+    return markdown_table(("`illegal`", "preview", "steps", "mean score", "of each run", "lost"), rows)
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "badges": badges,
     "install": install,
@@ -367,6 +396,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "thinking-times": thinking_times,
     "learning": learning,
     "learning-commands": learning_commands,
+    "clients": clients,
+    "clients-learning": clients_learning,
 }
 """Tables by name."""
 
@@ -380,6 +411,7 @@ PAGES = (
             "benchmark",
             "experiments",
             "install",
+            "libraries",
             "methods",
             "optimal_play",
             "oracle",

@@ -37,9 +37,9 @@ OBSERVATIONS = f"""\
 # Observations
 
 An observation is a list of named pieces. `pieces` is a dictionary of them; `flat` is one int16 vector in which each
-piece has its slice, in C order. `Observer.flatten` and `Observer.unflatten` turn one into the other without loss.
-Seats are counted from the observing one: seat 0 is the observer, seat 1 plays next. Counts that are constant under the
-rules, such as the round in a game of one round, are left out.
+piece has its slice, in C order; `float32` is the same vector as float32. `Observer.flatten` and `Observer.unflatten`
+turn one into the other without loss. Seats are counted from the observing one: seat 0 is the observer, seat 1 plays
+next. Counts that are constant under the rules, such as the round in a game of one round, are left out.
 
 The tables below are examples; `env.unwrapped.observer.table()` returns the table of any environment. The piece
 `preview` exists with `preview=True` only. With the extended deck `hand` has 41 entries.

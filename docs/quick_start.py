@@ -5,11 +5,11 @@ import argparse
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.utils import LinearSchedule
-from tqdm import tqdm
 
 from quincunx_agents.files.export import save_policy
 from quincunx_agents.torch import QuincunxMaskablePolicy, SB3PolicyAgent
-from quincunx_env.adapters.sb3 import SolitaireVecEnv
+from quincunx_env import Game, Rules, render
+from quincunx_env.adapters.sb3 import LearningCurve, SolitaireVecEnv
 from quincunx_env.arena import evaluate, table
 
 parser = argparse.ArgumentParser(description=__doc__)
@@ -35,11 +35,15 @@ model = MaskablePPO(
     seed=options.seed,
     device="cpu",
 )
-with tqdm(total=options.steps, unit="step") as bar:
-    model.learn(options.steps, callback=lambda *_: bar.update(env.num_envs) or True)
+curve = LearningCurve("learning_curve.png", every=max(options.steps // 20, 1), verbose=1)
+model.learn(options.steps, callback=curve)
 model.save("model.zip")
 save_policy(model, "mine.safetensors")
 
+agent = SB3PolicyAgent(model.policy, observer)
+game = Game.from_seed(Rules(), seed=0)
+render.save("heat_map.svg", game, values=agent.probabilities(game))  # percent, the best card of each cell
+
 results = {name: evaluate(name, options.deals) for name in ("uniform", "greedy", "heuristic")}
-results["mine"] = evaluate(SB3PolicyAgent(model.policy, observer), options.deals)
+results["mine"] = evaluate(agent, options.deals)
 print(table(results))

@@ -153,19 +153,27 @@ def _write(shown: Any) -> str:
 
 PAINTERS |= {"svg": _draw, "html": _player, "text": _write}
 
-register(
-    id="Quincunx/Solitaire-v0",
-    entry_point="quincunx_env.envs.solitaire:SolitaireEnv",
-    vector_entry_point="quincunx_env.envs.solitaire:SolitaireVectorEnv",
-    reward_threshold=150,  # a mean in the highest class of the rules (RULES.md 1.5), `RATING_STEPS`
-)
-
-# No threshold: what a reward means depends on the opponents and on the option `reward`.
-register(
-    id="Quincunx/VsOpponents-v0",
-    entry_point="quincunx_env.envs.vs_opponents:VsOpponentsEnv",
-    vector_entry_point="quincunx_env.envs.vs_opponents:VsOpponentsVectorEnv",
-)
+# Variants of an id by their options: for programs that are given an id and nothing else (docs/libraries.md).
+_IDS: dict[str, dict[str, Any]] = {
+    "": {},
+    "Flat": {"observation": "float32", "illegal": "next"},
+    "Masked": {"observation": "float32", "illegal": "next", "mask_in": "obs"},
+}
+for _suffix, _options in _IDS.items():
+    register(
+        id=f"Quincunx/Solitaire{_suffix}-v0",
+        entry_point="quincunx_env.envs.solitaire:SolitaireEnv",
+        vector_entry_point="quincunx_env.envs.solitaire:SolitaireVectorEnv",
+        reward_threshold=150,  # a mean in the highest class of the rules (RULES.md 1.5), `RATING_STEPS`
+        kwargs=_options,
+    )
+    # No threshold: what a reward means depends on the opponents and on the option `reward`.
+    register(
+        id=f"Quincunx/VsOpponents{_suffix}-v0",
+        entry_point="quincunx_env.envs.vs_opponents:VsOpponentsEnv",
+        vector_entry_point="quincunx_env.envs.vs_opponents:VsOpponentsVectorEnv",
+        kwargs=_options,
+    )
 
 register(id="Quincunx/Text-v0", entry_point="quincunx_env.envs.text:TextEnv")
 

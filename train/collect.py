@@ -23,15 +23,14 @@ import tyro
 
 import quincunx_agents
 from quincunx_env.arena.benchmark import MIN_SEEDS, TASKS, DealRange, baselines, evaluate_on_task
+from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.cli.parser import parse
 from quincunx_env.core.policy import Agent
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.utils.errors import one_line_errors
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import write_atomically, write_csv
 from train.common import checkpoint
-from train.common.evaluation import write_csv
-from train.common.plots import Curve, draw_learning_curves
 
 FOLDER = Path(__file__).parents[1] / "docs" / "benchmark"
 COLUMNS = ("method", "seed", "steps", "domain", "first", "deals", "mean", "low", "high", "lost")

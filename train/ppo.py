@@ -43,6 +43,7 @@ from quincunx_agents.torch import GreedyPolicy, PolicyNetwork, QuincunxMaskableP
 from quincunx_agents.torch.networks import RETURN_SCALE
 from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv
 from quincunx_env.arena import Agent, resolve
+from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.core.observation import Observer
 from quincunx_env.core.policy import Policy, policy_for
 from quincunx_env.quincunx.rules import Rules
@@ -65,7 +66,6 @@ from train.common.options import (
     Share,
     run_script,
 )
-from train.common.plots import Curve, draw_learning_curves
 
 
 @dataclass

@@ -46,6 +46,7 @@ from quincunx_agents.networks import value
 from quincunx_agents.networks.value import ValueAgent, save_weights
 from quincunx_agents.torch import ValueNetwork
 from quincunx_env.arena import resolve
+from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from train.common import checkpoint
@@ -64,7 +65,6 @@ from train.common.options import (
     Valid,
     run_script,
 )
-from train.common.plots import Curve, draw_learning_curves
 from train.selfplay_learning import LearningOptions, learn
 from train.selfplay_rollout import Opponents, PhaseTimer, RolloutOptions, ValueTargets, Weights, join
 from train.selfplay_workers import GameShare, Job, Played, play, workers

@@ -1,7 +1,8 @@
 """Both games for OpenSpiel, bots of OpenSpiel as policies of the arena, and agents as bots of OpenSpiel.
 
-Importing this module registers ``python_quincunx`` and ``python_spiral``. Their parameters are the options of ``Rules``
-of the game and those of `CardGame`::
+Importing this module registers ``python_quincunx``, ``python_spiral`` and ``python_quincunx_mini``, which is the mini
+variant for two players as a game of two deals. Their parameters are the options of ``Rules`` of the game and those of
+`CardGame`::
 
     import pyspiel
     import quincunx_env.adapters.openspiel
@@ -38,7 +39,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.spec import GameSpec
 from quincunx_env.envs.common import check_option
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
-from quincunx_env.notation.text import to_text
+from quincunx_env.notation.text import Json, to_json, to_text
 from quincunx_env.policies import resolve
 from quincunx_env.registry import GAMES, make_observer, spec_of
 
@@ -50,16 +51,23 @@ OPTIONS: dict[str, Any] = {
     "face_up": "",
     "reward": "margin",
     "dense": False,
+    "players": 0,
 }
 """Parameters of `CardGame` beside the options of the rules, with their defaults."""
 
 
-def _type(spec: GameSpec, rules: Any = None, zero_sum: bool = True, dense: bool = False) -> Any:
+MINI: dict[str, Any] = {"mini": True, "num_players": 2, "games": 2}
+"""Defaults of ``python_quincunx_mini``: a tree that tabular algorithms walk in a second."""
+
+
+def _type(
+    spec: GameSpec, name: str, defaults: dict[str, Any], rules: Any = None, zero_sum: bool = True, dense: bool = False
+) -> Any:
     """The type of a game: of all its variants, or with these rules."""
     parameters = {field.name: field.default for field in fields(spec.Rules)}
     return Type(
-        short_name=f"python_{spec.name}",
-        long_name=f"Python {spec.name.capitalize()}",
+        short_name=name,
+        long_name=name.replace("_", " ").title(),
         dynamics=Type.Dynamics.SEQUENTIAL,
         chance_mode=Type.ChanceMode.EXPLICIT_STOCHASTIC,
         information=Type.Information.IMPERFECT_INFORMATION,
@@ -72,7 +80,7 @@ def _type(spec: GameSpec, rules: Any = None, zero_sum: bool = True, dense: bool 
         provides_observation_string=True,
         provides_observation_tensor=True,
         provides_factored_observation_string=True,
-        parameter_specification=parameters | OPTIONS,
+        parameter_specification=parameters | OPTIONS | defaults,
     )
 
 
@@ -91,9 +99,12 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
             - ``reward``: one of `quincunx_env.envs.rewards.REWARDS`. In the solitaire, where ``"margin"`` is the same
               as ``"points"``, a lost round returns 0.
             - ``dense``: rewards after every action instead of the returns at the end.
+            - ``players``: the number of players, by the name that OpenSpiel's examples use; 0 for ``num_players``.
 
     Attributes:
         spec: the game's classes and functions.
+        name: under which OpenSpiel knows it.
+        defaults: of parameters, where they differ from those of ``Rules`` and `OPTIONS`.
         rules: the rules.
         observer: makes the observations from which states are resampled.
 
@@ -102,9 +113,14 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
     """
 
     spec: GameSpec
+    name: str
+    defaults: Mapping[str, Any]
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        given, spec = OPTIONS | dict(parameters), self.spec
+        given, spec = OPTIONS | dict(self.defaults) | dict(parameters), self.spec
+        players = given["players"]
+        if players and given.get("num_players") == 1:  # OpenSpiel fills in the default
+            given["num_players"] = players
         self.rules: Any = spec.Rules(**{name: value for name, value in given.items() if name not in OPTIONS})
         self.chance, self.reward, self.dense = given["chance"], given["reward"], given["dense"]
         self.games = check_integer("games", given["games"], 1, MAX_SEED - 1)
@@ -113,6 +129,8 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         check_option("reward", self.reward, *REWARDS)
         check_option("dense", self.dense, True, False)
         rules, self.observer = self.rules, make_observer(self.rules)
+        if players not in (0, rules.num_players):
+            raise ValueError(f"players={players} does not fit a game of {rules.num_players}: leave one of them out")
         players = rules.num_players
         if players == 1:
             check_option("reward of the solitaire", self.reward, "points", "margin")
@@ -147,7 +165,9 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
             utility_sum=0.0 if zero_sum else None,
             max_game_length=actions,
         )
-        super().__init__(_type(spec, rules, zero_sum, self.dense), info, dict(parameters))
+        super().__init__(
+            _type(spec, self.name, dict(self.defaults), rules, zero_sum, self.dense), info, dict(parameters)
+        )
 
     def new_initial_state(self, *_: Any) -> "CardGameState":
         """A state before the first card is dealt."""
@@ -336,6 +356,26 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         names = self.get_game().spec.notation.NAMES
         chance = f"\n  chance: {names.print_cards(self.chosen)} ..." if self.due else ""
         return (to_text(self.game) if self.dealt else "") + chance
+
+    # --- Structs: OpenSpiel wraps these dictionaries, and writes them as JSON -----------------------------------------
+
+    def _to_struct(self) -> Json:
+        return self._struct(None)
+
+    def _to_observation_struct(self, player: int) -> Json:
+        return self._struct(player)
+
+    def _struct(self, seat: int | None) -> Json:
+        """The position as `quincunx_env.notation.text.to_json` has it, and whether cards are being dealt or drawn."""
+        names = self.get_game().spec.notation.NAMES
+        shown = {"position": to_json(self.game, seat) if self.dealt else None, "chance": bool(self.due)}
+        return shown | ({} if seat is not None else {"chosen": [names.card_name(card) for card in self.chosen]})
+
+    def _action_to_struct(self, player: int, action: int) -> Json:
+        return {"action": self._action_to_string(player, action)}
+
+    def _struct_to_actions(self, struct: Json) -> list[int]:
+        return [self.string_to_action(struct["action"])]
 
     # --- Hidden information ------------------------------------------------------------------------------------------
 
@@ -543,7 +583,10 @@ class BotAgent:
         return policy
 
 
-for _spec in GAMES.values():
+_NAMED: dict[str, tuple[GameSpec, dict[str, Any]]] = {f"python_{name}": (spec, {}) for name, spec in GAMES.items()}
+_NAMED["python_quincunx_mini"] = GAMES["quincunx"], MINI
+for _name, (_spec, _defaults) in _NAMED.items():
     # A class for each: OpenSpiel releases a registered object without the lock of the interpreter, which crashes
     # unless something else refers to it, as happens to classes only.
-    pyspiel.register_game(_type(_spec), type(f"{_spec.name.capitalize()}Game", (CardGame,), {"spec": _spec}))
+    _class = type(f"Game_{_name}", (CardGame,), {"spec": _spec, "name": _name, "defaults": _defaults})
+    pyspiel.register_game(_type(_spec, _name, _defaults), _class)

@@ -52,10 +52,8 @@ Masked = dict[str, npt.NDArray[np.float32]]
 
 def masked_space(observer: Observer) -> spaces.Dict:
     """Return the space of an observation with its mask."""
-    flat = observer.flat_space()
-    low, high = flat.low.astype(np.float32), flat.high.astype(np.float32)
     mask = spaces.Box(0.0, 1.0, (observer.num_actions,), np.float32)
-    return spaces.Dict({"observations": spaces.Box(low, high), "action_mask": mask})
+    return spaces.Dict({"observations": observer.flat_space(np.float32), "action_mask": mask})
 
 
 class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
@@ -79,10 +77,10 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
                 "RLlib treats the step after the end of an episode as its reset and would silently lose a step of "
                 "every round: leave out autoreset_mode, which then is NEXT_STEP"
             )
-        check_option("observation", options.pop("observation", "flat"), "flat")
+        check_option("observation", options.pop("observation", "float32"), "flat", "float32")
         check_option("actions", options.get("actions", "joint"), "joint")
         check_option("mask_in", options.pop("mask_in", "obs"), "obs")
-        super().__init__(observation="flat", mask_in="obs", **options)
+        super().__init__(observation="float32", mask_in="obs", **options)
         self.single_observation_space = masked_space(self.observer)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
@@ -95,8 +93,7 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
     def _show(self, info: Info, without_mask: bool = False) -> tuple[Any, Info]:
         shown: Any
         shown, info = super()._show(info, without_mask)
-        observations, mask = shown["observation"].astype(np.float32), shown["action_mask"].astype(np.float32)
-        return {"observations": observations, "action_mask": mask}, info
+        return {"observations": shown["observation"], "action_mask": shown["action_mask"].astype(np.float32)}, info
 
 
 class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
@@ -133,8 +130,9 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
         games: dict[str, Callable[..., CardGameAEC]]
         games = {"quincunx": quincunx_v0.raw_env, "spiral": spiral_v0.raw_env}
         check_option("game", game := options.pop("game"), *games)
+        check_option("observation", options.pop("observation", "float32"), "flat", "float32")
         check_option("mask_in", options.pop("mask_in", "obs"), "obs")
-        self.aec = games[game](**options, mask_in="info")
+        self.aec = games[game](**options, observation="float32", mask_in="info")
         self.agents = self.possible_agents = list(self.aec.possible_agents)
         self.observation_spaces = {agent: masked_space(self.aec.observer) for agent in self.agents}
         self.action_spaces = {agent: self.aec.action_space(agent) for agent in self.agents}
@@ -186,9 +184,9 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
 
     def _observe(self, agent: str) -> Masked:
         observer, game = self.aec.observer, self.aec.game
-        flat: npt.NDArray[np.int16] = self.aec.observe(agent)
+        flat: npt.NDArray[np.float32] = self.aec.observe(agent)
         mask = np.ones(observer.num_actions, np.float32) if game.over else observer.mask(game).astype(np.float32)
-        return {"observations": flat.astype(np.float32), "action_mask": mask}
+        return {"observations": flat, "action_mask": mask}
 
     def render(self) -> Any:
         """Return the game as text or as a picture, see `OneGame.render`."""

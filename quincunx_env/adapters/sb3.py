@@ -2,10 +2,13 @@
 
 >>> from sb3_contrib import MaskablePPO
 >>> model = MaskablePPO("MlpPolicy", SolitaireVecEnv(64, observation="flat"))
+
+`LearningCurve` stores and draws what an agent scores while it learns, with any environment.
 """
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +18,16 @@ from gymnasium.vector import AutoresetMode
 from quincunx_env.utils.extras import needs_extra
 
 with needs_extra("sb3", __name__):
+    from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from quincunx_env.arena.curves import Curve, draw_learning_curves
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.batch_state import state_entry
-from quincunx_env.core.deal import check_seed
+from quincunx_env.core.deal import MAX_SEED, check_seed
+from quincunx_env.core.integers import check_integer
 from quincunx_env.envs.common import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
@@ -229,3 +236,58 @@ class VsOpponentsVecEnv(GamesVecEnv):
 
     def __init__(self, num_envs: int, **options: Any) -> None:
         super().__init__(VsOpponentsVectorEnv(num_envs, **{"autoreset_mode": AutoresetMode.SAME_STEP} | options))
+
+
+class LearningCurve(BaseCallback):
+    """Callback of stable-baselines3 that writes the learning curve of a training.
+
+    A point is the mean return of the games that ended since the previous point, with its 95 % interval over games. The
+    agent plays them as it learns, and therefore still explores. A point waits until twice as many games have ended as
+    are played side by side: they begin together, and the first to end are the short ones. Needs the extra ``arena``.
+
+    Args:
+        path: the picture, written at the end of the training; the table beside it has the suffix ``.csv``.
+        every: least number of environment steps between two points.
+        verbose: 1 prints each point.
+
+    Attributes:
+        points: steps, and the estimate of the mean return, of each point so far.
+    """
+
+    def __init__(self, path: Path | str = "learning_curve.png", every: int = 10_000, verbose: int = 0) -> None:
+        super().__init__(verbose)
+        self.path = Path(path)
+        self.every = check_integer("every", every, 1, MAX_SEED)
+        self.points: list[tuple[int, Estimate]] = []
+        self._returns: list[float] = []
+        self._due = 0
+
+    def _on_training_start(self) -> None:
+        self._returns, self._due = [], self.num_timesteps + self.every
+
+    def _on_step(self) -> bool:
+        self._returns += [info["episode"]["r"] for info in self.locals["infos"] if "episode" in info]
+        if self.num_timesteps >= self._due and len(self._returns) >= 2 * self.training_env.num_envs:
+            self._due = self.num_timesteps + self.every
+            self._add_point()
+        return True
+
+    def _add_point(self) -> None:
+        estimate = Estimate.of_mean(np.array(self._returns))
+        self.points.append((self.num_timesteps, estimate))
+        if self.verbose:
+            mean, interval = estimate.cells(".1f")
+            print(f"{self.num_timesteps:>9,} steps: mean return {mean} ({interval}) of {len(self._returns):,} games")
+        self._returns = []
+
+    def _on_training_end(self) -> None:
+        if len(self._returns) >= (2 * self.training_env.num_envs if self.points else 2):
+            self._add_point()
+        steps = [steps for steps, _ in self.points]
+        estimate, low, high = zip(*(estimate for _, estimate in self.points), strict=True) if steps else ((), (), ())
+        draw_learning_curves(
+            self.path,
+            {"training": Curve(steps, estimate, low, high)},
+            ylabel="mean return of the games since the previous point",
+            title=type(self.model).__name__,
+        )

@@ -33,6 +33,7 @@ quincunx_env {version}, Python {python}, {libraries}
 Environments
   gymnasium.make("Quincunx/Solitaire-v0")    the solitaire; make_vec steps many games at once
   gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy")    one agent against policies
+  "Quincunx/SolitaireFlat-v0", "Quincunx/SolitaireMasked-v0"       float32 vectors, for an id alone
   gymnasium.make("Quincunx/Text-v0")         prompts and answers for language models
   quincunx_env.quincunx_v0.env(), quincunx_env.spiral_v0.env()     several players (PettingZoo)
   quincunx_env.BatchedGames(1024)            many games for several players, stepped together
@@ -41,9 +42,6 @@ Environments
 
 Extras
 {extras}"""
-
-EXAMPLES: dict[str, Any] = {"Quincunx/VsOpponents-v0": {"opponents": "greedy"}}
-"""Arguments without which an environment cannot be made."""
 
 EXTRAS = {
     "arena": "evaluation, agents with networks",
@@ -79,14 +77,24 @@ def installation(everything: bool = False) -> str:
 def environments() -> Iterator[str]:
     """Yield a text for each environment: how to make it, the shapes of its spaces, and its options with defaults."""
     for name in sorted(name for name in gymnasium.registry if name.startswith("Quincunx/")):
-        spec, given = gymnasium.spec(name), EXAMPLES.get(name, {})
-        calls = [f"gymnasium.make({_arguments(name, **given)})"]
+        spec = gymnasium.spec(name)
+        calls = [f'gymnasium.make("{name}")']
         if spec.vector_entry_point:
-            calls.append(f"gymnasium.make_vec({_arguments(name, num_envs=1024, **given)})")
-        make: Callable[..., Any] = partial(gymnasium.make, name, **given)
+            calls.append(f'gymnasium.make_vec("{name}", num_envs=1024)')
+        make: Callable[..., Any] = partial(gymnasium.make, name)
         env, parameters = make(), inspect.signature(load_env_creator(str(spec.entry_point))).parameters
         env.reset(seed=0)
         observation = _shape(env.observation_space)
+        if spec.kwargs:
+            [base] = (
+                each.id
+                for each in gymnasium.registry.values()
+                if each.entry_point == spec.entry_point and not each.kwargs
+            )
+            rows = {"observation": observation, "action": _shape(env.action_space)}
+            rows["options"] = ", ".join([f"as {base}", *(f"{key}={_literal(it)}" for key, it in spec.kwargs.items())])
+            yield "\n".join([*calls, *starmap(_row, rows.items())])
+            continue
         if "observation" in parameters:
             observation += f'; with observation="flat": {_shape(make(observation="flat").observation_space)}'
         rules = env.unwrapped.game.rules
@@ -135,10 +143,6 @@ def _row(label: str, text: str) -> str:
     kept = re.sub(r"(?<![,;]) ", "\0", text)  # a line is broken after a comma or semicolon only
     line = fill(f"  {label:<13}{kept}", WIDTH, subsequent_indent=" " * 15, break_on_hyphens=False)
     return line.replace("\0", " ")
-
-
-def _arguments(name: str, **arguments: object) -> str:
-    return ", ".join([f'"{name}"', *(f"{key}={_literal(value)}" for key, value in arguments.items())])
 
 
 def _option(parameter: inspect.Parameter) -> str:

@@ -23,7 +23,8 @@ from quincunx_env.core.game import AnyGame, AnyRules
 from quincunx_env.utils.markdown import markdown_table
 
 Pieces = dict[str, npt.NDArray[np.integer[Any]]]
-Flat = npt.NDArray[np.int16]
+Flat = npt.NDArray[np.int16 | np.float32]
+FlatDtype = type[np.int16 | np.float32]
 Mask = npt.NDArray[np.int8]
 Count = tuple[str, int, int]
 """Meaning, lowest and highest value of one of the counts."""
@@ -188,13 +189,13 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             {piece.name: spaces.Box(*self._limits(piece), piece.shape, piece.dtype) for piece in self.pieces}
         )
 
-    def flat_space(self) -> spaces.Box:
-        """Return the space of the ``flat`` encoding, int16 [size]."""
+    def flat_space(self, dtype: FlatDtype = np.int16) -> spaces.Box:
+        """Return the space of the ``flat`` encoding, [size]."""
         low, high = (
             np.concatenate([np.broadcast_to(self._limits(piece)[end], piece.shape).ravel() for piece in self.pieces])
             for end in (0, 1)
         )
-        return spaces.Box(low.astype(np.int16), high.astype(np.int16), dtype=np.int16)
+        return spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype)
 
     @cached_property
     def _spaces(self) -> tuple[spaces.Dict, spaces.Box]:
@@ -202,7 +203,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
         Callers of `dict_space` get a new space, which they may seed.
         """
-        return self.dict_space(), self.flat_space()
+        return self.dict_space(), self.flat_space(np.float32)
 
     def _limits(self, piece: Piece) -> tuple[Any, Any]:
         """Return lowest and highest values of a piece.
@@ -231,9 +232,9 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     # --- One game ----------------------------------------------------------------------------------------------------
 
-    def observe_flat(self, game: AnyGame, seat: int = 0) -> Flat:
-        """Return a seat's observation of one game, flat, int16 [size]."""
-        return np.concatenate(list(self.observe(game, seat).values()), axis=None, dtype=np.int16)
+    def observe_flat(self, game: AnyGame, seat: int = 0, dtype: FlatDtype = np.int16) -> Flat:
+        """Return a seat's observation of one game, flat, [size]."""
+        return np.concatenate(list(self.observe(game, seat).values()), axis=None, dtype=dtype)
 
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
@@ -267,11 +268,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     # --- Conversions between encodings -------------------------------------------------------------------------------
 
-    def flatten(self, pieces: Mapping[str, npt.NDArray[Any]]) -> Flat:
-        """Convert pieces ``[..., *shape]`` to the flat encoding, int16 [..., size]."""
+    def flatten(self, pieces: Mapping[str, npt.NDArray[Any]], dtype: FlatDtype = np.int16) -> Flat:
+        """Convert pieces ``[..., *shape]`` to the flat encoding, [..., size]."""
         lead = pieces["board"].shape[:-1]
         parts = [pieces[piece.name].reshape(*lead, piece.size) for piece in self.pieces]
-        return np.concatenate(parts, axis=-1, dtype=np.int16)
+        return np.concatenate(parts, axis=-1, dtype=dtype)
 
     def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
         """Convert flat observations [..., size] to pieces ``[..., *shape]``.
@@ -294,7 +295,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             fits = self._spaces[0].contains(observation)
         else:
             observation = np.asarray(observation)
-            fits = self._spaces[1].contains(observation)
+            fits = self._spaces[1].contains(observation) and bool((observation == np.floor(observation)).all())
         if not fits:
             raise ValueError(f"this is not an observation of one game of {self.rules} by this observer")
         return self, observation if isinstance(observation, dict) else self.unflatten(observation)

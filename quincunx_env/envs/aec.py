@@ -40,8 +40,9 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     ``pettingzoo.utils.conversions.turn_based_aec_to_parallel`` makes one.
 
     ## Observation Space
-    The flat vector of the game's observer, from the agent's seat: all that the agent may know, and nothing else. With
-    ``mask_in="obs"`` a dictionary of ``observation`` and ``action_mask``. ``observe(agent)`` works for every agent at
+    The flat vector of the game's observer, from the agent's seat: all that the agent may know, and nothing else. It is
+    int16, with ``observation="float32"`` float32. With ``mask_in="obs"`` a dictionary of ``observation`` and
+    ``action_mask``. ``observe(agent)`` works for every agent at
     any time.
 
     ## Action Mask
@@ -69,21 +70,22 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     ``seed`` and ``game``, which identify the deals (-1 if they were given). ``env.unwrapped.game.previous_round`` has
     the scores, hands and penalties at the end of the round before this one.
 
-    ``state()`` returns the complete state of the round for centralised critics, an int16 vector in ``state_space``: the
-    flat observations of all agents, in the order of ``possible_agents``, and in Quincunx the cards of the draw pile,
-    the next one first, -1 where it has no more. No observation and no info contains it.
+    ``state()`` returns the complete state of the round for centralised critics, a vector in ``state_space``: the flat
+    observations of all agents, in the order of ``possible_agents``, and in Quincunx the cards of the draw pile, the
+    next one first, -1 where it has no more. No observation and no info contains it.
 
     Args:
         name: entry of ``metadata``.
         rules: rules of the game; `quincunx_env.quincunx_v0` and `quincunx_env.spiral_v0` also take a mapping of their
             fields, or single options.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``.
+        observation: ``"flat"``, or ``"float32"`` for the same vector as float32.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         padded: observations and actions have the same shape in all variants of the game.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            game.
+            game; ``"next"``: the legal action with the next higher number is played, from 0 on after the last.
         illegal_reward: reward of an agent whose illegal action ends the game; the others get 0.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
@@ -102,20 +104,22 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         rules: BaseRules,
         *,
         reward: Literal["margin", "points", "outcome"] = "margin",
+        observation: Literal["flat", "float32"] = "flat",
         mask_in: Literal["obs", "info", "both"] = "obs",
         preview: bool = False,
         padded: bool = False,
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         illegal_reward: float = -1.0,
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
         check_option("reward", reward, *REWARDS)
+        check_option("observation", observation, "flat", "float32")
         check_finite("illegal_reward", illegal_reward)
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.metadata = self.metadata | {"name": name}
         self.rules = rules
-        self.codec = EnvCodec(rules, "flat", preview, illegal=illegal, padded=padded, mask_in=mask_in)
+        self.codec = EnvCodec(rules, observation, preview, illegal=illegal, padded=padded, mask_in=mask_in)
         self.observer = self.codec.observer
         self.reward = reward
         self.illegal_reward = illegal_reward
@@ -136,10 +140,11 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         self.state_space = self._state_space()
 
     def _state_space(self) -> spaces.Box:
-        seen = [self.observer.flat_space()] * len(self.possible_agents)
-        low = np.concatenate([space.low for space in seen] + [np.full(self._pile_size, EMPTY, np.int16)])
-        last = np.full(self._pile_size, self.rules.num_cards - 1, np.int16)
-        return spaces.Box(low, np.concatenate([space.high for space in seen] + [last]), dtype=np.int16)
+        dtype = self.codec.dtype
+        seen = [self.observer.flat_space(dtype)] * len(self.possible_agents)
+        low = np.concatenate([space.low for space in seen] + [np.full(self._pile_size, EMPTY, dtype)])
+        last = np.full(self._pile_size, self.rules.num_cards - 1, dtype)
+        return spaces.Box(low, np.concatenate([space.high for space in seen] + [last]), dtype=dtype)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the observation space of an agent, always the same object.
@@ -226,7 +231,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             self._was_dead_step(action)
             return
         try:
-            rewards = self._rewards(game.step(self.codec.decode_action(action)))
+            rewards = self._rewards(game.step(self.codec.decode_action(action, game)))
         except IllegalAction as error:
             if not self.codec.lose_on_illegal:
                 raise self.codec.with_remedy(error) from None
@@ -254,21 +259,22 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             ValueError: if there is no such agent.
             ResetNeeded: before the first reset.
         """
-        flat = self.observer.observe_flat(self.game, self._seats[self._checked(agent)])
+        flat = self.codec.observe(self.game, self._seats[self._checked(agent)])
         return self.codec.with_mask(flat, self._mask(agent)) if self.codec.mask_in_obs else flat
 
     def state(self) -> Flat:
-        """Return the complete state of the round, hidden cards included: a new int16 vector in ``state_space``.
+        """Return the complete state of the round, hidden cards included: a new vector in ``state_space``.
 
         It is for centralised critics, such as those of QMIX and MAPPO. Cards of later rounds are not in it.
 
         Raises:
             ResetNeeded: before the first reset.
         """
-        game, pile = self.game, np.full(self._pile_size, EMPTY, np.int16)
+        game, dtype = self.game, self.codec.dtype
+        pile = np.full(self._pile_size, EMPTY, dtype)
         cards = getattr(game, "pile", ())
         pile[: len(cards)] = cards
-        return np.concatenate([*(self.observer.observe_flat(game, seat) for seat in self._seats.values()), pile])
+        return np.concatenate([*(self.observer.observe_flat(game, seat, dtype) for seat in self._seats.values()), pile])
 
     def _mask(self, agent: str) -> Mask:
         game = self.game

@@ -24,7 +24,7 @@ class Position(NamedTuple):
     """Positions of B games, each observed from its seat to move."""
 
     observation: Pieces | Flat
-    """Pieces [B, ...], or flat int16 [B, size]."""
+    """Pieces [B, ...], or flat [B, size]."""
     mask: Bools
     """bool [B, actions], True = legal; all False in games that are over."""
     mover: Ints
@@ -56,7 +56,7 @@ class BatchedGames:
     are ignored. If an action is illegal, `step` raises `IllegalAction` and nothing has changed in any game.
 
     ## Observation Space
-    ``position.observation``, from the seats to move: flat int16 [B, size], or pieces [B, ...].
+    ``position.observation``, from the seats to move: flat [B, size], int16 or float32, or pieces [B, ...].
     ``print(games.observer.table())`` lists names, slices, meanings and ranges.
 
     ## Action Mask
@@ -85,7 +85,7 @@ class BatchedGames:
         num_games: B.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
-        observation: ``"flat"`` or ``"pieces"``.
+        observation: ``"flat"``, ``"float32"``, which is the flat vector as float32, or ``"pieces"``.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         padded: observations and actions have the same shape in all variants of the game
@@ -105,7 +105,7 @@ class BatchedGames:
         *,
         rules: RulesLike | None = None,
         reward: Literal["margin", "points", "outcome"] = "margin",
-        observation: Literal["flat", "pieces"] = "flat",
+        observation: Literal["flat", "float32", "pieces"] = "flat",
         preview: bool = False,
         padded: bool = False,
         autoreset: bool = True,
@@ -151,7 +151,7 @@ class BatchedGames:
         """
         batch = self.batch
         before = batch.over.copy()
-        gains = batch.step(self.codec.decode_actions(actions, ~before))
+        gains = batch.step(self.codec.decode_actions(actions, ~before, batch))
         ended = batch.over & ~before
         rewards = step_rewards(self.reward, gains)
         if self.reward == "outcome":

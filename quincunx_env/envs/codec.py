@@ -9,7 +9,7 @@ from gymnasium import spaces
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, as_integer
-from quincunx_env.core.observation import Flat, Mask, Pieces
+from quincunx_env.core.observation import Flat, FlatDtype, Mask, Pieces
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.envs.common import Batch, check_option
 from quincunx_env.registry import make_observer
@@ -22,20 +22,22 @@ class EnvCodec:
 
     Args:
         rules: rules of the game.
-        observation: ``"pieces"`` or ``"flat"``.
+        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, which is the flat vector as float32.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         actions: ``"joint"`` or ``"factored"``.
-        illegal: ``"raise"`` or ``"lose"``.
+        illegal: ``"raise"``, ``"lose"`` or ``"next"``.
         padded: observations and actions have the same shape in all variants of the game.
         mask_in: ``"obs"``, ``"info"`` or ``"both"``.
 
     Attributes:
         observer: the observer that observations and masks come from.
         flat: whether observations are one vector.
+        dtype: of the vector.
         factored: whether an action is a pair (card, cell).
         factor_sizes: number of cards and of cells of a factored action.
         lose_on_illegal: whether an illegal action ends the game instead of raising.
+        play_next: whether the next legal action takes the place of an illegal one.
         mask_size: length of a mask.
         mask_in_obs: whether observations are dictionaries that hold the mask.
         mask_in_info: whether infos hold the mask.
@@ -54,28 +56,30 @@ class EnvCodec:
         padded: bool = False,
         mask_in: str = "info",
     ) -> None:
-        check_option("observation", observation, "pieces", "flat")
+        check_option("observation", observation, "pieces", "flat", "float32")
         check_option("preview", preview, False, True)
         check_option("actions", actions, "joint", "factored")
-        check_option("illegal", illegal, "raise", "lose")
+        check_option("illegal", illegal, "raise", "lose", "next")
         check_option("padded", padded, False, True)
         check_option("mask_in", mask_in, "obs", "info", "both")
         self.rules = rules
         self.observer = make_observer(rules, preview, padded)
         if actions == "factored" and not self.observer.factors:
             raise ValueError("actions='factored' has no announcements and needs a choice of cells: use 'joint' here")
-        self.flat = observation == "flat"
+        self.flat = observation != "pieces"
+        self.dtype: FlatDtype = np.float32 if observation == "float32" else np.int16
         self.mask_in_obs = mask_in in ("obs", "both")
         self.mask_in_info = mask_in in ("info", "both")
         self.factored = actions == "factored"
         self._renumbered = self.observer.num_actions != rules.num_actions
         self.lose_on_illegal = illegal == "lose"
+        self.play_next = illegal == "next"
         self.factor_sizes = self.observer.factors or (0, 0)
         self.mask_size = sum(self.factor_sizes) if self.factored else self.observer.num_actions
 
     def observation_space(self) -> spaces.Space[Any]:
         """Return the space of one observation."""
-        space = self.observer.flat_space() if self.flat else self.observer.dict_space()
+        space = self.observer.flat_space(self.dtype) if self.flat else self.observer.dict_space()
         if not self.mask_in_obs:
             return space
         pieces = space.spaces if isinstance(space, spaces.Dict) else {"observation": space}
@@ -93,16 +97,16 @@ class EnvCodec:
             return observation
         if self.mask_in_info:
             mask = mask.copy()  # the info has the mask itself
-        pieces = observation if isinstance(observation, dict) else {"observation": observation}
-        return {**pieces, "action_mask": mask}
+        pieces: dict[str, Any] = observation if isinstance(observation, dict) else {"observation": observation}
+        return pieces | {"action_mask": mask}
 
     def encode(self, pieces: Pieces) -> Pieces | Flat:
         """Encode pieces, of one game or of a batch, as observations of the environment."""
-        return self.observer.flatten(pieces) if self.flat else pieces
+        return self.observer.flatten(pieces, self.dtype) if self.flat else pieces
 
     def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
         """Return the observation of a seat of a game."""
-        return self.observer.observe_flat(game, seat) if self.flat else self.observer.observe(game, seat)
+        return self.observer.observe_flat(game, seat, self.dtype) if self.flat else self.observer.observe(game, seat)
 
     def mask(self, game: Game) -> Mask:
         """Return the mask of the seat to move, int8 [mask_size]."""
@@ -112,13 +116,31 @@ class EnvCodec:
         """Return the masks of the seats to move, bool [B, mask_size]; ``out`` is overwritten and returned if given."""
         return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
 
-    def decode_action(self, action: Any) -> int:
-        """Return the engine's number of an action.
+    def next_legal(self, action: Any, mask: npt.NDArray[Any]) -> Any:
+        """Return an action, or in place of an illegal one the legal one with the next higher number.
+
+        After the highest number the search goes on from 0. Of a pair both parts are replaced by themselves.
+
+        Raises:
+            ValueError: if it does not consist of as many integers as an action.
+        """
+        numbers = [as_integer(each) for each in (action if self.factored else [action])]
+        parts = np.split(mask, [self.factor_sizes[0]]) if self.factored else [mask]
+        found = []
+        for number, part in zip(numbers, parts, strict=True):
+            legal = np.flatnonzero(part)
+            found.append(int(legal[np.searchsorted(legal, number % len(part)) % len(legal)]))
+        return found if self.factored else found[0]
+
+    def decode_action(self, action: Any, game: Game) -> int:
+        """Return the engine's number of an action in a game, with ``illegal="next"`` of a legal one.
 
         Raises:
             IllegalAction: if it is not an action of the space.
         """
         try:
+            if self.play_next:
+                action = self.next_legal(action, self.mask(game))
             if not self.factored:
                 number = as_integer(action)
             else:
@@ -138,14 +160,18 @@ class EnvCodec:
         place = "info" if self.mask_in_info else "observation"
         return IllegalAction(
             f"{error}; choose among the actions of {place}['action_mask'] (quincunx_env.sample_action samples one; "
-            "train with MaskablePPO of sb3-contrib instead of PPO), or make the environment with illegal='lose'"
+            "train with MaskablePPO of sb3-contrib instead of PPO), or make the environment with illegal='lose' or "
+            "'next'"
         )
 
-    def decode_actions(self, actions: Any, live: Bools) -> Ints:
+    def decode_actions(self, actions: Any, live: Bools, batch: Batch) -> Ints:
         """Return the engine's numbers of actions, int64 [n]; -1 where out of range.
+
+        With ``illegal="next"`` the actions of games in progress are legal ones.
 
         Args:
             actions: integers [n] or, factored, [n, 2].
+            batch: the games.
             live: bool [n], the games in progress; actions of others are not checked.
 
         Raises:
@@ -158,6 +184,10 @@ class EnvCodec:
             raise IllegalAction(
                 f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
             )
+        if self.play_next:
+            array, masks = array.astype(np.int64), self.mask_batch(batch)
+            for each in np.flatnonzero(live).tolist():
+                array[each] = self.next_legal(array[each], masks[each])
         joint = array.astype(np.int64, copy=False)
         if self.factored:
             (card, cell), (cards, cells) = joint.T, self.factor_sizes

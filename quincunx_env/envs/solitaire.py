@@ -60,9 +60,10 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
     ## Observation Space
     ``observation="pieces"`` (default): a dictionary of integer arrays. ``observation="flat"``: the same values in one
-    int16 vector. ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True``
-    adds the points and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the mask is one more entry of
-    the dictionary, ``action_mask``; the vector is then its entry ``observation``.
+    int16 vector. ``observation="float32"``: that vector as float32, for libraries that convert nothing.
+    ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. ``preview=True`` adds the points
+    and draws of every legal play. With ``mask_in="obs"`` or ``"both"`` the mask is one more entry of the dictionary,
+    ``action_mask``; the vector is then its entry ``observation``.
 
     ## Action Mask
     ``info["action_mask"]``: int8, 1 = legal; [cards * cells] or, factored, [cards + cells], cards first. Every legal
@@ -100,14 +101,15 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
             `quincunx_env.quincunx.rules.Rules`.
         rules: the options of the rules together, instead of one by one: a `quincunx_env.quincunx.rules.Rules` or a
             mapping of its fields.
-        observation: ``"pieces"`` or ``"flat"``.
+        observation: ``"pieces"``, ``"flat"`` or ``"float32"``.
         preview: add the points and draws of every legal play to the observation.
         actions: ``"joint"`` or ``"factored"``.
         padded: observations and actions have the same shape in all variants of the game
             (`quincunx_env.quincunx.padded`).
         mask_in: ``"info"``, ``"obs"`` or ``"both"``.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            round as lost.
+            round as lost; ``"next"``: the legal action with the next higher number is played, from 0 on after the last,
+            of a pair (card, cell) the next legal card and the next legal cell.
         lost_value: the return of a lost round.
         render_mode: ``"ansi"``: `render` returns text, ``"rgb_array"``: a picture (`quincunx_env.render.frame`),
             ``"human"``: a window shows the game whenever it changes. The last two need the extra ``render``.
@@ -120,12 +122,12 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         self,
         *,
         rules: RulesLike | None = None,
-        observation: Literal["pieces", "flat"] = "pieces",
+        observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
         **options: Any,
@@ -180,7 +182,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         if game.over:
             raise ResetNeeded("the round is over: call reset() before the next step()")
         try:
-            reward = float(game.step(self.codec.decode_action(action))[0])
+            reward = float(game.step(self.codec.decode_action(action, game))[0])
         except IllegalAction as error:
             if not self.codec.lose_on_illegal:
                 raise self.codec.with_remedy(error) from None
@@ -238,7 +240,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         self._deals, self._value = replace(state["deals"]), state["value"]
 
 
-class SolitaireVectorEnv(GamesVectorEnv):
+class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Quincunx solitaire: many games, stepped together by the batch engine.
 
     ## Description
@@ -279,12 +281,12 @@ class SolitaireVectorEnv(GamesVectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         max_episode_steps: None = None,
-        observation: Literal["pieces", "flat"] = "pieces",
+        observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         lost_value: float = 0.0,
         render_mode: str | None = None,
         given_deals: GivenDeals | None = None,

@@ -44,6 +44,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Games of a batch, one seat of each of which is played through the environment.
 
     Subclasses implement ``_apply_actions``, ``_on_deal`` and ``_final_values``, and may override ``_observing_seats``.
+    They name Gymnasium's ``VectorEnv`` as a base, too: skrl looks for it among the direct bases of a class.
 
     ## Action Mask
     ``info["action_mask"]``: int8 [num_envs, actions], 1 = legal; with ``mask_in`` in the observation instead, or in
@@ -214,7 +215,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
                 "reset(options={'reset_mask': ...}) before the next step()"
             )
         try:
-            actions = self.codec.decode_actions(actions, ~ended_before)
+            actions = self.codec.decode_actions(actions, ~ended_before, batch)
             if self.codec.lose_on_illegal:
                 batch.forfeit(~ended_before & ~batch.is_legal(actions))
             rewards = self._apply_actions(actions, ended_before)

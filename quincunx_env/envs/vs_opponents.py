@@ -34,8 +34,11 @@ from quincunx_env.policies import display_name, resolve
 from quincunx_env.registry import make_observer, make_rules
 from quincunx_env.render import Renderer
 
+DEFAULT_OPPONENT = "greedy"
+"""The policy of the other seats where none is given: registered by this distribution, and fast."""
 
-class VsOpponentsVectorEnv(GamesVectorEnv):
+
+class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """A game for several players: the agent has one seat of each game, policies play the others.
 
     ## Description
@@ -51,7 +54,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
     Quincunx with Simpleton, have joint actions only.
 
     ## Observation Space
-    The agent's observation, in which its own seat is seat 0: pieces, or one flat vector.
+    The agent's observation, in which its own seat is seat 0: pieces, or one flat vector, int16 or float32.
     ``print(env.unwrapped.observer.table())`` lists names, slices, meanings and ranges. With ``mask_in="obs"`` or
     ``"both"`` the mask is one more entry of the dictionary, ``action_mask``; the vector is then its entry
     ``observation``.
@@ -84,20 +87,21 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         num_envs: games played side by side.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
         opponents: the policy of all other seats, or a sequence of policies for the seats after the agent's, in order of
-            play. A policy is an object or a name: of a registered policy, ``"module:attribute"``, or the path of a file
-            (`quincunx_env.policies.resolve`). Names survive ``spec.to_json()``, objects do not.
+            play; ``"greedy"`` if neither this nor ``pool`` is given. A policy is an object or a name: of a registered
+            policy, ``"module:attribute"``, or the path of a file (`quincunx_env.policies.resolve`). Names survive
+            ``spec.to_json()``, objects do not.
         pool: instead of ``opponents``: policies from which each game samples one for all other seats; `set_pool`
             replaces them.
         seat: the agent's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.
         reward: ``"margin"``, ``"points"`` or ``"outcome"``, see `quincunx_env.envs.rewards.REWARDS`.
         illegal: ``"raise"``: an illegal action raises `IllegalAction` and changes nothing; ``"lose"``: it ends the
-            game.
+            game; ``"next"``: the legal action with the next higher number is played, from 0 on after the last.
         illegal_reward: added to the agent's reward when an illegal action ends the game.
         options: options of the game's rules: `quincunx_env.quincunx.rules.Rules` (``num_players`` is 2 by default) or
             `quincunx_env.spiral.rules.Rules`.
         rules: the options of the rules together, instead of one by one: the ``Rules`` of the game or a mapping of their
             fields.
-        observation: ``"pieces"`` or ``"flat"``.
+        observation: ``"pieces"``, ``"flat"`` or ``"float32"``, which is the flat vector as float32.
         preview: add the points and draws of every legal play to the observation; in the spiral game the points that
             each legal card makes for the observer and for the other player.
         actions: ``"joint"`` or ``"factored"``.
@@ -124,12 +128,12 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         pool: Sequence[Agent | str] | None = None,
         seat: int | Literal["rotate"] = "rotate",
         reward: Literal["margin", "points", "outcome"] = "margin",
-        observation: Literal["pieces", "flat"] = "pieces",
+        observation: Literal["pieces", "flat", "float32"] = "pieces",
         preview: bool = False,
         actions: Literal["joint", "factored"] = "joint",
         padded: bool = False,
         mask_in: Literal["obs", "info", "both"] = "info",
-        illegal: Literal["raise", "lose"] = "raise",
+        illegal: Literal["raise", "lose", "next"] = "raise",
         illegal_reward: float = -1.0,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
@@ -146,7 +150,8 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
         num_players = chosen.num_players
         check_option("seat", seat, "rotate", *range(num_players))
         agents: Sequence[Agent | str]
-        if opponents is not None and pool is None:
+        if pool is None:
+            opponents = DEFAULT_OPPONENT if opponents is None else opponents
             several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
             agents = cast(Sequence[Agent | str], opponents if several else [opponents] * (num_players - 1))
             if len(agents) != num_players - 1:
@@ -154,10 +159,10 @@ class VsOpponentsVectorEnv(GamesVectorEnv):
                     f"opponents must be one policy for all other seats or a sequence of {num_players - 1}, got "
                     f"{len(agents)}; a policy is a registered name, 'module:attribute', a function or an instance"
                 )
-        elif pool is not None and opponents is None:
+        elif opponents is None:
             agents = check_pool(pool)
         else:
-            raise ValueError("either opponents or pool must be given, and not both")
+            raise ValueError("opponents and pool exclude each other: give one of them")
         self.policies = [policy_for(resolve(agent), chosen) for agent in agents]
         self._pooled = pool is not None
         codec = EnvCodec(chosen, observation, preview, actions, illegal, padded, mask_in)

@@ -1,10 +1,11 @@
 """Atomic file writes."""
 
+import csv
 import os
 import platform
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -47,6 +48,16 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table as CSV, atomically."""
+
+    def write(unfinished: Path) -> None:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+
+    write_atomically(path, write)
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from quincunx_agents.torch import GreedyPolicy, PolicyNetwork  # noqa: E402
+from quincunx_env.quincunx.game import Game  # noqa: E402
 from quincunx_env.quincunx.observation import Observer  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
+from quincunx_env.render import to_svg  # noqa: E402
 from tests.agents.positions import dealt, seen  # noqa: E402
 
 OBSERVER = Observer(Rules(), preview=True)
@@ -27,6 +29,17 @@ def test_greedy_policy_takes_the_first_of_the_highest_legal_logits() -> None:
     assert policy(observation, mask, np.random.default_rng(0))[mask[:, best]].tolist() == [best] * mask[:, best].sum()
     level = GreedyPolicy(lambda flat: torch.zeros(len(flat), mask.shape[1]), OBSERVER)
     assert level(observation, mask, np.random.default_rng(0)).tolist() == mask.argmax(axis=1).tolist()
+
+
+def test_probabilities_of_plays_are_those_of_the_logits() -> None:
+    """In percent, as a table that a picture shows; illegal plays have none."""
+    logits = torch.arange(float(Rules().num_actions))[None] / 100
+    policy, game = GreedyPolicy(lambda flat: logits, OBSERVER), Game.from_seed(Rules(), 3)
+    table, legal = policy.probabilities(game), OBSERVER.mask(game).astype(bool)
+    assert (~np.isnan(table)).ravel().tolist() == legal.tolist()
+    expected = torch.softmax(logits[0][torch.from_numpy(legal)], 0).numpy() * 100
+    np.testing.assert_allclose(table.ravel()[legal], expected, rtol=1e-5)
+    assert "<svg" in to_svg(game, values=table)
 
 
 def test_sb3_policy_agent_agrees_with_the_prediction_of_stable_baselines3() -> None:

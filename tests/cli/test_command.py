@@ -181,7 +181,7 @@ def test_the_environments_are_listed(quincunx: Command) -> None:
     assert spiral.startswith("quincunx_env.spiral_v0.env()\n  observation  action_mask int8 (52,), observation int16")
     assert "deals=2 | 1 | 4" in spiral
     for name, num_players in (("VsOpponents", 2), ("Text", 1)):
-        [described] = (part for part in text.split("\n\n") if f"Quincunx/{name}-v0" in part)
+        [described] = (part for part in text.split("\n\n") if f'make("Quincunx/{name}-v0")' in part)
         assert f'  of quincunx  num_players={num_players}, start="corners" | "open"' in described
 
 

@@ -31,7 +31,7 @@ EVERYTHING: list[Options] = [dict(zip(AXES, values, strict=True)) for values in 
 OPTIONS: list[Options] = [
     {},
     {"mask_in": "info", "reward": "points", "start": "open", "preview": True},
-    {"num_players": 3, "mask_in": "both", "reward": "outcome", "excuse": True},
+    {"num_players": 3, "mask_in": "both", "reward": "outcome", "excuse": True, "observation": "float32"},
     {"num_players": 4, "match": True, "pawns": True, "flush": True},
     {"simpleton": True, "match": True, "reward": "points", "mask_in": "info"},
     {"num_players": 3, "start": "open", "simpleton": True, "flush": True, "illegal": "lose", "illegal_reward": -5},
@@ -55,6 +55,7 @@ SPIRAL_OPTIONS: list[Options] = [
     {"game": "spiral"},
     {"game": "spiral", "scoring": "end", "fifteens": True, "deals": 4, "mask_in": "both", "preview": True},
     {"game": "spiral", "fifteens": True, "deals": 1, "mask_in": "info", "reward": "outcome", "illegal": "lose"},
+    {"game": "spiral", "observation": "float32"},
 ]
 EVERY_GAME_OPTIONS = OPTIONS + SPIRAL_OPTIONS
 

@@ -426,11 +426,11 @@ SOLITAIRE: list[Options] = [
     {},
     {"observation": "flat", "preview": True, "actions": "factored", "lost_value": -10},
     {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "preview": True},
-    {"padded": True},
+    {"padded": True, "observation": "float32", "mask_in": "both"},
 ]
 MULTIPLAYER: list[Options] = [
     {},
-    {"num_players": 3, "start": "open", "excuse": True, "preview": True},
+    {"num_players": 3, "start": "open", "excuse": True, "preview": True, "observation": "float32"},
     {"num_players": 4, "start": "open", "pawns": True, "flush": True, "reward": "points"},
     {"num_players": 2, "simpleton": True, "match": True, "reward": "outcome"},
 ]

@@ -139,7 +139,8 @@ def test_agents_and_their_spaces(options: Options) -> None:
     assert env.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
     assert env.possible_agents == agents == wrapped.possible_agents
     given = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
-    flat = make_observer(rules, options.get("preview", False)).flat_space()
+    dtype = np.float32 if options.get("observation") == "float32" else np.int16
+    flat = make_observer(rules, options.get("preview", False)).flat_space(dtype)
     mask = spaces.Box(0, 1, (rules.num_actions,), np.int8)
     in_obs = options.get("mask_in") != "info"
     for observations, actions in given:
@@ -172,11 +173,12 @@ def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None
     in_obs = options.get("mask_in") != "info"
     for env, game, _ in side_by_side(strict(options)):
         observer = make_observer(game.rules, options.get("preview", False))
+        dtype = np.float32 if options.get("observation") == "float32" else np.int16
         for seat, agent in enumerate(env.possible_agents):
             seen = env.observe(agent)
             assert env.observation_space(agent).contains(seen)
             assert not in_obs or seen.keys() == {"observation", "action_mask"}
-            same(seen["observation"] if in_obs else seen, observer.observe_flat(game, seat))
+            same(seen["observation"] if in_obs else seen, observer.observe_flat(game, seat, dtype))
         same(env.last()[0], env.observe(env.agent_selection))
         assert env.last(observe=False)[0] is None
     expected = {agent: env.observe(agent) for agent in env.possible_agents}
@@ -328,7 +330,7 @@ def test_the_state_holds_what_all_agents_see_and_the_pile(options: Options) -> N
     lengths = set[int]()
     while True:
         state = env.state()
-        assert state.dtype == space.dtype == np.int16
+        assert state.dtype == space.dtype == env.unwrapped.codec.dtype
         assert space.contains(state)
         assert env.state_space is space
         *seen, pile = np.split(state, [observer.size * (seat + 1) for seat in seats])

@@ -15,7 +15,7 @@ import pytest
 
 from quincunx_env import quincunx_v0, spiral_v0
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.observation import Flat, Observer, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
@@ -33,7 +33,7 @@ class Moment:
     """Observation and mask at a decision, and the result of the action."""
 
     mover: int
-    observation: npt.NDArray[np.int16]
+    observation: Flat
     mask: npt.NDArray[np.bool_]
     gains: list[float]
     over: bool

@@ -289,6 +289,28 @@ def test_an_illegal_action_may_end_the_game(case: Case) -> None:
     assert dealt(driver)[driver.row] == seeded(driver, 1)[driver.row]
 
 
+@every_environment(lambda case: not issubclass(case[0], Batched))
+def test_the_next_legal_action_may_take_the_place_of_an_illegal_one(case: Case) -> None:
+    """With ``illegal="next"``: that of the next higher number, from 0 on after the last; of a pair each part."""
+    for steps in (0, 4):
+        start = drive(case, illegal="next").started(steps)
+        legal, number = np.flatnonzero(start.mask()), len(start.mask())
+        for action in (legal[0], legal[-1] + 1, legal[0] - 1, number - 1, number + 3, -2):
+            expected = int(next(each for each in np.arange(action, action + number) % number if each in legal))
+            if start.factored:
+                sizes = start.rules.num_cards, start.rules.num_cells
+                given: Any = int(action) % sizes[0], int(action) % sizes[1]
+                expected = 0
+                for part, wanted, size in zip(divmod(legal, sizes[1]), given, sizes, strict=True):
+                    expected = expected * size + (wanted + ((part - wanted) % size).min()) % size
+            else:
+                given = int(action)
+            driver, twin = deepcopy(start), deepcopy(start)
+            driver.step(given)
+            twin.step(start.encode(int(expected)))
+            same(driver.shown, twin.shown)
+
+
 def check_ended(driver: Driver, before: Any) -> None:
     """The game of the row under test, and of no other, has ended as it was."""
     totals = list(before.totals)

@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +15,7 @@ import pettingzoo
 import pytest
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from quincunx_agents.greedy import greedy
@@ -34,6 +37,31 @@ from quincunx_env.core.integers import as_plain
 from quincunx_env.quincunx.scoring import RATING_STEPS
 from tests.envs.drivers import SEED, Agents, Batched, Case, Options, Single, Stable, Vector, drive, every_environment
 from tests.variants import same
+
+# --- Observations as float32 -----------------------------------------------------------------------------------------
+
+
+def parts(shown: Any, kind: type[Any]) -> Any:
+    """What an environment shows as lists and dictionaries; int16 arrays, which are flat observations, as ``kind``."""
+    if isinstance(shown, dict):
+        return {name: parts(value, kind) for name, value in shown.items()}
+    if isinstance(shown, list | tuple) or (isinstance(shown, np.ndarray) and shown.dtype.hasobject):
+        return [parts(value, kind) for value in shown]
+    return shown.astype(kind) if isinstance(shown, np.ndarray) and shown.dtype == np.int16 else shown
+
+
+@every_environment()
+def test_float32_observations_have_the_values_of_the_flat_ones(case: Case) -> None:
+    """At every step, also at the end of a game; nothing else differs."""
+    flat, other = (drive(case, observation=observation).started() for observation in ("flat", "float32"))
+    for shown, found in zip([flat.shown, *flat.walk(40)], [other.shown, *other.walk(40)], strict=True):
+        same(parts(shown, np.float32), parts(found, np.int16))
+    if isinstance(other, Agents):
+        state = other.inner.state()
+        same(flat.inner.state().astype(np.float32), state)
+        assert other.inner.state_space.contains(state)
+        assert other.inner.state_space.dtype == np.float32
+
 
 # --- Options ---------------------------------------------------------------------------------------------------------
 
@@ -86,14 +114,15 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (MULTIPLAYER, {"reward": "score"}, "reward must be one of 'points', 'margin', 'outcome', got 'score'"),
     (AGENTS + GYMNASIUM, {"mask_in": "infos"}, "mask_in must be one of 'obs', 'info', 'both', got 'infos'"),
     (AGENTS + GYMNASIUM, {"mask_in": None}, "mask_in must be one of 'obs', 'info', 'both', got None"),
-    (AGENTS + GYMNASIUM, {"illegal": "ignore"}, "illegal must be one of 'raise', 'lose', got 'ignore'"),
+    (AGENTS + GYMNASIUM, {"illegal": "ignore"}, "illegal must be one of 'raise', 'lose', 'next', got 'ignore'"),
     (EVERY, {"preview": 2}, "preview must be one of False, True, got 2"),
     (EVERY, {"padded": "yes"}, "padded must be one of False, True, got 'yes'"),
     (
         [*GYMNASIUM, batched_games],
         {"observation": "image"},
-        "observation must be one of 'pieces', 'flat', got 'image'",
+        "observation must be one of 'pieces', 'flat', 'float32', got 'image'",
     ),
+    (AGENTS, {"observation": "pieces"}, "observation must be one of 'flat', 'float32', got 'pieces'"),
     (GYMNASIUM, {"actions": "both"}, "actions must be one of 'joint', 'factored', got 'both'"),
     (VS_OPPONENTS, {"actions": "factored", "simpleton": True}, "actions='factored' has no announcements"),
     (WINDOWED, {"render_mode": "rgb"}, "render_mode must be one of None, 'ansi', 'rgb_array', 'human', got 'rgb'"),
@@ -103,8 +132,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VECTOR, {"autoreset_mode": "Sometimes"}, "'Sometimes' is not a valid AutoresetMode"),
     (VECTOR, {"copy": None}, "copy must be one of False, True, got None"),
     (VECTOR, {"max_episode_steps": 5}, "max_episode_steps must be None"),
-    (VS_OPPONENTS, {"opponents": None}, "either opponents or pool must be given"),
-    (VS_OPPONENTS, {"pool": ["greedy"]}, "either opponents or pool must be given, and not both"),
+    (VS_OPPONENTS, {"pool": ["greedy"]}, "opponents and pool exclude each other: give one of them"),
     (VS_OPPONENTS, {"opponents": None, "pool": []}, "pool must be a sequence of at least one policy, got []"),
     (
         VS_OPPONENTS,
@@ -176,8 +204,8 @@ def test_wrong_options_are_named(make: Make, options: Options, match: str) -> No
 
 UNKNOWN: list[tuple[list[Make], list[str]]] = [
     (SOLITAIRE, ["num_players", "simpleton", "match", "start", "mask", "reward", "illegal_reward"]),
-    (QUINCUNX_AGENTS, ["edge_contact", "observation", "actions", "mask", "lost_value"]),
-    (SPIRAL_AGENTS, ["num_players", "excuse", "observation", "actions"]),
+    (QUINCUNX_AGENTS, ["edge_contact", "actions", "mask", "lost_value"]),
+    (SPIRAL_AGENTS, ["num_players", "excuse", "actions"]),
     ([*VS_OPPONENTS, batched_games], ["mask", "lost_value", "deals"]),
     ([vs_opponents, SolitaireEnv], ["num_envs", "autoreset_mode", "copy"]),
 ]
@@ -388,10 +416,9 @@ def test_given_rules_are_not_changed() -> None:
 
 def test_gymnasium_sets_no_limit_of_steps() -> None:
     """A game ends by itself; vector environments, which Gymnasium cannot wrap, refuse a limit."""
-    others: dict[str, Options] = {"Quincunx/Solitaire-v0": {}, "Quincunx/VsOpponents-v0": {"opponents": "greedy"}}
-    for name, options in others.items():
+    for name in ("Quincunx/Solitaire-v0", "Quincunx/VsOpponents-v0"):
         with pytest.raises(ValueError, match="max_episode_steps must be None"):
-            gymnasium.make_vec(name, num_envs=2, max_episode_steps=5, **options)
+            gymnasium.make_vec(name, num_envs=2, max_episode_steps=5)
 
 
 @every_environment(lambda case: issubclass(case[0], Agents | Single) or case[0] is Vector)
@@ -423,8 +450,12 @@ def test_agents_ignore_the_reset_option_of_pettingzoos_tests(case: Case) -> None
 
 REQUIRED: dict[str, list[Options]] = {
     "Quincunx/Solitaire-v0": [{}, {"rules": Rules(flush=True), "actions": "factored", "lost_value": -1}],
+    "Quincunx/SolitaireFlat-v0": [{}],
+    "Quincunx/SolitaireMasked-v0": [{}, {"actions": "factored"}],
+    "Quincunx/VsOpponentsFlat-v0": [{}],
+    "Quincunx/VsOpponentsMasked-v0": [{}, {"opponents": "uniform"}],
     "Quincunx/VsOpponents-v0": [
-        {"opponents": "greedy"},
+        {},
         {"opponents": ["greedy", "quincunx_agents.uniform:uniform"], "rules": asdict(Rules(3, "open")), "seat": 1},
         {"pool": ["uniform", "greedy"], "game": "spiral", "rules": {"deals": 1}, "preview": True},
     ],
@@ -488,6 +519,51 @@ def test_environments_are_made_again_from_json(make: Make, name: str, options: O
     assert again.spec.to_json() == text
     assert again.unwrapped.rules == env.unwrapped.rules
     same(again.reset(seed=SEED), env.reset(seed=SEED))
+
+
+def test_ids_are_found_by_their_module_in_a_fresh_process() -> None:
+    """``quincunx_env:`` before an id lets Gymnasium import the package, for one game and for many."""
+    names = [name for name in REQUIRED if "Text" not in name]
+    program = (
+        "import sys, gymnasium\n"
+        "for name in sys.argv[1:]:\n"
+        "    env = gymnasium.make(f'quincunx_env:{name}')\n"
+        "    assert env.spec.id == name\n"
+        "    envs = gymnasium.make_vec(f'quincunx_env:{name}', num_envs=2)\n"
+        "    assert envs.single_observation_space == env.observation_space\n"
+        "    envs.reset(seed=0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in REQUIRED if name.endswith(("Flat-v0", "Masked-v0"))])
+def test_ids_for_programs_take_any_action(name: str) -> None:
+    """Observations are float32, and random actions play whole games."""
+    env = gymnasium.make(name)
+    check_env(env.unwrapped)
+    space = env.observation_space
+    assert (space["observation"] if isinstance(space, gymnasium.spaces.Dict) else space).dtype == np.float32
+    env.reset(seed=SEED)
+    env.action_space.seed(SEED)
+    over, steps = False, 0
+    while not over:
+        _, _, over, _, _ = env.step(env.action_space.sample())
+        steps += 1
+    assert steps > 3
+
+
+@pytest.mark.parametrize("make", [SolitaireVectorEnv, VsOpponentsVectorEnv])
+def test_vector_environments_have_gymnasiums_class_as_a_base(make: Any) -> None:
+    """A library may look among the direct bases of a class only, as skrl does."""
+    assert gymnasium.vector.VectorEnv in make.__bases__
+
+
+def test_the_default_opponent_is_greedy() -> None:
+    """As its name, which JSON can hold."""
+    env = gymnasium.make("Quincunx/VsOpponents-v0").unwrapped
+    assert env.envs.policies == VsOpponentsEnv(opponents="greedy").envs.policies  # type: ignore[attr-defined]
+    assert VsOpponentsEnv(pool=["uniform"]).envs.policies != env.envs.policies  # type: ignore[attr-defined]
 
 
 def test_functions_are_not_written_as_json() -> None:

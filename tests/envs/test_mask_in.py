@@ -26,7 +26,7 @@ VECTOR: dict[str, Make] = {
 }
 LAYOUTS = [
     {"observation": observation, "actions": actions}
-    for observation, actions in product(("pieces", "flat"), ("joint", "factored"))
+    for observation, actions in product(("pieces", "flat", "float32"), ("joint", "factored"))
 ]
 
 
@@ -117,7 +117,7 @@ def test_many_games_show_their_masks_where_they_are_asked_for(
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("mask_in", ["obs", "both"])
-@pytest.mark.parametrize("observation", ["pieces", "flat"])
+@pytest.mark.parametrize("observation", ["pieces", "flat", "float32"])
 def test_gymnasium_finds_nothing_to_complain_about(observation: str, mask_in: str) -> None:
     """Spaces and values agree, and no array is used twice."""
     options: dict[str, Any] = {"observation": observation, "mask_in": mask_in, "illegal": "lose"}

@@ -4,6 +4,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sb3_contrib import MaskablePPO  # noqa: E402
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback  # noqa: E402
 from sb3_contrib.common.maskable.evaluation import evaluate_policy  # noqa: E402
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported  # noqa: E402
-from stable_baselines3 import PPO  # noqa: E402
+from stable_baselines3 import A2C, DQN, PPO  # noqa: E402
 from stable_baselines3.common.env_checker import check_env  # noqa: E402
 from stable_baselines3.common.evaluation import evaluate_policy as plain_evaluation  # noqa: E402
 from stable_baselines3.common.logger import configure  # noqa: E402
@@ -33,7 +34,7 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
 )
 
 from quincunx_env import Deal, Game, IllegalAction, Rules  # noqa: E402
-from quincunx_env.adapters.sb3 import GamesVecEnv, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
+from quincunx_env.adapters.sb3 import GamesVecEnv, LearningCurve, SolitaireVecEnv, VsOpponentsVecEnv  # noqa: E402
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv  # noqa: E402
 from tests.envs.solitaire import FINAL, ID, OPTIONS, Options, choose, each, row_of  # noqa: E402
 from tests.variants import same  # noqa: E402
@@ -71,6 +72,7 @@ def legal(env: VecEnv, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     [
         {},
         {"observation": "flat"},
+        {"observation": "float32"},
         {"observation": "flat", "preview": True},
         {"actions": "factored"},
         {"edge_contact": True, "excuse": True, "pawns": True, "flush": True},
@@ -231,7 +233,7 @@ def test_a_masked_policy_learns_and_is_evaluated_the_same_way(options: Options) 
 
     The same seeds lead to the same weights and results as with stable-baselines3's own vector environment.
     """
-    policy = "MlpPolicy" if options.get("observation") == "flat" else "MultiInputPolicy"
+    policy = "MlpPolicy" if options.get("observation", "pieces") != "pieces" else "MultiInputPolicy"
     outcomes = []
     for env in monitored(options):
         model = MaskablePPO(policy, env, n_steps=16, batch_size=32, n_epochs=1, seed=SEED, device="cpu")
@@ -297,6 +299,38 @@ def test_callbacks_log_the_rate_of_successes(tmp_path: Path) -> None:
     logger.close()
     header, *_ = (tmp_path / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert {"eval/success_rate", "rollout/success_rate"} <= {*header.split(",")}
+
+
+@pytest.mark.parametrize("algorithm", [PPO, A2C, DQN])
+def test_algorithms_take_an_id_and_nothing_else(algorithm: Any) -> None:
+    """With the prefix that lets Gymnasium import the package."""
+    options = {DQN: {"learning_starts": 16, "buffer_size": 64}, PPO: {"n_steps": 16, "batch_size": 16}}
+    model = algorithm("MlpPolicy", "quincunx_env:Quincunx/SolitaireFlat-v0", device="cpu", **options.get(algorithm, {}))
+    assert model.learn(64).num_timesteps >= 64
+
+
+def test_the_learning_curve_is_stored_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each point is the mean return of the games since the previous one; the last one is that of the end."""
+    env = SolitaireVecEnv(ROWS, observation="flat", illegal="lose")
+    model = PPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
+    curve = LearningCurve(tmp_path / "curves" / "mine.png", every=50, verbose=1)
+    model.learn(16 * ROWS * 5, callback=curve)
+    assert (tmp_path / "curves" / "mine.png").read_bytes().startswith(b"\x89PNG")
+    header, *rows = (tmp_path / "curves" / "mine.csv").read_text(encoding="utf-8").splitlines()
+    assert header == "curve,steps,estimate,low,high"
+    steps = [int(row.split(",")[1]) for row in rows]
+    assert steps == [number for number, _ in curve.points]
+    assert all(later - earlier <= 50 + ROWS for earlier, later in pairwise([0, *steps]))
+    assert capsys.readouterr().out.count("steps: mean return") == len(rows)
+    with pytest.raises(ValueError, match="every must be an integer from 1"):
+        LearningCurve(every=0)
+
+
+def test_a_training_without_a_finished_game_has_an_empty_curve(tmp_path: Path) -> None:
+    env = SolitaireVecEnv(ROWS, observation="flat")
+    model = MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=ROWS, n_epochs=1, seed=SEED, device="cpu")
+    model.learn(1, callback=LearningCurve(tmp_path / "mine.png"))
+    assert (tmp_path / "mine.csv").read_text(encoding="utf-8") == "curve,steps,estimate,low,high\n"
 
 
 def test_unmasked_training_is_told_what_to_use() -> None:

@@ -32,6 +32,7 @@ from tests.variants import same
 CHECKED: list[Options] = [
     {},
     {"observation": "flat"},
+    {"observation": "float32"},
     {"preview": True},
     {"observation": "flat", "preview": True},
     {"actions": "factored"},

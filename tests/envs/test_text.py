@@ -207,7 +207,7 @@ def test_a_forfeit_is_that_of_the_other_environments() -> None:
         ({"names": ["é"]}, "of 1 to 16 ASCII characters"),
         ({"names": ["a\n"]}, "of 1 to 16 ASCII characters"),
         ({"names": [[]]}, "of 1 to 16 ASCII characters"),
-        ({"opponents": "greedy", "pool": ["greedy"]}, "either opponents or pool"),
+        ({"opponents": "greedy", "pool": ["greedy"]}, "opponents and pool exclude each other"),
         ({"render_mode": "text"}, "render_mode must be one of"),
     ],
     ids=str,

@@ -288,7 +288,11 @@ def test_the_generator_and_its_seed_are_those_of_the_opponents() -> None:
     assert env.np_random_seed == -1
 
 
-@pytest.mark.parametrize("options", [{}, {"observation": "flat", "preview": True}, {"actions": "factored"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"observation": "flat", "preview": True}, {"observation": "float32"}, {"actions": "factored"}],
+    ids=str,
+)
 def test_gymnasium_accepts_it(options: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -36,13 +36,15 @@ QUINCUNX: Values = EXTRAS | {"num_players": [2, 3, 4], "start": ["corners", "ope
 SPIRAL: Values = {"scoring": ["play", "end"], "fifteens": FLAG, "deals": [1, 2, 4]}
 REWARD: Values = {"reward": ["margin", "points", "outcome"]}
 OBSERVED: Values = {"preview": FLAG, "padded": FLAG}
-SHOWN: Values = OBSERVED | {"observation": ["flat", "pieces"]}
-ILLEGAL: Values = {"illegal": ["raise", "lose"]}
+SHOWN: Values = OBSERVED | {"observation": ["flat", "float32", "pieces"]}
+ILLEGAL: Values = {"illegal": ["raise", "lose", "next"]}
 RENDERED: Values = {"render_mode": [None, "ansi"]}
 ALONE: Values = SHOWN | ILLEGAL | RENDERED | {"actions": ["joint", "factored"]}
 MODES: Values = {"autoreset_mode": [*AutoresetMode, *(mode.value for mode in AutoresetMode)], "copy": FLAG}
 AGAINST: Values = ALONE | REWARD | {"opponents": ["greedy", ["uniform"]], "seat": ["rotate", 0, 1]}
-AEC: Values = REWARD | OBSERVED | ILLEGAL | RENDERED | {"mask_in": ["obs", "info", "both"]}
+AEC: Values = (
+    REWARD | OBSERVED | ILLEGAL | RENDERED | {"mask_in": ["obs", "info", "both"], "observation": ["flat", "float32"]}
+)
 RULES: Values = {"rules": [None, Rules(num_players=2), {"num_players": 2}, spiral.Rules(), {"deals": 1}]}
 
 SIZE = ("num_envs", "num_games")

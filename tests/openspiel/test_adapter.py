@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 import pickle
 import random
 import subprocess
@@ -24,6 +25,7 @@ from scipy.stats import chisquare
 from quincunx_env import Deal, Rules
 from quincunx_env.adapters.openspiel import CardGame, CardGameState
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.notation.text import to_json
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.spiral import Rules as SpiralRules
 from tests.variants import BASES, COVERING, EVERY_GAME, by_name, random_action
@@ -240,11 +242,62 @@ def test_actions_are_written_in_our_notation() -> None:
         ("python_quincunx(chance=cards,face_up=AM AM)", "face_up holds different cards"),
         ("python_spiral(reward=win)", "reward must be one of 'points', 'margin', 'outcome'"),
         ("python_spiral(reward=outcome,dense=True)", "comes at the end"),
+        ("python_spiral(players=3)", "players=3 does not fit a game of 2"),
+        ("python_quincunx(players=2,num_players=3)", "players=2 does not fit a game of 3"),
     ],
 )
 def test_wrong_parameters_are_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pyspiel.load_game(text)
+
+
+def test_players_is_the_number_of_players_by_another_name() -> None:
+    """OpenSpiel's examples pass it; the text of the game makes the same game again."""
+    for name, players in {"python_quincunx": 3, "python_spiral": 2, "python_quincunx_mini": 2}.items():
+        game = pyspiel.load_game(name, {"players": players})
+        assert game.num_players() == game.rules.num_players == players
+        assert pyspiel.load_game(str(game)).rules == game.rules
+    assert game.rules == Rules(num_players=2, mini=True)
+    assert game.get_type().short_name == "python_quincunx_mini"
+
+
+@pytest.mark.parametrize("name", ["corners-2", "mini-2+simpleton", "spiral-play-1"])
+@CHANCE
+def test_states_and_actions_have_structs(name: str, chance: str) -> None:
+    """Positions as `to_json` has them, hidden from a seat in its observation; actions as text."""
+    game = load(EVERY_GAME[name], chance=chance)
+    for state in play(game, random.Random(0)):
+        shown = json.loads(state.to_json())
+        assert shown["chance"] == state.is_chance_node()
+        if state.dealt:
+            assert shown["position"] == json.loads(json.dumps(to_json(state.game)))
+            seen = json.loads(state.to_observation_struct(1).to_json())
+            assert seen == {"chance": shown["chance"], "position": json.loads(json.dumps(to_json(state.game, 1)))}
+            assert seen["position"]["hands"][0] is None
+        for action in [] if state.is_terminal() else state.legal_actions():
+            assert state.struct_to_actions(state.action_to_struct(state.current_player(), action)) == [action]
+
+
+EXAMPLES = {
+    "cfr_example": "--iterations=1",
+    "mccfr_example": "--iterations=20 --print_freq=10",
+    "cfr_cpp_example": "--iterations=1",
+    "get_all_states": "",
+    "playthrough": "",
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_of_openspiel_run_with_the_name_of_the_mini_game(example: str, tmp_path: Path) -> None:
+    """Once the adapter is imported; they pass a dictionary, with which a name has no options."""
+    program = (
+        "import quincunx_env.adapters.openspiel, runpy, sys; sys.argv = sys.argv[1:];"
+        "runpy.run_module(f'open_spiel.python.examples.{sys.argv[0]}', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", program, example, "--game=python_quincunx_mini", *EXAMPLES[example].split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout + done.stderr
 
 
 def test_wrong_actions_are_refused_and_change_nothing() -> None:

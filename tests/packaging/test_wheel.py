@@ -300,9 +300,12 @@ def test_the_quick_start_runs_as_written(installed: Installed) -> None:
         return done.stdout
 
     assert run("-c", "import quincunx_env; print(quincunx_env.__file__)").startswith(str(installed.folder))
-    rows = [
-        line.strip("| ").split(" | ") for line in run("quick_start.py", "--steps", "1", "--deals", "20").splitlines()
-    ]
+    printed = run("quick_start.py", "--steps", "1", "--deals", "20").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in printed if line.startswith("|")]
+    assert {*folder.glob("*.csv"), *folder.glob("*.png")} == {
+        folder / f"learning_curve.{each}" for each in ("csv", "png")
+    }
+    assert (folder / "heat_map.svg").read_text(encoding="utf-8").startswith("<svg")
     assert [row[:2] for row in rows[2:]] == [[name, "20"] for name in ("uniform", "greedy", "heuristic", "mine")]
     assert float(rows[-1][2]) > float(rows[2][2]), "an update is enough to play better than at random"
     again = run("-m", "quincunx_env", "evaluate", "mine=model.zip", "--deals", "20", "--workers", "1", "--trust")

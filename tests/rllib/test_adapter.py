@@ -15,9 +15,12 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
+from ray.tune.registry import register_env
 
 from quincunx_agents.torch.rllib_module import PPOPolicyNetworkModule
+from quincunx_env import quincunx_v0
 from quincunx_env.adapters.rllib import SEED_STRIDE, CardGameMultiAgentEnv, MaskedPPOModule, SolitaireRLlibVectorEnv
 from quincunx_env.envs.rewards import margin, outcome
 from quincunx_env.quincunx.game import Game
@@ -287,3 +290,13 @@ def test_rllibs_own_masking_module_fits() -> None:
     )
     episodes = SingleAgentEnvRunner(config=config).sample(num_timesteps=100)
     assert sum(len(episode) for episode in episodes) >= 100
+
+
+def test_rllibs_own_wrapper_and_default_module_take_vectors_of_float32() -> None:
+    """Its module has no mask: the next legal action takes the place of an illegal one."""
+    options: dict[str, Any] = {"observation": "float32", "mask_in": "info", "illegal": "next"}
+    register_env("quincunx-pettingzoo", lambda _: PettingZooEnv(quincunx_v0.env(**options)))
+    config = PPOConfig().environment("quincunx-pettingzoo").env_runners(num_env_runners=0)
+    config.multi_agent(policies={"player_0", "player_1"}, policy_mapping_fn=lambda agent, *_, **__: agent)
+    episodes = MultiAgentEnvRunner(config=config).sample(num_timesteps=60)
+    assert sum(len(episode) for episode in episodes) >= 60

@@ -1,12 +1,11 @@
 """Evaluation of trained agents on ``validation`` and ``benchmark`` deals."""
 
-import csv
 import dataclasses
 import json
 import platform
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -130,16 +129,6 @@ def provenance(module: str, arguments: Any) -> dict[str, Any]:
             **{library: version(library) for library in ("numpy", "torch")},
         },
     }
-
-
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table as CSV, atomically."""
-
-    def write(unfinished: Path) -> None:
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([columns, *rows])
-
-    write_atomically(path, write)
 
 
 def write_json(path: Path, results: dict[str, Any]) -> None:

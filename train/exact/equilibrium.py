@@ -29,15 +29,15 @@ with requires_extra("openspiel"):
     import pyspiel
 
 from quincunx_agents.afterstates import observer_for
+from quincunx_env.arena.curves import Curve, draw_learning_curves
 from quincunx_env.core.policy import policy_for
 from quincunx_env.policies import display_name, resolve, split_name
 from quincunx_env.quincunx.cards import print_cards
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
-from train.common.evaluation import write_csv
+from quincunx_env.utils.files import write_csv
 from train.common.options import CheckedOptions, Count, Seed, run_script
-from train.common.plots import Curve, draw_learning_curves
 from train.exact.tree import all_deals, write_efg
 
 MINI = Rules(num_players=2, mini=True)

@@ -29,7 +29,7 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.policies import resolve, split_name
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
-from train.common.evaluation import write_csv
+from quincunx_env.utils.files import write_csv
 from train.common.options import CheckedOptions, NumDeals, run_script
 
 MINI = Rules(mini=True)

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Bools, Ints
 from quincunx_agents.games import AGENT_SPECS
-from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.core.observation import FlatDtype, Observer, Pieces
 from quincunx_env.core.policy import Policy
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.registry import make_observer, spec_of
@@ -31,10 +31,12 @@ class Encoding:
     """Entry of the observation with the mask, or none."""
     vector: str = "observation"
     """Entry with the flat vector beside a mask."""
+    dtype: FlatDtype = np.int16
+    """Of the flat vector."""
 
     def space(self) -> spaces.Space[Any]:
         """The space of an observation."""
-        space = self.observer.flat_space() if self.flat else self.observer.dict_space()
+        space = self.observer.flat_space(self.dtype) if self.flat else self.observer.dict_space()
         if not self.mask:
             return space
         pieces = space.spaces if isinstance(space, spaces.Dict) else {self.vector: space}
@@ -43,7 +45,7 @@ class Encoding:
     def encode(self, observation: Pieces, mask: Bools) -> Encoded:
         """Encode pieces [n, ...] and their masks [n, A]."""
         if self.flat:
-            flat = self.observer.flatten(observation)
+            flat = self.observer.flatten(observation, self.dtype)
             return flat if not self.mask else {self.vector: flat, self.mask: mask.astype(np.int8)}
         pieces: dict[str, npt.NDArray[Any]] = {piece.name: observation[piece.name] for piece in self.observer.pieces}
         return pieces | ({self.mask: mask.astype(np.int8)} if self.mask else {})
@@ -118,9 +120,10 @@ def observers(rules: BaseRules) -> Iterator[Observer]:
 def encodings(rules: BaseRules) -> Iterator[Encoding]:
     """Encodings of the environments of games with these rules: options ``observation``, ``mask_in``, ``padded``."""
     for observer in observers(rules):
-        for flat in (True, False):
-            for mask in ("", "action_mask"):
-                yield Encoding(observer, flat, mask)
+        for mask in ("", "action_mask"):
+            yield Encoding(observer, True, mask)
+            yield Encoding(observer, True, mask, dtype=np.float32)
+            yield Encoding(observer, False, mask)
 
 
 def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations: str) -> ValueError:

@@ -111,13 +111,14 @@ class Model:
 
 
 def refuse_normalised(model: Any) -> None:
-    """Check that a model was trained on observations of an environment, which are integers.
+    """Check that a model was trained on observations of an environment, which are whole numbers.
 
     Raises:
         ValueError: if a wrapper has changed them.
     """
     last = model._last_obs
-    if any(np.asarray(piece).dtype.kind == "f" for piece in (last.values() if isinstance(last, dict) else [last])):
+    seen = [np.asarray(piece) for piece in (last.values() if isinstance(last, dict) else [last])]
+    if any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen):
         raise ValueError(
             "its last observations were changed by a wrapper such as VecNormalize, which is not part of the file; "
             "name it as 'module:attribute', with a function that does the same"

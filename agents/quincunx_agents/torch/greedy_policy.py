@@ -10,7 +10,9 @@ from torch import Tensor
 from quincunx_agents import ties
 from quincunx_agents.afterstates import Floats
 from quincunx_agents.quincunx.symmetries import mean_over_symmetries
+from quincunx_env.core.game import Game
 from quincunx_env.core.observation import Observer, Pieces
+from quincunx_env.registry import spec_of
 
 
 class GreedyPolicy:
@@ -49,6 +51,26 @@ class GreedyPolicy:
         logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
         ties.require_finite(logits[mask])
         return np.where(mask, logits, np.float32(-np.inf))
+
+    def probabilities(self, game: Game) -> Floats:
+        """Return the probability of each play of the seat to move in percent, as the network gives it for training.
+
+        ``render.to_svg(game, values=agent.probabilities(game))`` draws them as a heat map, the best card of each cell.
+
+        Args:
+            game: the position, which stays as it is; not one in which Simpleton asks for an announcement.
+
+        Returns:
+            float64 [cards, cells]; NaN for illegal plays.
+        """
+        notation, plays = spec_of(game.rules).notation, list(spec_of(game.rules).notation.legal_plays(game))
+        pieces = self.observer.observe(game, game.mover)
+        [logits] = self._logits_of({name: piece[None] for name, piece in pieces.items()})
+        shares = np.exp(logits[plays] - logits[plays].max())
+        table = np.full((game.rules.num_cards, game.rules.num_cells), np.nan)
+        for action, share in zip(plays, 100 * shares / shares.sum(), strict=True):
+            table[notation.decode_play(game, action)] = share
+        return table
 
     def _logits_of(self, observation: Pieces) -> Floats:
         flat = torch.from_numpy(self.observer.flatten(observation)).float()

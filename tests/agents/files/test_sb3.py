@@ -114,6 +114,8 @@ def in_memory(model: Any, env: GamesVecEnv) -> Callable[..., Any]:
         ("own", {"observation": "flat", "preview": True, "padded": True}),
         ("PPO", {"observation": "pieces", "mask_in": "obs"}),
         ("PPO", {"observation": "flat", "mask_in": "obs"}),
+        ("PPO", {"observation": "float32"}),
+        ("DQN", {"observation": "float32", "mask_in": "obs"}),
         ("A2C", {"observation": "pieces", "preview": True}),
         ("DQN", {"observation": "flat"}),
         ("scaled", {"observation": "flat"}),
@@ -339,8 +341,9 @@ def test_functions_of_training_are_not_unpickled(tmp_path: Path) -> None:
 # --- Files that cannot be used ---------------------------------------------------------------------------------------
 
 
-def test_normalized_observations_are_refused(tmp_path: Path) -> None:
-    env: Any = VecNormalize(SolitaireVecEnv(1, observation="flat"))
+@pytest.mark.parametrize("observation", ["flat", "float32"])
+def test_normalized_observations_are_refused(observation: str, tmp_path: Path) -> None:
+    env: Any = VecNormalize(SolitaireVecEnv(1, observation=observation))
     model = A2C("MlpPolicy", env, n_steps=2, policy_kwargs=LAYERS, **SMALL)
     model._last_obs = env.reset()  # as learn() does
     model.save(tmp_path / "model.zip")

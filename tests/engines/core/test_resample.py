@@ -397,7 +397,9 @@ def test_the_generator_is_one_of_numpy(rng: Any) -> None:
 def test_what_is_no_observation_is_refused() -> None:
     observer = Observer(Rules())
     seen = observer.observe(reach(Rules(), 2))
-    others: tuple[Any, ...] = (None, "x", {}, observer.flatten(seen).astype(float), observer.flatten(seen)[1:])
+    flat = observer.flatten(seen, np.float32)
+    resample(observer, flat, rng_of())
+    others: tuple[Any, ...] = (None, "x", {}, flat.astype(float), flat[1:], flat + np.float32(0.5), flat * np.nan)
     for wrong in others:
         with pytest.raises(ValueError, match="this is not an observation of one game of"):
             resample(observer, wrong, rng_of())

@@ -4,14 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
-
 from quincunx_env.utils.figures import plain_text
-from quincunx_env.utils.files import write_atomically
-from train.common.evaluation import write_csv
-
-matplotlib.use("Agg")  # figures go to files; no display is needed
-import matplotlib.pyplot as plt
+from quincunx_env.utils.files import write_atomically, write_csv
 
 
 class Curve(NamedTuple):
@@ -51,7 +45,10 @@ def draw_learning_curves(
         xlabel: unit of `Curve.steps`.
         references: constants to compare with, drawn as horizontal lines, by label.
     """
-    figure, axes = plt.subplots(figsize=(8, 5.5), layout="constrained")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5.5), layout="constrained")
+    axes = figure.add_subplot()
     labels = dict[Any, str]()  # given to the legend, which otherwise leaves out labels that begin with an underscore
     for label, curve in curves.items():
         (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3)
@@ -62,6 +59,5 @@ def draw_learning_curves(
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     figure.legend([*labels], [*labels.values()], loc="outside lower center", ncols=3)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))
-    plt.close(figure)
     points = ((label, *point) for label, curve in curves.items() for point in zip(*curve, strict=True))
     write_csv(path.with_suffix(".csv"), ("curve", *Curve._fields), points)

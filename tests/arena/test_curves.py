@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from quincunx_env.arena.curves import Curve, draw_learning_curves
 from tests.arena.test_evaluation import NAMES
-from train.common.plots import Curve, draw_learning_curves
 
 
 def test_labels_are_shown_as_they_are(tmp_path: Path) -> None:

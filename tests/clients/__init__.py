@@ -1,0 +1,1 @@
+"""Programs of other libraries with the ids of this package; `make test-clients` runs them."""
