@@ -271,9 +271,9 @@ ERRORS = {
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
     "evaluate greedy --records file": "file holds something else than games: name another file",
     "evaluate greedy --lost-value nan": "--lost-value must be finite, got nan",
-    "leaderboard some.npz --page some.npz": "--page must name a file of its own",
-    "leaderboard some.npz --page page.png": "--page must name a file of its own",
-    "leaderboard some.npz --page .": "--page must name a file of its own",
+    "leaderboard some.npz --page some.npz": "--page must name a separate file",
+    "leaderboard some.npz --page page.png": "--page must name a separate file",
+    "leaderboard some.npz --page .": "--page must name a separate file",
     "leaderboard nowhere --page file/x.md": "file is a file: choose another folder for the results with --page",
     "compare greedy uniform --records file/new": "file is a file: choose another folder for the results with --records",
 }

@@ -16,7 +16,6 @@ WAITING: tuple[str, ...] = (
     "quincunx_env/__init__.py",
     "quincunx_env/adapters",
     "quincunx_env/arena",
-    "quincunx_env/cli",
     "quincunx_env/core/deal.py",
     "quincunx_env/envs",
     "quincunx_env/notation",
