@@ -15,7 +15,6 @@ WAITING: tuple[str, ...] = (
     "agents/quincunx_agents/files",
     "quincunx_env/__init__.py",
     "quincunx_env/adapters",
-    "quincunx_env/arena",
     "quincunx_env/core/deal.py",
     "quincunx_env/envs",
     "quincunx_env/play",
