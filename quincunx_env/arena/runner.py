@@ -161,7 +161,7 @@ def _file_name(lineup: Mapping[str, str], config: MatchConfig, chunk: int) -> st
     The name depends on names and definitions of the policies, game, seeds and range of deals. The number of deals is
     left out, since results serve a run over more deals as well.
 
-    A long lineup is cut, as the name of a file has 255 bytes at most. The hash tells apart lineups that are cut alike,
+    A long lineup is cut, as the name of a file has 255 bytes at most. The hash separates lineups that are cut alike,
     or differ in the case of letters alone.
     """
     games = {name: value for name, value in config.to_json().items() if name != "deals"}

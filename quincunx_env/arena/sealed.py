@@ -205,7 +205,7 @@ def _read_commitment(folder: Path) -> dict[str, Any]:
     if not all(isinstance(each, str) and re.fullmatch("[0-9a-f]{64}", each) for each in digests):
         raise ValueError(f"{folder / COMMITMENT} is damaged: it holds SHA-256 in hexadecimal")
     if wrong := [name for name in policies if Path(name).name != name or Path(name).suffix not in SUFFIXES]:
-        raise ValueError(f"{folder / COMMITMENT} is damaged: {wrong[0]!r:.220} is not the name of a policy file")
+        raise ValueError(f"{folder / COMMITMENT} is damaged: {wrong[0]!r:.220} is not a policy file's name")
     return values
 
 

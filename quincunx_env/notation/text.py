@@ -72,7 +72,9 @@ def play_score(game: Game, action: int) -> PlayScore | None:
 
 
 def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
-    """Print a position: grid, hands, scores, last play with its score.
+    """Return a position as text: grid, hands, scores, last play.
+
+    The play has its score.
 
     Args:
         game: the game to show.
@@ -163,7 +165,7 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
 
 
 def print_action(game: Game, action: int) -> str:
-    """Print an engine action, legal or not, as text.
+    """Return the text of an engine action, legal or not.
 
     Examples are ``2MK (1, 3)``, in the spiral game ``9H``, and ``announce 12``.
 

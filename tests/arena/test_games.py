@@ -195,7 +195,7 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
     long = np.concatenate([[255], arrays["lengths"][1:]]).astype(np.uint16)
     pickled = io.BytesIO()
     np.lib.format.write_array(pickled, np.array([None] * 10), allow_pickle=True)
-    no_games, damaged, announced = "no file of games", "the file is damaged or cut short", "10 games are announced"
+    no_games, damaged, announced = "not a file of games", "the file is damaged or cut short", "10 games are announced"
     return {
         b"": no_games,
         b"PK\3\4": no_games,
