@@ -53,8 +53,9 @@ class GreedyPolicy:
         return np.where(mask, logits, np.float32(-np.inf))
 
     def probabilities(self, game: Game) -> Floats:
-        """Return the probability of each play of the seat to move in percent, as the network gives it for training.
+        """Return the probability of each play of the seat to move.
 
+        It is in percent, as the network gives it in training.
         ``render.to_svg(game, values=agent.probabilities(game))`` draws them as a heat map, the best card of each cell.
 
         Args:
