@@ -14,11 +14,9 @@ FOLDERS = ("quincunx_env", "agents/quincunx_agents", "train")
 WAITING: tuple[str, ...] = (
     "agents/quincunx_agents/files",
     "quincunx_env/__init__.py",
-    "quincunx_env/adapters",
     "quincunx_env/arena",
     "quincunx_env/cli",
     "quincunx_env/core/deal.py",
-    "quincunx_env/envs",
     "quincunx_env/notation",
     "quincunx_env/play",
     "quincunx_env/policies",
