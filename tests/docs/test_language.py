@@ -18,7 +18,6 @@ WAITING: tuple[str, ...] = (
     "quincunx_env/cli",
     "quincunx_env/core/deal.py",
     "quincunx_env/notation",
-    "quincunx_env/play",
     "quincunx_env/policies",
     "quincunx_env/quincunx_v0.py",
     "quincunx_env/render/replay_page.py",
