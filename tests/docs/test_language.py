@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("quincunx_env", "agents/quincunx_agents", "train")
 
 WAITING: tuple[str, ...] = (
-    "agents/quincunx_agents/files",
     "quincunx_env/arena",
     "quincunx_env/cli",
     "quincunx_env/notation",
