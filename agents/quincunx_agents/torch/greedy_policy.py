@@ -53,7 +53,7 @@ class GreedyPolicy:
         return np.where(mask, logits, np.float32(-np.inf))
 
     def probabilities(self, game: Game) -> Floats:
-        """Return the probability of each play of the seat to move, in percent.
+        """Return the mover's probability of each play, in percent.
 
         The network gives it for training, without a mean over symmetries. A heat map shows the best card of each cell:
         ``render.to_svg(game, values=agent.probabilities(game))``.
