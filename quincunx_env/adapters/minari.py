@@ -1,4 +1,6 @@
-"""Offline data: games that an agent plays alone as a Minari dataset, with the action mask of every step.
+"""Offline data: an agent's solitaire games as a Minari dataset.
+
+Every step has its action mask.
 
     import minari
     from quincunx_env.adapters.minari import write_dataset
@@ -61,15 +63,17 @@ def write_dataset(
     author_email: str | None = None,
     code_permalink: str | None = None,
 ) -> MinariDataset:
-    """Let an agent play the solitaire, and write its games as a new dataset with a card, ``README.md``.
+    """Write solitaire games of an agent as a new dataset.
+
+    The dataset has a card, ``README.md``.
 
     Episode i is game 0 of ``Quincunx/Solitaire-v0`` seeded ``seed + i``, and stores that seed: the recovered
     environment plays it again, action by action. Observations are dictionaries (``mask_in="obs"``): with
     ``observation="flat"`` of ``observation`` (int16 [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions],
     1 = legal, all 0 after the last action); with ``"pieces"`` the pieces take the place of the vector.
 
-    ``minari.get_normalized_score`` returns 0 for the mean of ``uniform`` and 1 for that of ``heuristic``, the policies
-    that normalise the benchmark. Both means come from the stored results of the task ``solitaire``,
+    ``minari.get_normalized_score`` returns 0 for the mean of ``uniform`` and 1 for the mean of ``heuristic``, the
+    policies that normalise the benchmark. Both come from the stored results of the task ``solitaire``,
     `quincunx_env.arena.benchmark.BASELINES`. Under other rules none are stored, and the dataset has no reference
     scores.
 
@@ -83,8 +87,8 @@ def write_dataset(
         preview: whether they include the points and draws of every legal play.
         lost_value: return of a lost round.
         author: named in the metadata of the dataset.
-        author_email: likewise.
-        code_permalink: likewise: address of the code that made the dataset.
+        author_email: also for the metadata.
+        code_permalink: address of the code that made the dataset, also for the metadata.
 
     Returns:
         The dataset, as ``minari.load_dataset`` does.
@@ -140,7 +144,10 @@ def write_dataset(
 
 
 def _reference_scores(rules: BaseRules, lost_value: float) -> dict[str, float]:
-    """Return the mean returns that 0 and 1 stand for in normalised scores; nothing if none are stored."""
+    """Return the mean returns of the normalised scores 0 and 1.
+
+    The result is empty if none are stored.
+    """
     task = TASKS["solitaire"]
     if rules != task.rules:
         return {}
@@ -166,7 +173,10 @@ def _check_name(dataset_id: str) -> None:
 
 
 def _episodes(envs: SolitaireVectorEnv, policy: Any, rng: np.random.Generator, seed: int) -> Iterator[EpisodeBuffer]:
-    """Play the first game of every row of a vector environment; what follows in a row that has ended is left out."""
+    """Play the first game of every row of a vector environment.
+
+    Later games of a row are left out.
+    """
     observer, batch = make_observer(envs.rules, preview=True), envs.batch
     shown: Any
     shown, _ = envs.reset(seed=seed)
@@ -224,12 +234,14 @@ seed, with which the environment deals it again; its deals are of the domain `pl
 
 ## Limits
 
-The agent is no optimum, and an agent that imitates it learns its mistakes. States that it does not reach are missing.
+The agent is not optimal, and an agent that imitates it learns its mistakes. States that it does not reach are missing.
 """
 
 
 def dataset_card(dataset: MinariDataset) -> str:
-    """The card of a dataset that `write_dataset` wrote: Markdown with the metadata of the Hugging Face Hub.
+    """Return the card of a dataset that `write_dataset` wrote.
+
+    It is Markdown with the metadata of the Hugging Face Hub.
 
     Figures are computed from the dataset. ``MinariDataset.storage`` of a dataset of other origin lacks what it needs.
     """
