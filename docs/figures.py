@@ -300,20 +300,6 @@ def agents() -> str:
     return markdown_table(("name", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
 
 
-def significant(ratio: float) -> float:
-    """Round a ratio to two significant digits."""
-    return float(f"{ratio:.2g}")
-
-
-def thinking_times() -> str:
-    """Thinking times as ratios, from a ``result.json`` of ``quincunx evaluate --times``."""
-    stored = json.loads(TIMES.read_text(encoding="utf-8"))
-    seconds = stored["seconds_per_action"]
-    ratios = {name: significant(each / seconds["heuristic"]) for name, each in seconds.items()}
-    rows = ((f"`{name}`", f"{ratio:g}") for name, ratio in ratios.items())
-    return f"{markdown_table(('policy', 'time per action'), rows)}\n\n*`{stored['command']}`.*\n"
-
-
 def learning() -> str:
     """Learning results of the benchmark, from the learning curves in ``docs/benchmark``, and their figure."""
     rows = []
@@ -393,7 +379,6 @@ FIGURES: dict[str, Callable[[], str]] = {
     "exploitability": exploitability,
     "tasks": tasks,
     "benchmark": benchmark_baselines,
-    "thinking-times": thinking_times,
     "learning": learning,
     "learning-commands": learning_commands,
     "clients": clients,

@@ -1,6 +1,6 @@
-"""Quincunx and the spiral game: vectorised card games on a grid, as reinforcement-learning environments.
+"""Quincunx and the spiral game as vectorised reinforcement-learning environments.
 
-This page is the public interface; `help` of each name has the details.
+Both are card games on a grid. This page is the public interface; `help` of each name has the details.
 
 Environments, by library:
 
@@ -131,14 +131,17 @@ else:
 
 
 def _draw(shown: object) -> str | None:
-    """Draw a game, a deal or a record; the renderer is imported when a notebook asks for a picture."""
+    """Draw a game, a deal or a record.
+
+    The renderer is imported when a notebook asks for a picture.
+    """
     from quincunx_env.render.notebook import picture_of
 
     return picture_of(shown)
 
 
 def _player(shown: Any) -> str:
-    """Return a replay player of a record, as an element of a page."""
+    """Return a record's replay player, as an element of a page."""
     from quincunx_env.render.replay_page import embedded, replay_page
 
     return embedded(replay_page([shown]))

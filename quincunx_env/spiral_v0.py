@@ -32,7 +32,7 @@ def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
 
     Args:
         rules: the options of the rules together, instead of one by one: a `Rules` or a mapping of its fields.
-        options: those of `Rules` and `CardGameAEC`, as the signature lists them.
+        options: options of `Rules` and `CardGameAEC`, as the signature lists them.
     """
     return make_aec("spiral", rules, options)
 

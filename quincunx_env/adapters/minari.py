@@ -1,4 +1,6 @@
-"""Offline data: games of an agent as a Minari dataset, with the action mask of every step.
+"""Offline data: games of an agent as a Minari dataset.
+
+Every step has its action mask.
 
     import minari
     from quincunx_env.adapters.minari import write_dataset
@@ -67,7 +69,9 @@ def write_dataset(
     author_email: str | None = None,
     code_permalink: str | None = None,
 ) -> MinariDataset:
-    """Let an agent play, and write its games as a new dataset with a card, ``README.md``.
+    """Write games of an agent as a new dataset.
+
+    The dataset has a card, ``README.md``.
 
     Episode i is game 0 of ``Quincunx/Solitaire-v0`` seeded ``seed + i``, and stores that seed: the recovered
     environment plays it again, action by action.
@@ -78,12 +82,12 @@ def write_dataset(
     if the agent is given by its name and draws no random numbers. An agent that draws some plays another game for each
     seat.
 
-    Observations are dictionaries (``mask_in="obs"``): with
-    ``observation="flat"`` of ``observation`` (int16 [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions],
-    1 = legal, all 0 after the last action); with ``"pieces"`` the pieces take the place of the vector.
+    Observations are dictionaries (``mask_in="obs"``). With ``observation="flat"`` they hold ``observation`` (int16
+    [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions], 1 = legal, all 0 after the last action). With ``"pieces"``
+    the pieces take the place of the vector.
 
-    ``minari.get_normalized_score`` returns 0 for the mean of ``uniform`` and 1 for that of ``heuristic``, the policies
-    that normalise the benchmark. Both means come from the stored results of the task with these rules,
+    ``minari.get_normalized_score`` returns 0 for the mean of ``uniform`` and 1 for the mean of ``heuristic``, the
+    policies that normalise the benchmark. Both come from the stored results of the task with these rules,
     `quincunx_env.arena.benchmark.BASELINES`. Under other rules none are stored, and the dataset has no reference
     scores. With several players they are returns against the task's opponent, which
     ``recover_environment(eval_env=True)`` plays.
@@ -98,8 +102,8 @@ def write_dataset(
         preview: whether they include the points and draws of every legal play.
         lost_value: return of a lost round of the solitaire.
         author: named in the metadata of the dataset.
-        author_email: likewise.
-        code_permalink: likewise: address of the code that made the dataset.
+        author_email: also for the metadata.
+        code_permalink: address of the code that made the dataset, also for the metadata.
 
     Returns:
         The dataset, as ``minari.load_dataset`` does.
@@ -175,7 +179,10 @@ def write_dataset(
 
 
 def _reference_scores(rules: BaseRules, lost_value: float, spec: EnvSpec | None) -> dict[str, Any]:
-    """Return the mean returns that 0 and 1 stand for in normalised scores, and where they hold; {} if not stored."""
+    """Return the mean returns of the normalised scores 0 and 1, and the environment of the evaluation.
+
+    The result is empty if none are stored.
+    """
     task = next((task for task in TASKS.values() if task.rules == rules), None)
     if task is None or spec is None:
         return {}
@@ -207,7 +214,10 @@ def _check_name(dataset_id: str) -> None:
 def _episodes(
     envs: SolitaireVectorEnv | VsOpponentsVectorEnv, policy: Any, rng: np.random.Generator, seed: int
 ) -> Iterator[EpisodeBuffer]:
-    """Play the first game of every row of a vector environment; what follows in a row that has ended is left out."""
+    """Play the first game of every row of a vector environment.
+
+    Later games of a row are left out.
+    """
     observer, batch = make_observer(envs.rules, preview=True), envs.batch
     shown: Any
     shown, _ = envs.reset(seed=seed)
@@ -265,12 +275,14 @@ seed, with which the environment deals it again; its deals are of the domain `pl
 
 ## Limits
 
-The agent is no optimum, and an agent that imitates it learns its mistakes. States that it does not reach are missing.
+The agent is not optimal, and an agent that imitates it learns its mistakes. States that it does not reach are missing.
 """
 
 
 def dataset_card(dataset: MinariDataset) -> str:
-    """The card of a dataset that `write_dataset` wrote: Markdown with the metadata of the Hugging Face Hub.
+    """Return the card of a dataset that `write_dataset` wrote.
+
+    It is Markdown with the metadata of the Hugging Face Hub.
 
     Figures are computed from the dataset. ``MinariDataset.storage`` of a dataset of other origin lacks what it needs.
     """

@@ -1,7 +1,7 @@
-"""Both games for OpenSpiel, bots of OpenSpiel as policies of the arena, and agents as bots of OpenSpiel.
+"""OpenSpiel games, OpenSpiel bots as policies, and agents as OpenSpiel bots.
 
 Importing this module registers ``python_quincunx``, ``python_spiral`` and ``python_quincunx_mini``, which is the mini
-variant for two players as a game of two deals. Their parameters are the options of ``Rules`` of the game and those of
+variant for two players as a game of two deals. Their parameters are the options of the game's ``Rules`` and of
 `CardGame`::
 
     import pyspiel
@@ -63,7 +63,10 @@ MINI: dict[str, Any] = {"mini": True, "num_players": 2, "games": 2}
 def _type(
     spec: GameSpec, name: str, defaults: dict[str, Any], rules: Any = None, zero_sum: bool = True, dense: bool = False
 ) -> Any:
-    """The type of a game: of all its variants, or with these rules."""
+    """Return the type of a game.
+
+    It covers these rules, or all variants without ``rules``.
+    """
     parameters = {field.name: field.default for field in fields(spec.Rules)}
     return Type(
         short_name=name,
@@ -85,13 +88,15 @@ def _type(
 
 
 class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without OpenSpiel
-    """A game of OpenSpiel. Actions are those of the engines; an action as text is that of the notation.
+    """A game of OpenSpiel.
+
+    Actions have the numbers of the engines and the text of the notation.
 
     Args:
         parameters: options of its ``Rules``, and:
 
             - ``chance``: ``"number"``: the first node draws the number of a seeded game, which determines all cards.
-              ``"cards"``: every card is an outcome of a node of its own, when a seat or the table gets it; cards that
+              ``"cards"``: every card is the outcome of a separate node, when a seat or the table gets it; cards that
               are dealt or drawn together come in ascending order, so that a set of cards is one history.
             - ``games``: with ``"number"``: numbers are drawn from 0 to ``games - 1``, uniformly.
             - ``seed``: with ``"number"``: of these games, see `quincunx_env.core.deal`.
@@ -104,7 +109,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
     Attributes:
         spec: the game's classes and functions.
         name: under which OpenSpiel knows it.
-        defaults: of parameters, where they differ from those of ``Rules`` and `OPTIONS`.
+        defaults: of parameters, where they differ from ``Rules`` and `OPTIONS`.
         rules: the rules.
         observer: makes the observations from which states are resampled.
 
@@ -170,7 +175,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         )
 
     def new_initial_state(self, *_: Any) -> "CardGameState":
-        """A state before the first card is dealt."""
+        """Return a state before the first card is dealt."""
         return CardGameState(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -178,11 +183,14 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         return _load_game, (str(self),)
 
     def max_chance_nodes_in_history(self) -> int:
-        """Upper limit of the chance nodes of a game."""
+        """Return an upper limit of the chance nodes of a game."""
         return 1 if self.chance == "number" else self.rules.num_rounds * self.rules.num_dealt
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> Any:
-        """The observer of a type of observations; there are no parameters."""
+        """Return the observer of a type of observations.
+
+        There are no parameters.
+        """
         if params:
             raise ValueError(f"observations have no parameters, got {params}")
         return _Observer(self, kind or pyspiel.IIGObservationType(perfect_recall=False))
@@ -195,8 +203,9 @@ def _load_game(text: str) -> Any:
 class CardGameState(pyspiel.State):  # type: ignore[misc]
     """A state of a `CardGame`.
 
-    An information state is the complete history that a seat has observed: face-up cards, its own cards and when it got
-    them, all actions, and the points at the end of earlier rounds. An observation is the present position.
+    An information state is the complete history that a seat has observed. It has the face-up cards, all actions, and
+    the points at the end of earlier rounds. It also has the seat's own cards and when the seat got them. An observation
+    is the present position.
 
     Attributes:
         game: the game in plain Python; at a chance node some of its hidden cards stand for others.
@@ -229,7 +238,10 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return not self.due or self.waiting >= 0
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Numbers of games, or the cards that can come next, each with its probability."""
+        """List the possible outcomes with their probabilities.
+
+        They are numbers of games, or cards.
+        """
         game = self.get_game()
         if game.chance == "number":
             return game.numbers  # type: ignore[no-any-return]
@@ -256,7 +268,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
             self._end_chance()
 
     def _end_chance(self) -> None:
-        """All cards of a deal or of a play are known: go on."""
+        """Continue after the last card of a deal or play is known."""
         rules, chosen, action = self.game.rules, self.chosen, self.waiting
         self.chosen, self.waiting = (), -1
         if action < 0:
@@ -275,21 +287,22 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
     # --- Play --------------------------------------------------------------------------------------------------------
 
     def current_player(self) -> int:
-        """The seat to move, chance, or the end."""
+        """Return the seat to move, chance, or the end."""
         if self.due:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL if self.game.over else self.game.mover)
 
     def is_terminal(self) -> bool:
-        """Whether the game has ended."""
+        """Return whether the game has ended."""
         return not self.due and bool(self.game.over)
 
     def _legal_actions(self, player: int) -> list[int]:
         return np.flatnonzero(self.get_game().observer.mask(self.game)).tolist()
 
     def legal_actions_mask(self, player: int | None = None) -> list[int]:
-        """Return 1 for each legal action of a player, 0 for the others; none is legal unless the player is to move.
+        """Return 1 for each legal action of a player, otherwise 0.
 
+        No action is legal unless the player is to move.
         OpenSpiel's own method writes outcomes of chance into the mask of a seat, beyond its end.
 
         Args:
@@ -333,7 +346,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
                 self._begin_round()
 
     def returns(self) -> list[float]:
-        """The return of each seat so far."""
+        """Return the return of each seat so far."""
         game, totals = self.get_game(), self.game.totals
         if getattr(self.game, "lost", False) or not (self.game.over or game.dense):
             return [0.0] * len(totals)
@@ -341,7 +354,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return list(map(float, values(totals)))
 
     def rewards(self) -> list[float]:
-        """The reward of each seat for the last action."""
+        """Return the reward of each seat for the last action."""
         return list(self.gains)
 
     # --- Text --------------------------------------------------------------------------------------------------------
@@ -366,7 +379,10 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return self._struct(player)
 
     def _struct(self, seat: int | None) -> Json:
-        """The position as `quincunx_env.notation.text.to_json` has it, and whether cards are being dealt or drawn."""
+        """Return the position as `quincunx_env.notation.text.to_json` does.
+
+        ``chance`` says whether cards are being dealt or drawn.
+        """
         names = self.get_game().spec.notation.NAMES
         shown = {"position": to_json(self.game, seat) if self.dealt else None, "chance": bool(self.due)}
         return shown | ({} if seat is not None else {"chosen": [names.card_name(card) for card in self.chosen]})
@@ -380,9 +396,10 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
     # --- Hidden information ------------------------------------------------------------------------------------------
 
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> "CardGameState":
-        """A state drawn uniformly from the information set of a seat, as `quincunx_env.core.resample` does.
+        """Sample a state uniformly from the information set of a seat.
 
-        Earlier rounds stay as they are. With ``chance="number"`` the history keeps the number that was drawn.
+        See `quincunx_env.core.resample`. Earlier rounds stay as they are. With ``chance="number"`` the history keeps
+        the number that was drawn.
 
         Args:
             player: the seat.
@@ -410,7 +427,12 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return state  # type: ignore[no-any-return]
 
     def _resample_got(self, seat: int, hand: tuple[int, ...], rng: np.random.Generator) -> npt.NDArray[np.int8]:
-        """When a seat with this hand may have got its cards of this round: each before it was played."""
+        """Sample when a seat got its cards of this round.
+
+        ``hand`` is its present hand. It got each card before it played the card.
+
+        It got each card before it played the card.
+        """
         laid, game = self.laid[self.game.round], self.game
         got: npt.NDArray[np.int8] = np.zeros_like(self.got[0, 0])
         times = np.sort(self.got[game.round, seat][self.got[game.round, seat] > 0]).tolist()
@@ -423,7 +445,10 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return got
 
     def place(self, game: Game) -> None:
-        """Set a new state to a game in progress, whose history is unknown: cards count as dealt at the beginning."""
+        """Set a new state to a game in progress.
+
+        The history is unknown: cards count as dealt at the beginning.
+        """
         self.game, self.due, self.chosen, self.waiting, round = game, (), (), -1, game.round
         self._begin_round()
         order = np.array(game.order[: game.rules.num_cells])  # type: ignore[attr-defined]
@@ -436,7 +461,10 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
 
 
 def _dealt(laid: Ints, got: npt.NDArray[np.int8]) -> list[int]:
-    """The cards of all rounds in the order of chance nodes: face-up cards, hands, draws."""
+    """List the cards of all rounds in the order of chance nodes.
+
+    This order is face-up cards, hands, draws.
+    """
     cards: list[int] = []
     for cells, seats in zip(laid, got, strict=True):
         cards += [card - 1 for card, ply, _ in cells.tolist() if card and not ply]
@@ -446,7 +474,7 @@ def _dealt(laid: Ints, got: npt.NDArray[np.int8]) -> list[int]:
 
 
 class _Observer:
-    """Observations as OpenSpiel asks for them: `tensor` and its parts in `dict`, or a string."""
+    """OpenSpiel observations: a tensor and its parts, or a string."""
 
     def __init__(self, game: CardGame, kind: Any) -> None:
         rules, self.spec = game.rules, game.spec
@@ -469,7 +497,10 @@ class _Observer:
         }
 
     def set_from(self, state: CardGameState, player: int) -> None:
-        """Write the observation of a seat into `tensor`. Points are in hundreds, other counts relative to most."""
+        """Write the observation of a seat into `tensor`.
+
+        Points are in hundreds, other counts relative to the maximum.
+        """
         game, rules, parts = state.game, state.game.rules, self.dict
         self.tensor.fill(0)
         parts["player"][player] = 1
@@ -493,7 +524,10 @@ class _Observer:
                 parts["ended"][:] = state.ended / 100
 
     def string_from(self, state: CardGameState, player: int) -> str:
-        """The observation of a seat as text: cards at cells, or with the ply at which it got them."""
+        """Return the observation of a seat as text.
+
+        Cards stand at cells, or with the ply at which the seat got them.
+        """
         if not state.dealt:
             return ""
         game, names, lines = state.game, self.spec.notation.NAMES, []
@@ -518,7 +552,9 @@ class _Observer:
 
 
 class AgentBot(pyspiel.Bot):  # type: ignore[misc]
-    """An agent of the arena as a bot of OpenSpiel. It sees the observation of the seat to move and nothing else.
+    """An agent of the arena as a bot of OpenSpiel.
+
+    It sees the observation of the seat to move and nothing else.
 
     Args:
         agent: the agent, or its name as `quincunx_env.policies.resolve` takes it.
@@ -536,22 +572,23 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         self.rng = np.random.default_rng(seed)
 
     def step(self, state: CardGameState) -> int:
-        """The action that it takes."""
+        """Return the action that it takes."""
         game = state.game
         observation = {name: piece[None] for name, piece in self.observer.observe(game, game.mover).items()}
         return int(self.policy(observation, self.observer.mask(game)[None].astype(np.bool_), self.rng)[0])
 
     def restart_at(self, state: CardGameState) -> None:
-        """It has no memory: nothing is to be done."""
+        """Do nothing: the bot has no memory."""
 
 
 class BotAgent:
     """Bots of OpenSpiel as an agent of the arena.
 
     An observation of the arena does not have a history. A bot is restarted before every action and gets a state that is
-    consistent with the observation, its hidden cards drawn by `quincunx_env.core.resample`: the bot cannot see them.
-    Its history is empty; its information state has the plays in their order, but counts all cards of the seat as dealt
-    at the beginning, and has neither earlier rounds nor announcements.
+    consistent with the observation. `quincunx_env.core.resample` draws the hidden cards of this state.
+
+    The state has an empty history. Its information state has the plays in their order, but neither earlier rounds nor
+    announcements. It counts all cards of the seat as dealt at the beginning.
 
     Args:
         make_bot: returns the bot of a seat: (game, seat).
@@ -562,7 +599,7 @@ class BotAgent:
         self.make_bot, self.options = make_bot, options
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """A policy for games with these rules."""
+        """Return a policy for games with these rules."""
         parameters = {field.name: getattr(rules, field.name) for field in fields(rules)}  # type: ignore[arg-type]
         game = pyspiel.load_game(f"python_{spec_of(rules).name}", parameters | self.options | {"chance": "number"})
         observer = make_observer(rules, preview=True)

@@ -85,7 +85,10 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Deal new games, see `GamesVectorEnv.reset`; a single seed s seeds row i with s + i * `SEED_STRIDE`."""
+        """Deal new games, see `GamesVectorEnv.reset`.
+
+        A single seed s seeds row i with s + i * `SEED_STRIDE`.
+        """
         if isinstance(seed, int | np.integer):
             seed = [int(seed) + row * SEED_STRIDE for row in range(self.num_envs)]
         return super().reset(seed=seed, options=options)
@@ -97,7 +100,9 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
 
 
 class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes without types
-    """A game for several players as an RLlib multi-agent environment, in which agents take turns.
+    """A game for several players as an RLlib multi-agent environment.
+
+    Agents take turns.
 
     ## Agents
     ``player_0``, ``player_1`` ..., as in `quincunx_env.envs.aec.CardGameAEC`, which also defines actions and rewards.
@@ -198,10 +203,10 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
 
 
 class MaskedPPOModule(TorchRLModule, ValueFunctionAPI):  # type: ignore[misc]  # Ray comes without types
-    """An RLModule for PPO around a network with a policy head and a value head; illegal actions have probability 0.
+    """An RLModule for PPO around a policy-value network.
 
-    Subclasses return the network in `make_network`. It maps observations float32 [B, size] to logits [B, actions] and
-    values [B, 1].
+    Illegal actions have probability 0. Subclasses return the network in `make_network`. It maps observations float32
+    [B, size] to logits [B, actions] and values [B, 1].
     """
 
     network: torch.nn.Module

@@ -43,7 +43,7 @@ class GamesVecEnv(VecEnv):
     evaluations take the mask as ``action_masks=``.
 
     ## Rewards
-    Those of the environment, as float32; ``infos[i]["value"]`` at the end of a game is the exact return.
+    As in the environment, but float32; ``infos[i]["value"]`` at the end of a game is the exact return.
 
     ## Starting State
     ``seed(s)`` before ``reset()`` seeds row i with s + i, and random opponents with s. ``set_options``, too, applies to
@@ -82,7 +82,9 @@ class GamesVecEnv(VecEnv):
         self._started = time.monotonic()
 
     def reset(self) -> VecEnvObs:
-        """Deal new games, with the seeds and options of ``seed()`` and ``set_options()`` since the previous reset.
+        """Deal new games.
+
+        They have the seeds and options of ``seed()`` and ``set_options()`` since the previous reset.
 
         Raises:
             ValueError: if a seed, a deal or an option is invalid; nothing has changed then.
@@ -98,7 +100,9 @@ class GamesVecEnv(VecEnv):
         return observation
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Choose the seeds with which the next ``reset()`` deals, ``seed`` + i in row i, and return them.
+        """Set and return the seeds of the next ``reset()``.
+
+        Row i gets ``seed`` + i.
 
         Raises:
             ValueError: if a seed is invalid; nothing has changed then.
@@ -149,11 +153,14 @@ class GamesVecEnv(VecEnv):
         return self.envs.action_masks()
 
     def get_images(self) -> Sequence[Frame | None]:
-        """Return the picture of each game (uint8 [height, width, 3]), or None without ``render_mode="rgb_array"``."""
+        """Return the picture of each game (uint8 [height, width, 3]).
+
+        It is None without ``render_mode="rgb_array"``.
+        """
         return self.env_method("render") if self.render_mode == "rgb_array" else [None] * self.num_envs
 
     def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> Any:
-        """Call a batched method once, and return the rows of its result in ``indices``.
+        """Call a batched method once, and return the results of ``indices``.
 
         The method is one of this environment, or of the vector environment inside, such as ``set_pool``.
         ``env_method("render")`` returns the text or the picture of each game.
@@ -178,11 +185,17 @@ class GamesVecEnv(VecEnv):
         raise AttributeError(f"{attr_name} cannot be set here: pass the option when making the environment")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
-        """Return for each row whether it does what a wrapper would: True for ``Monitor``, False for all others."""
+        """Return for each row whether it does what a wrapper would.
+
+        That is True for ``Monitor``, False for all others.
+        """
         return [wrapper_class is Monitor for _ in self._get_indices(indices)]
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a snapshot of all games and counters, as arrays by name, for `set_state`."""
+        """Return a snapshot of all games and counters, for `set_state`.
+
+        It is a dictionary of arrays by name.
+        """
         return self.envs.get_state() | {"episode_steps": self._episode_steps.copy()}
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> VecEnvObs:
@@ -223,9 +236,9 @@ class SolitaireVecEnv(GamesVecEnv):
 
 
 class VsOpponentsVecEnv(GamesVecEnv):
-    """One seat of ``num_envs`` games for several players, for stable-baselines3; policies play the other seats.
+    """One seat of ``num_envs`` games for several players, for stable-baselines3.
 
-    ``envs.set_pool(...)`` replaces the pool of opponents during training.
+    Policies play the other seats. ``envs.set_pool(...)`` replaces the pool of opponents during training.
 
     Args:
         num_envs: games played side by side.
@@ -243,7 +256,7 @@ class LearningCurve(BaseCallback):
 
     A point is the mean return of the games that ended since the previous point, with its 95 % interval over games. The
     agent plays them as it learns, and therefore still explores. A point waits until twice as many games have ended as
-    are played side by side: they begin together, and the first to end are the short ones. Needs the extra ``arena``.
+    are played side by side. Games begin together, and the first to end are the short ones. Needs the extra ``arena``.
 
     Args:
         path: the picture, written at the end of the training; the table beside it has the suffix ``.csv``.

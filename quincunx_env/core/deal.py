@@ -1,8 +1,8 @@
-"""Deals: the cards of a round before the first play, handed in or generated from a seed.
+"""Deals: the cards of a round before play, given or seeded.
 
-A deal generated from a seed is a pure function of (domain, seed, game, round), the same on every machine and in every
-environment: each card gets a key from a counter-based hash (SplitMix64), and the cards are dealt in the order of their
-keys. The function will not change; golden tests check it.
+A seeded deal is a pure function of (domain, seed, game, round), the same on every machine and in every environment.
+Each card gets a key from a counter-based hash (SplitMix64), and the cards are dealt in the order of their keys. The
+function will not change; golden tests check it.
 """
 
 from abc import ABC, abstractmethod
@@ -22,10 +22,14 @@ from quincunx_env.utils.notebook import shown_as
 Domain = Literal["play", "validation", "benchmark", "sealed"]
 
 DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2, "sealed": 3}
-"""Sets of deals by purpose: ``play`` for all environments, ``benchmark`` for final results in the arena (never used for
-training or tuning), ``validation`` for evaluation during training and for model selection, ``sealed`` for final results
-on deals that no policy can know: the seed of the first deal is a secret of 62 random bits, that of the next deal is one
-more, and so on (`quincunx_env.arena.sealed`)."""
+"""Sets of deals by purpose.
+
+- ``play``: for all environments.
+- ``benchmark``: for final results in the arena, never used for training or tuning.
+- ``validation``: for evaluation during training and for model selection.
+- ``sealed``: for final results on deals that no policy can know (`quincunx_env.arena.sealed`). The seed of the first
+  deal is a secret of 62 random bits, the seed of each further deal is one more.
+"""
 
 MAX_SEED = 2**63
 """Exclusive upper limit of seeds; row i of a batch is seeded ``seed + i``."""
@@ -51,12 +55,15 @@ class BaseDeal(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[Groups, ...]:
-        """The parts in the order in which they are dealt, each a tuple of groups of cards."""
+        """The parts in the order in which they are dealt.
+
+        Each is a tuple of groups of cards.
+        """
 
     @classmethod
     @abstractmethod
     def of_parts(cls, *parts: Groups) -> Self:
-        """The inverse of `parts`."""
+        """Return the deal with these `parts`."""
 
     @classmethod
     @abstractmethod
@@ -72,7 +79,7 @@ class BaseDeal(ABC):
 
     @classmethod
     def from_seed(cls, rules: BaseRules, seed: int, game: int = 0, round: int = 0, domain: Domain = "play") -> Self:
-        """The deal of a seed.
+        """Return the deal of a seed.
 
         Args:
             rules: options of the game.
@@ -82,8 +89,8 @@ class BaseDeal(ABC):
             domain: see `DOMAINS`.
 
         Raises:
-            ValueError: if a number is out of range or no integer, the domain is unknown, or the rules are those of
-                another game.
+            ValueError: if a number is out of range or no integer, the domain is unknown, or the rules are for another
+                game.
         """
         cls._check_rules(rules)
         seed, game = check_seed(seed), check_integer("game", game, 0, MAX_SEED - 1)
@@ -97,10 +104,10 @@ class BaseDeal(ABC):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of ``str``.
+        """Parse the text that ``str`` returns.
 
         Raises:
-            ValueError: if the text lacks the parts of a deal or contains anything but cards, or is no string.
+            ValueError: if the text lacks the parts of a deal or contains anything but cards, or is not a string.
         """
         if not isinstance(text, str):
             raise ValueError(f"a deal is read from a string, got {text!r}")
@@ -116,11 +123,13 @@ class BaseDeal(ABC):
             raise ValueError(f"{cls.__module__}.{cls.__qualname__} is a deal of another game than {rules!r}")
 
     def check(self, rules: BaseRules) -> None:
-        """Check that the deal is possible under these rules. Cards are plain ints, not NumPy's integers.
+        """Check that the deal is possible under these rules.
+
+        Cards are plain ints, not NumPy's integers.
 
         Raises:
-            ValueError: if the rules are those of another game, or naming what is no card id, the cards that are
-                missing, dealt twice or not in the deck, or the sizes that are wrong.
+            ValueError: if the rules are for another game, or naming what is not a card id, the cards that are missing,
+                dealt twice or not in the deck, or the sizes that are wrong.
         """
         self._check_rules(rules)
         try:
@@ -155,10 +164,12 @@ Deals = tuple[BaseDeal, ...]  # a deal for each round
 
 
 def check_deals(rules: BaseRules, deals: AnyDeal | Sequence[AnyDeal]) -> tuple[AnyDeal, ...]:
-    """A deal for each round, checked against the rules; a single round also takes a bare deal.
+    """Return a deal for each round, checked against the rules.
+
+    For a single round a bare deal is enough.
 
     Raises:
-        ValueError: if the number of deals is wrong, or one of them does not fit the rules or is no deal.
+        ValueError: if the number of deals is wrong, or one of them does not fit the rules or is not a deal.
     """
     given: Any = deals
     rounds = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
@@ -251,6 +262,9 @@ _BLOCK = 64
 
 @lru_cache(maxsize=128)
 def _decks(deck: tuple[int, ...], seed: int, block: int, round: int, domain: Domain) -> npt.NDArray[np.int8]:
-    """The decks of `_BLOCK` consecutive games, int8 [games, cards in the deck]."""
+    """Return the decks of `_BLOCK` games, int8 [games, cards in the deck].
+
+    The games are consecutive.
+    """
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
     return shuffle(deck, np.full_like(games, seed), games, np.full_like(games, round), domain)

@@ -1,1 +1,1 @@
-"""Environments for Gymnasium and PettingZoo, and many games for several players in one batch."""
+"""Environments for Gymnasium and PettingZoo, and batches of games for several players."""

@@ -70,9 +70,9 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
     ``seed`` and ``game``, which identify the deals (-1 if they were given). ``env.unwrapped.game.previous_round`` has
     the scores, hands and penalties at the end of the round before this one.
 
-    ``state()`` returns the complete state of the round for centralised critics, a vector in ``state_space``: the flat
-    observations of all agents, in the order of ``possible_agents``, and in Quincunx the cards of the draw pile, the
-    next one first, -1 where it has no more. No observation and no info contains it.
+    ``state()`` returns the complete state of the round for centralised critics, a vector in ``state_space``. It holds
+    the flat observations of all agents, in the order of ``possible_agents``. In Quincunx the draw pile follows, next
+    card first, padded with -1. No observation and no info contains it.
 
     Args:
         name: entry of ``metadata``.
@@ -216,7 +216,9 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         return shown
 
     def step(self, action: Any) -> None:
-        """Take an action for ``agent_selection``, or None if that agent has terminated or been truncated.
+        """Take an action for ``agent_selection``.
+
+        The action is None if that agent has terminated or been truncated.
 
         Raises:
             IllegalAction: if the action is illegal, unless ``illegal="lose"``; nothing has changed then.
@@ -253,7 +255,9 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         return margin(gains) if self.reward == "margin" else [float(gain) for gain in gains]
 
     def observe(self, agent: str) -> Any:
-        """Return the current observation of an agent, whether or not it is to move (new arrays).
+        """Return the current observation of an agent (new arrays).
+
+        The agent need not be to move.
 
         Raises:
             ValueError: if there is no such agent.
@@ -263,9 +267,10 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         return self.codec.with_mask(flat, self._mask(agent)) if self.codec.mask_in_obs else flat
 
     def state(self) -> Flat:
-        """Return the complete state of the round, hidden cards included: a new vector in ``state_space``.
+        """Return the complete state of the round, hidden cards included.
 
-        It is for centralised critics, such as those of QMIX and MAPPO. Cards of later rounds are not in it.
+        It is a new vector in ``state_space``, for centralised critics, as in QMIX and MAPPO. Cards of later rounds are
+        not in it.
 
         Raises:
             ResetNeeded: before the first reset.
@@ -288,7 +293,9 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         return state | deepcopy({name: getattr(self, name) for name in _STATE_ATTRIBUTES})
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore a snapshot of this or another environment of the same rules; the snapshot stays usable.
+        """Restore a snapshot of this or another environment with the same rules.
+
+        The snapshot stays usable.
 
         Raises:
             ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.
@@ -315,7 +322,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
             or chosen not in to_move
             or skipped not in (None, *seats)
         ):
-            raise ValueError("the agents of the snapshot are not those of its game")
+            raise ValueError("the agents of the snapshot do not fit its game")
         for name in ("rewards", "_cumulative_rewards"):
             rewards = state[name]
             if not isinstance(rewards, dict) or set(rewards) != set(left):
@@ -329,11 +336,11 @@ _STATE_ATTRIBUTES = ("agents", "agent_selection", "rewards", "_cumulative_reward
 
 
 OPTIONS = options_of(CardGameAEC, without=("name", "rules"))
-"""Keyword parameters of `CardGameAEC`; those of the rules differ from game to game."""
+"""Keyword parameters of `CardGameAEC`, without the rules, which differ from game to game."""
 
 
 def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> CardGameAEC:
-    """Make a `CardGameAEC` from its own options and those of its rules.
+    """Make a `CardGameAEC` from its own options and its rules' options.
 
     Args:
         game: a name in `quincunx_env.registry.GAMES`.
@@ -348,7 +355,10 @@ def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> Car
 
 
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's check of the order of calls, which accepts `set_state` in place of the first reset."""
+    """PettingZoo's check of the order of calls.
+
+    It accepts `set_state` in place of the first reset.
+    """
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a snapshot, see `CardGameAEC.set_state`."""

@@ -1,4 +1,7 @@
-"""Many games for several players, stepped together; each game has its own seat to move."""
+"""Many games for several players, stepped together.
+
+Each game has its own seat to move.
+"""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -41,7 +44,7 @@ class StepResult(NamedTuple):
     totals: Ints
     """int64 [B, players], points of each seat so far, in the game that was stepped even if it has ended."""
     position: Position
-    """The positions after the step; with automatic reset, those of the next game in rows whose game ended."""
+    """The positions after the step; with automatic reset, of the next game in rows whose game ended."""
 
 
 class BatchedGames:
@@ -144,7 +147,7 @@ class BatchedGames:
         """Take one action in each game.
 
         Args:
-            actions: integers [B]; those of games that are over are ignored.
+            actions: integers [B]; ignored in games that are over.
 
         Raises:
             IllegalAction: if an action is illegal; nothing has changed in any game then.
@@ -164,7 +167,9 @@ class BatchedGames:
     # --- State -------------------------------------------------------------------------------------------------------
 
     def fork(self, rows: npt.ArrayLike, k: int = 1) -> "BatchedGames":
-        """Return independent copies: k of each of these rows, the copies of a row side by side.
+        """Return ``k`` independent copies of each of these rows.
+
+        The copies of a row are side by side.
 
         Copies keep the hidden cards of the original. Agents that may not know them use `resample`.
 
@@ -195,7 +200,9 @@ class BatchedGames:
         return other
 
     def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:
-        """The state of all games as arrays by name; see `quincunx_env.core.batch_state.BatchState.get_state`.
+        """Return the state of all games as arrays by name.
+
+        See `quincunx_env.core.batch_state.BatchState.get_state`.
 
         Args:
             copy: False returns the arrays themselves, which change with the next step.

@@ -16,7 +16,7 @@ from quincunx_env.registry import make_observer
 
 
 class EnvCodec:
-    """Encodes observations and masks, decodes actions, as the options of an environment select.
+    """Encoding of observations and masks, and decoding of actions.
 
     Engines use joint actions of the unpadded game; an environment may offer factored or padded ones.
 
@@ -92,7 +92,10 @@ class EnvCodec:
         return spaces.Discrete(self.observer.num_actions)
 
     def with_mask(self, observation: Pieces | Flat, mask: Mask) -> Pieces | Flat:
-        """Return an observation, of one game or of a batch, with its mask, if ``mask_in`` places it there."""
+        """Return an observation, with its mask if ``mask_in`` places it there.
+
+        The observation is of one game or of a batch.
+        """
         if not self.mask_in_obs:
             return observation
         if self.mask_in_info:
@@ -101,7 +104,10 @@ class EnvCodec:
         return pieces | {"action_mask": mask}
 
     def encode(self, pieces: Pieces) -> Pieces | Flat:
-        """Encode pieces, of one game or of a batch, as observations of the environment."""
+        """Encode pieces as observations of the environment.
+
+        The pieces are of one game or of a batch.
+        """
         return self.observer.flatten(pieces, self.dtype) if self.flat else pieces
 
     def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
@@ -113,16 +119,19 @@ class EnvCodec:
         return self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
-        """Return the masks of the seats to move, bool [B, mask_size]; ``out`` is overwritten and returned if given."""
+        """Return the masks of the seats to move, bool [B, mask_size].
+
+        ``out`` is overwritten and returned if given.
+        """
         return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
 
     def next_legal(self, action: Any, mask: npt.NDArray[Any]) -> Any:
-        """Return an action, or in place of an illegal one the legal one with the next higher number.
+        """Return an action, or the next higher legal one if illegal.
 
-        After the highest number the search goes on from 0. Of a pair both parts are replaced by themselves.
+        After the highest number the search goes on from 0. The two parts of a pair are replaced separately.
 
         Raises:
-            ValueError: if it does not consist of as many integers as an action.
+            ValueError: if ``action`` does not consist of as many integers as an action of the space.
         """
         numbers = [as_integer(each) for each in (action if self.factored else [action])]
         parts = np.split(mask, [self.factor_sizes[0]]) if self.factored else [mask]
@@ -133,7 +142,11 @@ class EnvCodec:
         return found if self.factored else found[0]
 
     def decode_action(self, action: Any, game: Game) -> int:
-        """Return the engine's number of an action in a game, with ``illegal="next"`` of a legal one.
+        """Return the engine's number of an action in a game.
+
+        With ``illegal="next"`` the next legal action takes the place of an illegal one.
+
+        With ``illegal="next"`` the action is legal.
 
         Raises:
             IllegalAction: if it is not an action of the space.
@@ -156,7 +169,7 @@ class EnvCodec:
         return number
 
     def with_remedy(self, error: IllegalAction) -> IllegalAction:
-        """Return the error of an illegal action with the ways to avoid it."""
+        """Return the error of an illegal action, with ways to avoid it."""
         place = "info" if self.mask_in_info else "observation"
         return IllegalAction(
             f"{error}; choose among the actions of {place}['action_mask'] (quincunx_env.sample_action samples one; "
@@ -235,18 +248,21 @@ def sampling_mask(space: spaces.Space[Any], mask: npt.ArrayLike) -> Any:
 
 
 def sample_action(space: spaces.Space[Any], mask: npt.ArrayLike) -> Any:
-    """Sample a legal action uniformly, for every row of a vector environment; see `sampling_mask` for the arguments.
+    """Sample a legal action uniformly, for every row of a vector environment.
 
-    The generator is the space's own: ``space.seed(...)`` seeds it. Where nothing is legal the action is 0.
+    See `sampling_mask` for the arguments. The generator is the space's own: ``space.seed(...)`` seeds it. Where nothing
+    is legal the action is 0.
     """
     return _discrete(space).sample(mask=sampling_mask(space, mask))
 
 
 def _discrete(space: spaces.Space[Any]) -> spaces.Discrete | spaces.MultiDiscrete:
-    """Return an action space as one that samples by a mask, with the same generator.
+    """Return an action space as one that samples by a mask.
+
+    The generator stays the same.
 
     Raises:
-        ValueError: if it is no action space of an environment of this package.
+        ValueError: if it is not an action space of an environment of this package.
     """
     if isinstance(space, spaces.Box) and space.dtype == np.int64 and not space.low.any():
         return spaces.MultiDiscrete(space.high + 1, seed=space.np_random)  # factored actions of many games

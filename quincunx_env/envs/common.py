@@ -1,4 +1,4 @@
-"""Shared by the environments: checks of options, given deals, and sequences of seeded games."""
+"""Checks of options, given deals, and sequences of seeded games."""
 
 import sys
 from base64 import b64encode
@@ -53,7 +53,7 @@ def reset_options(options: Mapping[str, Any] | None, *known: str) -> Mapping[str
     """Return the options of ``reset`` after checking their names.
 
     Raises:
-        ValueError: if they are no mapping, or naming unknown options.
+        ValueError: if they are not a mapping, or naming unknown options.
     """
     names = ", ".join(map(repr, known))
     if options is None:
@@ -66,7 +66,9 @@ def reset_options(options: Mapping[str, Any] | None, *known: str) -> Mapping[str
 
 
 def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str]) -> list[BaseDeal]:
-    """Return given deals as a list: one or several, each a deal of this class or the text of one.
+    """Return one or several given deals as a list.
+
+    Each is a deal of this class or the text of one.
 
     Raises:
         ValueError: if one is of another type, or its text cannot be parsed.
@@ -79,7 +81,9 @@ def as_deals(cls: type[BaseDeal], deal: BaseDeal | str | Sequence[BaseDeal | str
 
 
 def given_game(rules: BaseRules, deals: BaseDeal | str | Sequence[BaseDeal | str] | None) -> Game | None:
-    """Return a new game of given deals, one for each round; None if there are none.
+    """Return a new game of given deals, one for each round.
+
+    The result is None without deals.
 
     Raises:
         ValueError: if a deal is invalid.
@@ -89,7 +93,10 @@ def given_game(rules: BaseRules, deals: BaseDeal | str | Sequence[BaseDeal | str
 
 
 def drawn_seed(rng: np.random.Generator | None = None) -> int:
-    """Draw a seed that leaves room for the seeds of further rows, from the system's entropy by default."""
+    """Draw a seed that leaves room for the seeds of further rows.
+
+    It comes from the system's entropy by default.
+    """
     return int((rng or np.random.default_rng()).integers(MAX_SEED // 2))
 
 
@@ -117,19 +124,28 @@ class GymnasiumEnv:
 
     @property
     def np_random_seed(self) -> int:
-        """The seed of the generator and of the games; -1 from the assignment of a generator to the next reset."""
+        """The seed of the generator and of the games.
+
+        It is -1 from the assignment of a generator to the next reset.
+        """
         _ = self.np_random
         return -1 if self._np_random_seed is None else self._np_random_seed
 
     def _next_seed(self, started: bool) -> int | None:
-        """Return the seed for a reset without one; None to continue the sequence of games that has ``started``."""
+        """Return the seed for a reset without one.
+
+        None continues the sequence of games that has ``started``.
+        """
         if self.np_random_seed < 0:
             return drawn_seed(self.np_random)
         return None if started else self.np_random_seed
 
     @property
     def spec(self) -> EnvSpec | None:
-        """The specification that Gymnasium made the environment from, with options as plain Python values."""
+        """The specification that Gymnasium made the environment from.
+
+        Its options are plain Python values.
+        """
         return self._made_by
 
     @spec.setter
@@ -151,7 +167,9 @@ class OneGame(Generic[AnyGame]):
 
     @property
     def game(self) -> AnyGame:
-        """The game in progress; read or copy it, but do not change it.
+        """The game in progress.
+
+        Read or copy it, but do not change it.
 
         Raises:
             ResetNeeded: before the first reset.
@@ -161,7 +179,10 @@ class OneGame(Generic[AnyGame]):
         return self._game
 
     def render(self) -> str | Frame | None:
-        """Return text or a picture (uint8 [height, width, 3]) with all hands, depending on ``render_mode``, or None."""
+        """Return text, a picture or None, depending on ``render_mode``.
+
+        A picture is uint8 [height, width, 3]. All hands are shown.
+        """
         return self._renderer.render(self.game) if self.render_mode else None
 
     def close(self) -> None:
@@ -169,7 +190,10 @@ class OneGame(Generic[AnyGame]):
         self._renderer.close()
 
     def _repr_svg_(self) -> str | None:
-        """The game as SVG, for notebooks, with all hands; None before the first reset."""
+        """Draw the game as SVG, for notebooks, with all hands.
+
+        The result is None before the first reset.
+        """
         try:
             return to_svg(self.game)
         except ResetNeeded:
@@ -177,7 +201,10 @@ class OneGame(Generic[AnyGame]):
 
 
 def notebook_gallery(games: Iterable[Game]) -> str:
-    """The grids of games side by side, with the points of each, as HTML for notebooks."""
+    """Draw the grids of games side by side, as HTML for notebooks.
+
+    The points stand below each.
+    """
     figures = []
     for game in games:
         # An element of its own: the parts of inline pictures would share their ids.
@@ -190,7 +217,9 @@ def notebook_gallery(games: Iterable[Game]) -> str:
 
 @dataclass
 class DealSequence:
-    """The sequence of games of a seed, in which single games may be replaced by given deals.
+    """The sequence of games of a seed.
+
+    Given deals may replace single games of it.
 
     Attributes:
         seed: of the sequence; -1 before the first reset.
@@ -223,11 +252,11 @@ class DealSequence:
 
     @property
     def name(self) -> tuple[int, int]:
-        """(seed, game) of the current deal; -1 for both if it was given."""
+        """(seed, game) of the current deal; (-1, -1) if it was given."""
         return (-1, -1) if self.given else (self.seed, self.resets)
 
     def is_possible(self) -> bool:
-        """Whether the attributes have their types and ranges."""
+        """Return whether the attributes have their types and ranges."""
         numbers = (self.seed, self.resets)
         return type(self.given) is bool and all(type(each) is int and -1 <= each < MAX_SEED for each in numbers)
 
@@ -236,7 +265,7 @@ class DealSequence:
 
 
 def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
-    """Check that a snapshot has these entries, and that its game and its sequence of deals are possible.
+    """Check the entries, the game and the deals of a snapshot.
 
     Args:
         state: the snapshot.
@@ -261,13 +290,13 @@ def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
     except (AttributeError, LookupError, TypeError, ValueError):  # of values of other types
         possible = False
     if not possible:
-        raise ValueError("the game of the snapshot is no position of a game: it has been changed after get_state()")
+        raise ValueError("invalid snapshot: the game was modified after get_state()")
     if not isinstance(deals, DealSequence) or not deals.is_possible():
-        raise ValueError(f"the deals of the snapshot are no sequence of deals: {deals!r}")
+        raise ValueError(f"the deals of the snapshot are not a sequence of deals: {deals!r}")
 
 
 def _is_possible(game: Game) -> bool:
-    """Whether every card is in one place, and numbers are in their range."""
+    """Return whether cards are in one place each, and numbers in range."""
     rules = game.rules
     deal, players = game.deals[game.round], rules.num_players
     laid = [card for card in game.board if card != EMPTY]
@@ -290,7 +319,10 @@ def _is_possible(game: Game) -> bool:
 
 
 def attribute_of(inner: str, name: str) -> Any:
-    """A property that is an attribute of another object: ``name`` of the object that the attribute ``inner`` holds."""
+    """Return a property that is an attribute of another object.
+
+    This is ``name`` of the object that the attribute ``inner`` holds.
+    """
     return property(
         lambda self: getattr(getattr(self, inner), name),
         lambda self, value: setattr(getattr(self, inner), name, value),
@@ -301,7 +333,7 @@ def set_generator(generator: np.random.Generator, state: Any) -> None:
     """Set a generator to a state.
 
     Raises:
-        ValueError: if it is no state of such a generator; the generator is unchanged.
+        ValueError: if it is not a state of such a generator; the generator is unchanged.
     """
     before = generator.bit_generator.state
     try:

@@ -1,4 +1,4 @@
-"""Keyword arguments of environments that come from somewhere else: the options of a game's rules.
+"""Keyword arguments of environments that are options of a game's rules.
 
 Names, types and defaults of these options stand in the rules' dataclass alone. An environment takes them as
 ``**options``, and `takes_options` checks their names, or all together as ``rules=``
@@ -24,7 +24,7 @@ def options_of(source: Callable[..., Any], *, without: Sequence[str] = (), **def
     Args:
         source: a dataclass of rules, or an environment.
         without: names of parameters to leave out.
-        defaults: defaults that replace those of ``source``.
+        defaults: defaults that replace the ones in ``source``.
     """
     return tuple(
         parameter.replace(kind=Parameter.KEYWORD_ONLY, default=defaults.get(name, parameter.default))
@@ -34,7 +34,7 @@ def options_of(source: Callable[..., Any], *, without: Sequence[str] = (), **def
 
 
 def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFunction], AnyFunction]:
-    """Return a decorator that replaces ``**kwargs`` in the signature of a function by these parameters.
+    """Return a decorator that replaces ``**kwargs`` in signatures by these parameters.
 
     Values become plain Python (`as_plain`). A call with any other keyword raises a `TypeError` that begins as Python's
     own, because libraries read these words, and lists the keywords that exist.

@@ -1,4 +1,4 @@
-"""Quincunx solitaire as Gymnasium environments: one game, and many games over the batch engine."""
+"""Quincunx solitaire as Gymnasium environments: one game, and many games."""
 
 from dataclasses import replace
 from typing import Any, Literal, SupportsFloat
@@ -199,7 +199,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return shown, reward, game.over, False, info
 
     def _show(self, info: Info) -> tuple[Pieces | Flat, Info]:
-        """Return the observation and the info, with the mask where ``mask_in`` places it."""
+        """Return observation and info, with the mask where ``mask_in`` says."""
         codec, game = self.codec, self.game
         mask = codec.mask(game)
         if codec.mask_in_info:
@@ -216,7 +216,10 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return self.codec.mask(self.game).view(np.bool_)
 
     def get_state(self) -> dict[str, Any]:
-        """Return a snapshot of the game, the sequence of deals and the generator, for `set_state`."""
+        """Return a snapshot of the game for `set_state`.
+
+        It includes the sequence of deals and the generator.
+        """
         return {
             "game": self.game.copy(),
             "deals": replace(self._deals),
@@ -226,7 +229,9 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore a snapshot of this or another environment of the same rules; the snapshot stays usable.
+        """Restore a snapshot of this or another environment with the same rules.
+
+        The snapshot stays usable.
 
         Raises:
             ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.

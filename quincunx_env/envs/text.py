@@ -69,12 +69,12 @@ _OPTIONAL = ("opponents", "pool", "rules", "given_deals")  # None by default
 
 
 class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
-    """One seat of a game as text: the solitaire, or a game against policies.
+    """One seat of a game as text, alone or against policies.
 
     ## Description
     Observations are prompts, actions are answers to them, for language models and for humans. Without ``opponents`` or
-    ``pool`` it is the game of `quincunx_env.envs.solitaire.SolitaireEnv`, with them that of
-    `quincunx_env.envs.vs_opponents.VsOpponentsVectorEnv`: the same seeds give the same deals, the same actions the
+    ``pool`` it is the game of `quincunx_env.envs.solitaire.SolitaireEnv`, with them the game of
+    `quincunx_env.envs.vs_opponents.VsOpponentsVectorEnv`. The same seeds give the same deals, the same actions the
     same rewards.
 
     ## Action Space
@@ -94,7 +94,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     ``vector_kwargs={"shared_memory": False}``.
 
     ## Rewards
-    Those of the environment of the same game. A question and an illegal answer have reward 0.
+    As in the environment of the same game. A question and an illegal answer have reward 0.
 
     ## Starting State
     As in the environment of the same game, with the same seeds and options of ``reset``.
@@ -181,7 +181,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     _np_random_seed = attribute_of("env", "_np_random_seed")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        """Deal a game, and let the opponents play up to the agent's first turn.
+        """Deal a game, and play up to the agent's first turn.
 
         Args:
             seed: starts the sequence of games of this seed; None deals the next game of the sequence.
@@ -200,13 +200,15 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         return self._prompt(report if self.rules_card == "never" else rules_card(self.rules)), self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Read an answer; if it is a legal action, take it and let the opponents play up to the agent's next turn.
+        """Read an answer, and take the action if it is legal.
+
+        Then the opponents play up to the agent's next turn.
 
         Returns:
             The next prompt, reward, terminated, truncated (always False) and info.
 
         Raises:
-            IllegalAction: if the action is no string; nothing has changed then.
+            IllegalAction: if the action is not a string; nothing has changed then.
             ResetNeeded: before the first reset and after the end of a game.
         """
         if self.game.over:
@@ -229,7 +231,10 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         return text, float(reward), over, False, self._info(print_action(self.game, chosen)) | _plain(info)
 
     def _refuse(self, reason: str) -> tuple[str, float, bool, bool, Info]:
-        """Answer an illegal action: the state is unchanged, unless the game is forfeited."""
+        """Answer an illegal action.
+
+        The state is unchanged, unless the game is forfeited.
+        """
         self.mistakes += 1
         reason = f"Illegal: {self._named(reason)}."
         if self.max_mistakes is None or self.mistakes <= self.max_mistakes:
@@ -270,7 +275,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         return with_names(text, self.names)
 
     def _example(self) -> str:
-        """The first legal action."""
+        """Return the first legal action."""
         if getattr(self.game, "pending", None):
             return "announce 0"
         return print_action(self.game, next(iter(self._spec.notation.legal_plays(self.game))))
@@ -278,7 +283,10 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
     # --- Pictures ----------------------------------------------------------------------------------------------------
 
     def render(self) -> str | Frame | None:
-        """Return text or a picture (uint8 [height, width, 3]) with all hands, depending on ``render_mode``, or None."""
+        """Return text, a picture or None, depending on ``render_mode``.
+
+        A picture is uint8 [height, width, 3]. All hands are shown.
+        """
         return self.env.render()
 
     def close(self) -> None:
@@ -287,7 +295,10 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
 
 
 class _Recorded:
-    """A policy whose actions are recorded, because its environment returns only the position that they lead to."""
+    """A policy whose actions are recorded.
+
+    Its environment returns only the position that they lead to.
+    """
 
     def __init__(self, policy: Policy, actions: list[Any]) -> None:
         self._policy, self._actions = policy, actions

@@ -1,4 +1,4 @@
-"""Many games as a Gymnasium ``VectorEnv``: resets, masks and infos shared by all vector environments."""
+"""Many games as a Gymnasium ``VectorEnv``: shared resets, masks and infos."""
 
 import json
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ GivenDeals = Sequence[BaseDeal | str | Sequence[BaseDeal | str]]
 
 
 class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """Games of a batch, one seat of each of which is played through the environment.
+    """A batch of games, one seat of each played through the environment.
 
     Subclasses implement ``_apply_actions``, ``_on_deal`` and ``_final_values``, and may override ``_observing_seats``.
     They name Gymnasium's ``VectorEnv`` as a base, too: skrl looks for it among the direct bases of a class.
@@ -63,10 +63,10 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
       ``info["final_info"]``.
     - ``DISABLED``: the row waits for ``reset(options={"reset_mask": ...})``; its mask is all 0.
 
-    With ``given_deals``, a list of N deals, the games of row i are those of the deals i, i + num_envs, i + 2 num_envs
-    and so on, modulo N, whatever the lengths of the games: the first ``ceil(N / num_envs)`` games of every row play
-    each deal at least once. A reset with a seed starts again, ``options={"deal": [...]}`` replaces single games, and a
-    snapshot continues in an environment with the same list.
+    With ``given_deals``, a list of N deals, row i plays the deals i, i + num_envs, i + 2 num_envs and so on, modulo N.
+    The first ``ceil(N / num_envs)`` games of every row play each deal at least once, whatever the lengths of the
+    games. A reset with a seed starts again, ``options={"deal": [...]}`` replaces single games, and a snapshot
+    continues in an environment with the same list.
 
     ## Information
     ``action_mask`` in every info, unless ``mask_in="obs"``. The entries of the last info of a game are arrays
@@ -116,7 +116,9 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     # --- Abstract interface ------------------------------------------------------------------------------------------
 
     def _apply_actions(self, actions: Ints, ended: Bools) -> npt.NDArray[np.float64]:
-        """Step the games that have not ended up to the next decision; returns the rewards, float64 [num_envs].
+        """Step games in progress up to the next decision.
+
+        Return the rewards, float64 [num_envs].
 
         Args:
             actions: int64 [num_envs], as the engine numbers them, -1 where out of range.
@@ -130,11 +132,17 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         raise NotImplementedError
 
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
-        """Return the entries of the last infos of these rows: arrays [len(rows), ...] by name."""
+        """Return the entries of the last infos of these rows.
+
+        They are arrays [len(rows), ...] by name.
+        """
         raise NotImplementedError
 
     def _observing_seats(self) -> Ints | None:
-        """Return the seats that observe, int64 [num_envs], or None for the seats to move."""
+        """Return the seats that observe, int64 [num_envs].
+
+        None stands for the seats to move.
+        """
         return None
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
@@ -142,12 +150,11 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Pieces | Flat, Info]:
-        """Deal new games in all rows, or in those of ``options["reset_mask"]``.
+        """Deal new games in all rows, or in ``options["reset_mask"]``.
 
         Args:
             seed: a number, for ``seed + i`` in row i, or one for each row, whether or not it is reset. None deals the
-                next game of every row. ``np_random`` is seeded with the number, or with that of the first row that is
-                reset.
+                next game of every row. ``np_random`` gets the number, or the seed of the first row that is reset.
             options: ``deal``: a deal, or a list of one for each round, for each row that is reset; ``reset_mask``: bool
                 [num_envs].
 
@@ -204,7 +211,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return observation, rewards, terminated, truncated, info
 
     def _advance(self, actions: Any) -> tuple[npt.NDArray[np.float64], Bools, Info]:
-        """`step` without what it shows of the new positions: rewards, terminated, and the last infos."""
+        """Step all games; return rewards, terminations and final infos."""
         batch = self.batch
         if not self._has_reset:
             raise ResetNeeded("no games are in progress: call reset() first")
@@ -242,7 +249,10 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return rewards, terminated, info
 
     def _decks_of(self, name: str, deals: GivenDeals) -> npt.NDArray[np.int8]:
-        """Return given deals as decks, int8 [deals, rounds, cards dealt]; ``name`` is theirs in error messages."""
+        """Return given deals as decks, int8 [deals, rounds, cards dealt].
+
+        ``name`` is their name in error messages.
+        """
         if isinstance(deals, BaseDeal | str) or not isinstance(deals, Sequence) or not deals:
             raise ValueError(f"{name} must be a sequence of deals, one for each game, got {deals!r:.60}")
         parsed = [as_deals(spec_of(self.rules).Deal, each) for each in deals]
@@ -251,7 +261,10 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _deal(
         self, rows: Ints, seed: int | Sequence[int] | None = None, decks: npt.NDArray[np.int8] | None = None
     ) -> None:
-        """Deal the next games of these rows: the given decks, the next ones of the list, or seeded ones."""
+        """Deal the next games of `rows`.
+
+        They come from ``decks``, from the list of given deals, or from seeds.
+        """
         if decks is not None or self._decks is None:
             self.batch._reset(rows, seed, decks)
             return
@@ -271,7 +284,10 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return info
 
     def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
-        """Return the observations of these rows, None elsewhere, as Gymnasium's own vector environments do."""
+        """Return the observations of these rows, None elsewhere.
+
+        Gymnasium's own vector environments do the same.
+        """
         rows, seats = np.flatnonzero(ended), self._observing_seats()
         games = self.batch.fork(rows)
         now = self.codec.encode(self.observer.observe_batch(games, None if seats is None else seats[rows]))
@@ -287,7 +303,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return final
 
     def _show(self, info: Info, without_mask: bool = False) -> tuple[Pieces | Flat, Info]:
-        """Return the observations and the info, with the masks where ``mask_in`` places them.
+        """Return observations and info, with masks where ``mask_in`` says.
 
         Args:
             info: the info so far.
@@ -320,18 +336,21 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return mask
 
     def render(self) -> tuple[str | Frame, ...] | None:
-        """Return the text or the picture (uint8 [height, width, 3]) of each game, depending on ``render_mode``."""
+        """Return the text or the picture of each game.
+
+        ``render_mode`` selects which. A picture is uint8 [height, width, 3].
+        """
         if self.render_mode is None:
             return None
         shown: list[Any] = [self._renderer.render(self.to_game(row)) for row in range(self.num_envs)]
         return tuple(shown)
 
     def _repr_html_(self) -> str | None:
-        """The first games, for notebooks; None before the first reset."""
+        """Draw the first games, for notebooks; None before the first reset."""
         return notebook_gallery(map(self.to_game, range(self.num_envs)[:SHOWN])) if self._has_reset else None
 
     def to_game(self, row: int) -> Game:
-        """Return a copy of a row's game, as a game of the plain engine.
+        """Copy a row's game into a game of the plain engine.
 
         Raises:
             ResetNeeded: before the first reset.
@@ -347,7 +366,10 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Names of the arrays [num_envs, ...] that a subclass adds to the state of the games."""
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a snapshot of all games, counters and the generator, as arrays by name, for `set_state`."""
+        """Return a snapshot of all games for `set_state`.
+
+        It holds games, counters and the generator, as arrays by name.
+        """
         generator = json.dumps(self.np_random.bit_generator.state).encode()
         seed = np.array(self.np_random_seed)
         own = {name: getattr(self, name).copy() for name in self.STATE_ARRAYS}
@@ -356,7 +378,9 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self.batch.get_state() | own
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> tuple[Pieces | Flat, Info]:
-        """Restore a snapshot of this or another environment of the same rules and size; it stays usable.
+        """Restore a snapshot of this or another environment.
+
+        Rules and size must be the same. The snapshot stays usable.
 
         Returns:
             The observation and info of the restored games.
@@ -389,7 +413,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._show({})
 
     def _fault(self, games: Batch, own: dict[str, npt.NDArray[Any]]) -> str | None:
-        """Return what is wrong with the arrays of a snapshot named in `STATE_ARRAYS`.
+        """Return what is wrong with the arrays `STATE_ARRAYS` of a snapshot.
 
         Args:
             games: the games of the snapshot.

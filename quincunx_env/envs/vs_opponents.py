@@ -1,4 +1,4 @@
-"""One agent against opponents: Gymnasium environments in which policies play all seats but one."""
+"""Gymnasium environments in which policies play all seats but one."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, cast
@@ -39,7 +39,7 @@ DEFAULT_OPPONENT = "greedy"
 
 
 class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """A game for several players: the agent has one seat of each game, policies play the others.
+    """One seat of a game for several players, against policies.
 
     ## Description
     Quincunx for two to four players, or the spiral game for two. After each action of the agent the opponents play
@@ -65,7 +65,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     whose game is over.
 
     ## Rewards
-    Everything the agent gained or lost since its previous decision, by its own play and those of the opponents, as
+    Everything the agent gained or lost since its previous decision, by its own play and the opponents' plays, as
     ``reward`` defines it (`quincunx_env.envs.rewards.REWARDS`). Rewards from before the agent's first decision are
     part of its first reward.
 
@@ -182,7 +182,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     def set_pool(self, policies: Sequence[Agent | str], probabilities: npt.ArrayLike | None = None) -> None:
         """Replace the pool; games dealt from now on sample from it.
 
-        A game in progress continues with the policy of the index that it drew, so that a pool may grow and change its
+        A game in progress continues with the policy of the index that it drew. Therefore a pool may grow and change its
         members, but not shrink. `get_state` does not include the pool.
 
         Args:
@@ -191,7 +191,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
 
         Raises:
             ValueError: if the environment was made without a pool, if the pool would shrink, if a policy cannot be
-                found, or if ``probabilities`` is no distribution; nothing has changed then.
+                found, or if ``probabilities`` is not a distribution; nothing has changed then.
         """
         if not self._pooled:
             raise ValueError("this environment was made with opponents=: make it with pool= to change the opponents")
@@ -241,7 +241,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
         return rewards
 
     def _opponents_play(self, rows: Ints) -> npt.NDArray[np.float64]:
-        """Let the opponents play in these rows until it is the agent's turn.
+        """Let the opponents play in these rows until the agent's turn.
 
         Returns:
             Rewards of the agent for their plays, float64 [num_envs].
@@ -306,7 +306,7 @@ def check_pool(pool: Sequence[Agent | str]) -> Sequence[Agent | str]:
     """Return a pool of policies.
 
     Raises:
-        ValueError: if it is no sequence, or is empty.
+        ValueError: if it is not a sequence, or is empty.
     """
     if isinstance(pool, str) or not isinstance(pool, Sequence) or not pool:
         raise ValueError(f"pool must be a sequence of at least one policy, got {pool!r}")
@@ -344,7 +344,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     _np_random_seed = attribute_of("envs", "_np_random_seed")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
-        """Deal a game, and let the opponents play up to the agent's first turn.
+        """Deal a game, and play up to the agent's first turn.
 
         Args:
             seed: starts the sequence of games of this seed; None deals the next game of the sequence.
@@ -363,7 +363,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return self._single(observation), self._single_info(info)
 
     def step(self, action: Any) -> tuple[Pieces | Flat, float, bool, bool, Info]:
-        """Take an action, and let the opponents play up to the agent's next turn.
+        """Take an action, and play up to the agent's next turn.
 
         Returns:
             Observation, reward, terminated, truncated (always False) and info.
@@ -393,7 +393,9 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return self.envs.get_state()
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Restore a snapshot of this or another environment of the same rules and opponents; it stays usable.
+        """Restore a snapshot of this or another environment.
+
+        Rules and opponents must be the same. The snapshot stays usable.
 
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
@@ -411,7 +413,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
     @property
     def game(self) -> Game:
-        """A copy of the game in progress, as a game of the plain engine.
+        """A copy of the game in progress, in the plain engine.
 
         Raises:
             ResetNeeded: before the first reset.

@@ -1,1 +1,4 @@
-"""Play against agents (``quincunx play``): `session` has the logic, the others are user interfaces."""
+"""Play against agents (``quincunx play``).
+
+`session` has the logic, the others are user interfaces.
+"""

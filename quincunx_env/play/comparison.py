@@ -1,4 +1,7 @@
-"""How good the points of a game are: compared with games of the heuristic, and with an agent on the same deals."""
+"""Comparison of a game's points with other games.
+
+They are games of the heuristic, and an agent's game on the same deals.
+"""
 
 import csv
 from bisect import bisect_left
@@ -48,20 +51,23 @@ def stored_scores() -> dict[str, StoredScores]:
 
 
 def scores_of(rules: BaseRules) -> StoredScores | None:
-    """Return the stored points for these rules; None if no task of the benchmark has them."""
+    """Return the stored points for these rules.
+
+    The result is None if no task of the benchmark has them.
+    """
     return next((stored_scores()[task.name] for task in TASKS.values() if task.rules == rules), None)
 
 
 def your_seat(names: Sequence[str]) -> int | None:
-    """Return the seat of the only human; None without one, or with several."""
+    """Return the seat of the only human; None for none or several."""
     humans = [seat for seat, name in enumerate(names) if name == HUMAN]
     return humans[0] if len(humans) == 1 else None
 
 
 def points_of(game: Game, seat: int) -> int | None:
-    """Return the points of a seat at the end; None if they do not count.
+    """Return the points of a seat at the end.
 
-    They do not count in a lost solitaire, and in a game that is not over.
+    The result is None in a lost solitaire, and in a game that is not over.
     """
     if not game.decided or (game.rules.num_players == 1 and spec_of(game.rules).notation.public_state(game)["lost"]):
         return None
@@ -69,7 +75,7 @@ def points_of(game: Game, seat: int) -> int | None:
 
 
 def points_on_the_same_deal(record: Record, agent: Agent | str, others: Sequence[Agent | str | None]) -> int | None:
-    """Return the points of an agent in the human's seat on the same deals.
+    """Return an agent's points in the human's seat on the same deals.
 
     Args:
         record: the game.

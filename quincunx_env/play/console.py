@@ -1,4 +1,6 @@
-"""Play line by line on standard input and output, which needs no library and works over SSH.
+"""Play line by line on standard input and output.
+
+This needs no library and works over SSH.
 
 >>> from quincunx_env import Rules
 >>> from quincunx_env.notation.record import Seeded
@@ -48,7 +50,10 @@ class Console:
         self.session, self.path = session, path
 
     def run(self) -> None:
-        """Play until the game is over, or until the input ends or is interrupted."""
+        """Play until the game is over or the input ends.
+
+        An interrupt ends the input, too.
+        """
         session, spec = self.session, spec_of(self.session.rules)
         players = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(session.names))
         print(f"{spec.scene(session.game).title}: {players}")
@@ -88,7 +93,7 @@ class Console:
     # --- Input -------------------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        """Show the position, and read lines until one of them has changed it."""
+        """Show the position, and read lines until one has changed it."""
         session, number = self.session, len(self.session.turns)
         print(f"\n{render.text(session.game, session.seat)}")
         pending = spec_of(session.rules).scene(session.game, session.seat).pending
@@ -97,7 +102,9 @@ class Console:
             self.answer(_read(prompt))
 
     def answer(self, line: str) -> None:
-        """Follow a command or take a play, in letters of either case; print a line where that is impossible.
+        """Follow a command or take a play, in letters of either case.
+
+        Where that is impossible, print a line.
 
         Raises:
             EOFError: on the command that ends the program.
@@ -131,7 +138,10 @@ class Console:
     # --- Commands ----------------------------------------------------------------------------------------------------
 
     def _hint(self) -> None:
-        """Print the plays that the adviser prefers, with the other cells in which they are the same plays."""
+        """Print the plays that the adviser prefers.
+
+        Each has the other cells in which it is the same play.
+        """
         session = self.session
         scene = spec_of(session.rules).scene(session.game)
         print(f"{session.adviser} prefers:" if session.adviser else "most points at once:")
@@ -143,7 +153,10 @@ class Console:
             print(printable(f"{type(error).__name__}: {error}"))
 
     def _scores(self, name: str) -> None:
-        """Print points and draws of the legal plays of a card, or of all cards in the hand."""
+        """Print points and draws of the legal plays of a card.
+
+        Without a name, print them for all cards in the hand.
+        """
         session = self.session
         faces = spec_of(session.rules).scene(session.game).faces
         hand = {faces[card].name: card for card in session.game.hand(session.game.mover)}
@@ -153,7 +166,10 @@ class Console:
         print("\n".join(filter(None, scored)) or "no play scores now")
 
     def _score(self, card: int, name: str) -> str:
-        """The cells of a card by points and draws, the most points first; empty if it scores nowhere."""
+        """List the cells of a card by points and draws.
+
+        Most points come first. The text is empty if the card scores nowhere.
+        """
         scene, cells = spec_of(self.session.rules).scene(self.session.game), defaultdict(list)
         for cell, play in self.session.scores(card).items():
             cells[play.points, play.draws].append(str(scene.place(cell)))
@@ -165,7 +181,10 @@ class Console:
 
 
 def _read(prompt: str) -> str:
-    """Read a line. A line in a foreign encoding counts as a call for help."""
+    """Read a line.
+
+    A line in a foreign encoding counts as a call for help.
+    """
     try:
         return input(prompt)
     except UnicodeDecodeError:
@@ -173,7 +192,10 @@ def _read(prompt: str) -> str:
 
 
 def replay(record: Record) -> None:
-    """Step through a record, with all hands shown, until the input ends or is interrupted."""
+    """Step through a record, with all hands shown.
+
+    It ends when the input ends or is interrupted.
+    """
     viewer, steps = Viewer(record), {"": 1, "b": -1}
     print(spec_of(record.rules).scene(record.game(0)).title)
     with suppress(EOFError, KeyboardInterrupt):

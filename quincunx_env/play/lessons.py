@@ -1,4 +1,6 @@
-"""Guided games: a few plays on a fixed deal, each of which shows a part of the rules; data in ``lessons.toml``.
+"""Guided games: a few plays on a fixed deal.
+
+Each play shows a part of the rules. The data are in ``lessons.toml``.
 
 >>> lesson = lessons()["solitaire"]
 >>> lesson.title, lesson.steps[0].play
@@ -54,7 +56,7 @@ class Lesson:
         return rules
 
     def session(self, adviser: Any = None) -> Session:
-        """A new session, with the learner in seat 0."""
+        """Start a session with the learner in seat 0."""
         players = [None, *[self.opponent] * (self.rules.num_players - 1)]
         return Session(self.rules, players, Seeded(self.seed), adviser)
 

@@ -1,4 +1,4 @@
-"""Games play by play as text, from game records and files of games."""
+"""Games as text, from game records and files of games."""
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -11,8 +11,10 @@ from quincunx_env.notation.viewer import Viewer, describe
 
 
 def transcript(record: Record, seat: int | None = None, positions: bool = False) -> Iterator[str]:
-    """Yield a record as text: rules and deals, each action with the parts of its score and the totals after it, and the
-    position at the beginning and at the end of each round.
+    """Yield a record as text, action by action.
+
+    It begins with rules and deals. Each action has the parts of its score and the totals after it. The position is
+    shown at the beginning, and at the end of each round.
 
     Args:
         record: the record of a game.
@@ -41,7 +43,9 @@ def transcript(record: Record, seat: int | None = None, positions: bool = False)
 
 
 def read_games(path: Path, numbers: Sequence[int] = ()) -> list[Record]:
-    """Read a game record, or games from a file that ``quincunx evaluate --records`` and the like write.
+    """Read a game record, or games from a file of games.
+
+    ``quincunx evaluate --records`` and the like write such files.
 
     Args:
         path: the file.

@@ -51,7 +51,7 @@ HINTS = 5
 
 
 def can_play(policy: Agent | str, rules: BaseRules) -> bool:
-    """Whether a policy is installed and can play by these rules."""
+    """Return whether a policy is installed and can play by these rules."""
     try:
         policy_for(resolve(policy), rules)
     except Exception:  # whatever the packages of others raise
@@ -67,7 +67,7 @@ def levels(rules: BaseRules) -> Mapping[str, str]:
 
 
 def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
-    """Players by seat, as a `Session` takes them.
+    """Return players by seat, as a `Session` takes them.
 
     Args:
         rules: the rules of the game.
@@ -90,27 +90,36 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
 
 
 def adviser_name(rules: BaseRules, name: Agent | str | None = None) -> Agent | str | None:
-    """The agent that gives hints: ``name``, by default the policy of `ADVISING_LEVEL`; None for `HUMAN`."""
+    """Return the agent that gives hints; None for `HUMAN`.
+
+    It is ``name``, by default the policy of `ADVISING_LEVEL`.
+    """
     return None if name == HUMAN else name or levels(rules).get(ADVISING_LEVEL)
 
 
 def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
-    """A file for a new game, named by the current time; its stem is not in use in the folder, and not ``taken``."""
+    """Return a file for a new game, named by the current time.
+
+    Its stem is not in use in the folder, and not ``taken``.
+    """
     stem = f"{datetime.now():%Y%m%d-%H%M%S}"
     names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
     return next(path for name in names if name not in taken and not (path := folder / f"{name}.txt").exists())
 
 
 def unregistered(record: Record) -> list[str]:
-    """Names of players, seat by seat, that are not registered policies, so that they may stand for any code."""
+    """List names of players that are not registered policies, by seat.
+
+    Such a name may stand for any code.
+    """
     known = {HUMAN, *registered_policies()}
     return [name for name in record.seats if name not in known]
 
 
 def recorded_players(record: Record, others: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
-    """Players by seat, as a `Session` takes them; humans where the record has no names.
+    """Return players by seat, as a `Session` takes them.
 
-    A file never chooses code: of the names in a record only registered ones are followed.
+    Without names in the record they are humans. A file never chooses code: only registered names in it are followed.
 
     Args:
         record: the game.
@@ -130,14 +139,17 @@ def recorded_players(record: Record, others: Sequence[Agent | str] = ()) -> list
 
 
 def resuming(record: Record, path: Path) -> str:
-    """The options of ``quincunx play`` that continue a game, with the policies that it does not find by itself."""
+    """Return the options of ``quincunx play`` that continue a game.
+
+    They include policies that it does not find by itself.
+    """
     # A name that begins with a dash would be an option.
     names = ["POLICY" if name.startswith("-") else name for name in unregistered(record)]
     return shlex.join(["--resume", str(path), *(["--opponents", *names] if names else [])])
 
 
 class Hint(NamedTuple):
-    """A legal play, and the other cells in which it is the same play."""
+    """A legal play, and other cells in which it is the same."""
 
     action: int
     text: str
@@ -147,7 +159,7 @@ class Hint(NamedTuple):
     """Cells in which the same card scores the same with the same cards, as mirror images of a play do."""
 
     def __str__(self) -> str:
-        """``AV (0, 1): +3 (basic -2, pair +5)``."""
+        """Return text such as ``AV (0, 1): +3 (basic -2, pair +5)``."""
         return self.text + ("" if self.score is None else f": {self.score}")
 
 
@@ -155,9 +167,8 @@ class Session:
     """A game in progress between humans and agents.
 
     A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it reads an action and
-    calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and each step of `hints` may take long and
-    change nothing, so that they may run in another thread; discard their results if the number of turns has changed
-    since.
+    calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and each step of `hints` may take long. They
+    change nothing and may run in another thread. Discard their results if the number of turns has changed since.
 
     Args:
         rules: the rules of the game.
@@ -216,7 +227,7 @@ class Session:
         return session
 
     def new_game(self) -> Self:
-        """A session with the same players and a new deal."""
+        """Start a session with the same players and a new deal."""
         return type(self)(self.rules, self._players, None, self._adviser_agent, self._seed)
 
     # --- Seats -------------------------------------------------------------------------------------------------------
@@ -243,9 +254,10 @@ class Session:
 
     @property
     def seat(self) -> int | None:
-        """The seat from which to show the game: of the human to move, otherwise of the human who moved last.
+        """The seat from which to show the game.
 
-        None shows all hands: when the game is over, or agents play all seats.
+        It is the seat of the human to move, otherwise of the human who moved last. None shows all hands: when the game
+        is over, or agents play all seats.
         """
         if self.game.over or not self.human_seats:
             return None
@@ -256,7 +268,10 @@ class Session:
     # --- Actions -----------------------------------------------------------------------------------------------------
 
     def parse(self, text: str) -> int:
-        """The legal action that a text denotes; see `quincunx_env.notation.text.parse_action`."""
+        """Return the legal action that a text denotes.
+
+        See `quincunx_env.notation.text.parse_action`.
+        """
         return parse_action(self.game, text)
 
     def play(self, action: int) -> RecordedAction:
@@ -270,7 +285,7 @@ class Session:
         return turn
 
     def choose(self) -> int:
-        """The action of the agent to move.
+        """Return the action of the agent to move.
 
         Raises:
             ValueError: if a human is to move, or the game is over.
@@ -282,7 +297,9 @@ class Session:
         return self._ask(policy, game, len(self.turns), self._observer.mask(game).astype(bool))
 
     def undo(self) -> None:
-        """Go back to the last decision of a human; where agents play all seats, to the last decision.
+        """Go back to the last decision of a human.
+
+        Where agents play all seats, go back to the last decision.
 
         Raises:
             ValueError: if there is none.
@@ -296,23 +313,27 @@ class Session:
 
     @property
     def ending(self) -> Ending | None:
-        """The end of the game in words; None while it is in progress."""
+        """The end of the game in words; None before the end."""
         names = ["" if name == HUMAN else name for name in self.names]
         return ending(self.game, names, self.human_seats[0] if len(self.human_seats) == 1 else None)
 
     # --- Hints -------------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[Hint]:
-        """The legal plays by decreasing immediate score; none while an announcement is due."""
+        """Return the legal plays by decreasing immediate score.
+
+        There are none while an announcement is due.
+        """
         game = self.game
         legal = spec_of(self.rules).notation.legal_plays(game)
         plays = (Hint(play, print_action(game, play), play_score(game, play)) for play in legal)
         return sorted(plays, key=_by_points)
 
     def scores(self, card: int) -> dict[int, ScoredPlay]:
-        """The legal plays of a card with their points, draws and parts, by cell.
+        """Return the legal plays of a card by cell.
 
-        Empty if the card may not be played now, and in games that are scored at the end.
+        Each has its points, draws and parts. The result is empty if the card may not be played now, and in games that
+        are scored at the end.
         """
         return {play.cell: play for play in _scored_plays(self.game, card).values() if play.scored}
 
@@ -348,7 +369,10 @@ class Session:
             mask[group] = False
 
     def _ask(self, policy: Policy, game: Game, number: int, mask: npt.NDArray[np.bool_]) -> int:
-        """The action of a policy in a position after ``number`` actions, among those of a mask, bool [actions]."""
+        """Return a policy's action after ``number`` actions.
+
+        It is one of the actions of a mask, bool [actions].
+        """
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
         rng = np.random.default_rng([self._seed, game.mover, number])
         with self._policy_lock:
@@ -371,19 +395,25 @@ def _policy(player: Agent | str | None, rules: BaseRules) -> Policy | None:
 
 
 def _by_points(play: Hint) -> tuple[int, int]:
-    """Sorts plays by decreasing score; plays without a score stay in order."""
+    """Sort plays by decreasing score; plays without one keep their order."""
     return (0, 0) if play.score is None else (-play.score.points, -play.score.draws)
 
 
 def _scored_plays(game: Game, card: int | None = None) -> dict[int, ScoredPlay]:
-    """The legal plays, or those of a card, with the parts of their scores, by action."""
+    """Return the legal plays by action, with the parts of their scores.
+
+    With ``card`` only the plays of this card.
+    """
     spec = spec_of(game.rules)
     places = {action: spec.notation.decode_play(game, action) for action in spec.notation.legal_plays(game)}
     return {action: spec.candidate(game, *place) for action, place in places.items() if card in (None, place[0])}
 
 
 def _groups(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:
-    """Actions that play the same card for the same parts with the same cards, as mirror images of a play do."""
+    """Group actions that play one card for the same parts and cells.
+
+    Mirror images of a play do.
+    """
     groups: dict[object, list[int]] = {}
     for action, play in plays.items():
         parts = sorted(part._replace(cells=tuple(sorted(part.cells))) for part in play.parts)

@@ -1,12 +1,14 @@
-"""Replay player: games as a single HTML page, which needs no network and no server.
+"""Replay player: games as a single HTML page.
+
+The page needs no network and no server.
 
 >>> from quincunx_env import Rules
 >>> page = replay_page([Record(Rules(), Seeded(0), actions=(33,))])
 >>> page.startswith("<!doctype html>")
 True
 
-The pictures are those of the renderer. Their lines of SVG are stored once and shared by all positions, so that a
-position takes about 2 kB. The script (``replay_page.js``) puts the lines together and steps through the positions.
+The renderer draws the pictures. Their lines of SVG are stored once and shared by all positions, so that a position
+takes about 2 kB. The script (``replay_page.js``) puts the lines together and steps through the positions.
 """
 
 import base64
@@ -53,20 +55,22 @@ def replay_page(
     back: tuple[str, str] | None = None,
     when: str = "",
 ) -> str:
-    """Write a page that steps through games: pictures, parts of the scores, the curve of the points.
+    """Write a page that steps through games.
+
+    It shows pictures, parts of the scores, and the curve of the points.
 
     Args:
         records: the games, of which the page shows the first until another is chosen.
         seat: the seat from whose point of view they are shown, the other hands face down; None shows all hands.
         values: returns an agent's values of the plays in a position. The page shows them as a heat map, the best card
-            of each cell, and names the best plays. From the point of view of a seat it shows those of this seat.
+            of each cell, and names the best plays. From the point of view of a seat it shows only this seat's values.
         valued_by: name of that agent.
         you: the seat of the reader, who is called You.
         back: address and text of a link to the page from which the reader comes.
         when: date and time of the games, as text.
 
     Returns:
-        A complete HTML document. It contains no address but that of ``back``, and its policy forbids to load anything.
+        A complete HTML document. It contains no address but ``back``, and its policy forbids to load anything.
 
     Raises:
         ValueError: if there is no game or no such seat, or the values have another shape.
@@ -101,7 +105,9 @@ def replay_page(
 
 
 def embedded(page: str, height: int = 860) -> str:
-    """A page as an element of another page or of a notebook, which it cannot change.
+    """Wrap a page for use in another page or in a notebook.
+
+    It cannot change the page around it.
 
     Args:
         page: a complete HTML document.
@@ -124,12 +130,12 @@ def _variables(theme: svg.ThemeName) -> str:
 
 
 def _player(record: Record, seat: int, you: int | None) -> str:
-    """The name of a player; empty if it is unknown."""
+    """Return the name of a player; empty if it is unknown."""
     return "You" if seat == you else record.seats[seat] if record.seats else ""
 
 
 def _name(record: Record, you: int | None) -> str:
-    """Players, deal and points of a game."""
+    """Return players, deal and points of a game."""
     dealt = record.dealt
     deal = f"deal {dealt.seed} ({dealt.domain})" if isinstance(dealt, Seeded) else "given deal"
     players = filter(None, (_player(record, seat, you) for seat in range(record.rules.num_players)))
@@ -140,7 +146,10 @@ def _name(record: Record, you: int | None) -> str:
 
 
 class _Shared:
-    """Definitions, lines and groups of lines of SVG, each once, numbered in the order in which they occur."""
+    """Definitions, lines and groups of lines of SVG, each once.
+
+    Their numbers follow the order in which they occur.
+    """
 
     def __init__(self) -> None:
         self.definitions: dict[str, None] = {}
@@ -164,7 +173,10 @@ class _Shared:
 def _positions(
     record: Record, seat: int | None, values: Values | None, shared: _Shared, you: int | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the positions of a game: its picture, the same with values, and the words about them."""
+    """Yield the positions of a game.
+
+    Each has its picture, the picture with values, and the words about them.
+    """
     viewer = Viewer(record)
     for viewer.number in range(len(record.actions) + 1):
         game = viewer.game
@@ -184,7 +196,10 @@ def _positions(
 
 
 def _named(scene: Scene, record: Record, you: int | None) -> Scene:
-    """The scene without title, which the page has, and with the names of the players where there is room."""
+    """Return the scene without title, which the page has.
+
+    Players have names where there is room.
+    """
     seats = []
     for number, shown in enumerate(scene.seats):
         player = _player(record, number, you)
@@ -198,7 +213,7 @@ def _named(scene: Scene, record: Record, you: int | None) -> Scene:
 
 
 def _to_you(text: str, you: int) -> str:
-    """The text with the seat of the reader called You."""
+    """Return the text with the seat of the reader called You."""
     return re.sub(rf"\bseat {you}\b", "You", text)
 
 
@@ -210,7 +225,10 @@ def _table(values: npt.ArrayLike, game: Game) -> npt.NDArray[np.float64]:
 
 
 def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:
-    """The plays of the highest values, and the value of the play that follows."""
+    """Name the plays of the highest values.
+
+    The value of the play that follows comes after them.
+    """
     notation = spec_of(game.rules).notation
     plays = {action: table[notation.decode_play(game, action)] for action in notation.legal_plays(game)}
     known = {action: value for action, value in plays.items() if np.isfinite(value)}
@@ -226,7 +244,7 @@ def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]
 
 
 def _curve(record: Record, you: int | None) -> str:
-    """Points of each seat after each action, as HTML."""
+    """Draw the points of each seat after each action, as HTML."""
     seats = range(record.rules.num_players)
     gains = np.array([[0] * len(seats), *(turn.gains for turn in record.turns)])
     totals = gains.cumsum(axis=0)

@@ -1,1 +1,4 @@
-"""Policies in files: readers, the entry points of the group ``quincunx_env.policies.files``, and writers."""
+"""Policies in files: readers and writers.
+
+Readers are the entry points of the group ``quincunx_env.policies.files``.
+"""

@@ -1,4 +1,4 @@
-"""Observations as environments encode them, for networks that were trained on them by other libraries."""
+"""Observations as environments encode them, for networks of other libraries."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -35,7 +35,7 @@ class Encoding:
     """Of the flat vector."""
 
     def space(self) -> spaces.Space[Any]:
-        """The space of an observation."""
+        """Return the space of an observation."""
         space = self.observer.flat_space(self.dtype) if self.flat else self.observer.dict_space()
         if not self.mask:
             return space
@@ -51,7 +51,7 @@ class Encoding:
         return pieces | ({self.mask: mask.astype(np.int8)} if self.mask else {})
 
     def policy(self, scores: Callable[[Encoded, Bools], npt.NDArray[Any]]) -> Policy:
-        """The greedy policy of a network.
+        """Return the greedy policy of a network.
 
         Args:
             scores: maps encoded observations and masks bool [n, A] to logits or Q-values, float [n, A], or, where
@@ -63,10 +63,11 @@ class Encoding:
 
 
 class GreedyScores:
-    """Chooses the legal action of the highest score, the first of several; a `quincunx_env.core.policy.ValuedPolicy`.
+    """Greedy policy of scores, a `quincunx_env.core.policy.ValuedPolicy`.
 
-    Unlike `quincunx_agents.ties.best` it distinguishes scores that differ by rounding, because their unit is unknown:
-    it plays as the library does that trained the network.
+    It chooses the legal action of the highest score, the first of several. Unlike `quincunx_agents.ties.best` it
+    distinguishes scores that differ by rounding, because their unit is unknown: it plays as the library does that
+    trained the network.
     """
 
     def __init__(self, encoding: Encoding, scores: Callable[[Encoded, Bools], npt.NDArray[Any]]) -> None:
@@ -88,7 +89,9 @@ class GreedyScores:
     def action_values(
         self, observation: Pieces, mask: Bools, rng: np.random.Generator
     ) -> npt.NDArray[np.floating[Any]]:
-        """Scores of legal actions, float64 [n, A], logits or Q-values; -inf for all others.
+        """Return scores (logits or Q-values) of legal actions, float64 [n, A].
+
+        They are -inf for all others.
 
         Raises:
             ValueError: if the network computes something else than scores.
@@ -96,7 +99,7 @@ class GreedyScores:
         return np.where(mask, self._checked(observation, mask), -np.inf)
 
     def _checked(self, observation: Pieces, mask: Bools) -> npt.NDArray[np.float64]:
-        """Scores of all actions, [n, A]."""
+        """Return scores of all actions, [n, A]."""
         scores = self.scores(self.encoding.encode(observation, mask), mask)
         factors = self.encoding.observer.factors
         if factors and scores.shape == (len(mask), sum(factors)):  # the best pair is the best card and the best cell
@@ -111,14 +114,20 @@ class GreedyScores:
 
 
 def observers(rules: BaseRules) -> Iterator[Observer]:
-    """Observers of all encodings of games with these rules: with and without the preview, and padded."""
+    """Yield observers of all encodings of games with these rules.
+
+    They are with and without the preview, and padded.
+    """
     for padded in (False, True) if spec_of(rules).PaddedObserver else (False,):
         for preview in (True, False):
             yield make_observer(rules, preview, padded)
 
 
 def encodings(rules: BaseRules) -> Iterator[Encoding]:
-    """Encodings of the environments of games with these rules: options ``observation``, ``mask_in``, ``padded``."""
+    """Yield the environments' encodings of games with these rules.
+
+    They differ in the options ``observation``, ``mask_in`` and ``padded``.
+    """
     for observer in observers(rules):
         for mask in ("", "action_mask"):
             yield Encoding(observer, True, mask)
@@ -127,7 +136,9 @@ def encodings(rules: BaseRules) -> Iterator[Encoding]:
 
 
 def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations: str) -> ValueError:
-    """Return the error for a model of other observations: it names the game that the model was trained for.
+    """Return the error for a model of other observations.
+
+    It names the game that the model was trained for.
 
     Args:
         rules: of the game that the model cannot play.
@@ -144,7 +155,7 @@ def other_game(rules: BaseRules, fits: Callable[[Encoding], bool], observations:
 
 
 def _games() -> Iterator[Any]:
-    """Rules with different observations, those with few options first."""
+    """Yield rules with different observations, few options first."""
     forms = [spec.forms for spec in AGENT_SPECS.values()]
     yield from (rules for each in forms for rules in each.VARIANTS.values())
     for each in forms:

@@ -29,7 +29,9 @@ from quincunx_env.utils.files import write_atomically
 
 
 def save_policy(model: Any, path: Path | str) -> None:
-    """Write the policy of a stable-baselines3 model as a file that executes nothing, unlike ``model.save``.
+    """Write the policy of a stable-baselines3 model as a file.
+
+    The file executes nothing, unlike the one of ``model.save``.
 
     Args:
         model: of PPO, A2C, DQN or MaskablePPO, trained on flat observations.
@@ -80,7 +82,10 @@ class Scores(nn.Module):
 
 
 class GreedyLogits(nn.Module):
-    """The logits of a policy network, means over the symmetries of the grid, and the greedy action."""
+    """Logits of a policy network, and the greedy action.
+
+    The logits are means over the symmetries of the grid.
+    """
 
     entries: Tensor
     """[8, size]: the entry of an observation that each entry of a view receives."""

@@ -1,8 +1,8 @@
 """ONNX models, run by ONNX Runtime, which executes no Python code.
 
 A model maps flat observations, and masks if it takes them, to scores of all actions, such as logits or Q-values, or to
-actions. Batches are along the first axis of all of them. The names of inputs and outputs do not matter, except that of
-two inputs the mask is the one called ``mask`` or ``action_mask``.
+actions. Batches are along the first axis of all of them. The names of inputs and outputs do not matter. However, one of
+two inputs must be called ``mask`` or ``action_mask``: it is the mask.
 
 | | shape | dtype |
 |---|---|---|
@@ -34,7 +34,7 @@ MASKS = ("mask", "action_mask")
 """Names of an input that is the mask."""
 
 DTYPES = {"float": "float32", "double": "float64"}
-"""ONNX types of numbers whose names differ from those of NumPy, without ``tensor()``."""
+"""ONNX types of numbers whose names differ from NumPy's, without ``tensor()``."""
 
 EXTERNAL = "session.model_external_initializers_file_folder_path"
 """Setting of ONNX Runtime: the folder of weights in other files, by default the current one. A file has none in it."""
@@ -69,7 +69,7 @@ class Model:
         (self.observation,) = inputs.values()
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """The policy for games with observations of the model's size.
+        """Return the policy for games with observations of the model's size.
 
         Raises:
             ValueError: if it takes other observations.
@@ -102,7 +102,10 @@ class Model:
         return padded(choose) if padded is not None else choose
 
     def _run(self, output: str, encoded: Encoded, mask: Bools) -> Any:
-        """One output, for n positions; one after the other, if the model takes only one."""
+        """Compute one output for n positions.
+
+        They are computed one after the other if the model takes only one.
+        """
         inputs = {self.observation.name: np.asarray(encoded).astype(_dtype(self.observation))}
         if self.mask is not None:
             inputs[self.mask.name] = mask.astype(_dtype(self.mask))
@@ -115,7 +118,7 @@ class Model:
 
 
 def read(path: Path, trust: bool) -> Model:
-    """A model.
+    """Read a model.
 
     Args:
         path: of the file.
@@ -128,7 +131,7 @@ def read(path: Path, trust: bool) -> Model:
 
 
 def _length(axis: Any) -> int | None:
-    """Length of an axis, None if it varies."""
+    """Return the length of an axis, None if it varies."""
     return axis if isinstance(axis, int) else None
 
 

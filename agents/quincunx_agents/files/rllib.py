@@ -1,4 +1,6 @@
-"""Checkpoints of Ray RLlib's new API stack: of an algorithm, or of one of its modules.
+"""Checkpoints of Ray RLlib's new API stack.
+
+They are of an algorithm, or of one of its modules.
 
 Every part of a checkpoint is a pickle, the class of the module and its arguments included.
 """
@@ -21,7 +23,7 @@ MODULES = "learner_group/learner/rl_module"
 """Folder of the modules in the checkpoint of an algorithm."""
 
 PREFERRED = ("default_policy", "main")
-"""Of several modules the one that is meant: that of a single agent, or the learner of ``train/rllib.py``."""
+"""Of several modules the one that is meant: of a single agent, or the learner of ``train/rllib.py``."""
 
 
 class Module:
@@ -31,7 +33,7 @@ class Module:
         self.module = module
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """The greedy policy, for games with the observations on which the module was trained.
+        """Return the greedy policy for games with the model's observations.
 
         Raises:
             ValueError: if it was trained on other observations.
@@ -47,7 +49,7 @@ class Module:
         )
 
     def _scores(self, encoded: Encoded, mask: Bools) -> npt.NDArray[Any]:
-        """Logits, or Q-values, of all actions."""
+        """Compute logits, or Q-values, of all actions."""
         import torch
         from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
         from ray.rllib.core.columns import Columns
@@ -67,7 +69,7 @@ class Module:
 
 
 def read(path: Path, trust: bool) -> Module:
-    """A module of a checkpoint.
+    """Read a module of a checkpoint.
 
     Args:
         path: folder that ``save_to_path`` of an algorithm or of a module wrote.
@@ -94,7 +96,10 @@ def read(path: Path, trust: bool) -> Module:
 
 
 def _agrees(found: Any, expected: Any) -> bool:
-    """Whether a space has the entries, shapes and bounds of another one; its dtype may differ."""
+    """Return whether spaces agree in entries, shapes and bounds.
+
+    The dtype may differ.
+    """
     entries, others = getattr(found, "spaces", None), getattr(expected, "spaces", None)
     if entries is not None and others is not None:
         return set(entries) == set(others) and all(_agrees(entries[name], others[name]) for name in others)

@@ -68,7 +68,7 @@ class Model:
         self.policy.set_training_mode(False)
 
     def for_rules(self, rules: BaseRules) -> Policy:
-        """The greedy policy, for games with the observations on which the model was trained.
+        """Return the greedy policy for games with the model's observations.
 
         Raises:
             ValueError: if it was trained on other observations.
@@ -90,7 +90,7 @@ class Model:
         return found
 
     def _scores(self, encoded: Encoded, mask: Bools) -> npt.NDArray[Any]:
-        """Logits or Q-values of all actions."""
+        """Compute logits or Q-values of all actions."""
         tensors: Any = (
             {name: torch.from_numpy(piece) for name, piece in encoded.items()}
             if isinstance(encoded, dict)
@@ -111,7 +111,9 @@ class Model:
 
 
 def refuse_normalised(model: Any) -> None:
-    """Check that a model was trained on observations of an environment, which are whole numbers.
+    """Check that a model was trained on an environment's own observations.
+
+    These are whole numbers.
 
     Raises:
         ValueError: if a wrapper has changed them.
@@ -126,7 +128,7 @@ def refuse_normalised(model: Any) -> None:
 
 
 def read(path: Path, trust: bool) -> Model:
-    """A saved model.
+    """Read a saved model.
 
     Args:
         path: of the file.
@@ -142,7 +144,7 @@ def read(path: Path, trust: bool) -> Model:
     except Exception as error:  # zipfile raises anything for a damaged file
         raise _damaged(error) from error
     if algorithm not in ALGORITHMS:
-        raise ValueError(f"it is a model of {algorithm}; those of PPO, A2C, DQN and MaskablePPO can be used")
+        raise ValueError(f"it is a model of {algorithm}; models of PPO, A2C, DQN and MaskablePPO can be used")
     if not trust:
         raise untrusted(path)
     try:
@@ -155,7 +157,9 @@ def read(path: Path, trust: bool) -> Model:
 
 
 def _require_bounded(path: Path) -> None:
-    """Check the size of all parts, and of the parts of weights, which are archives, too.
+    """Check the size of all parts.
+
+    Parts of weights are archives, too: check the size of their parts.
 
     Raises:
         ValueError: if the file is compressed so much that reading it may take all memory.
@@ -177,7 +181,10 @@ def _size(archive: zipfile.ZipFile) -> int:
 
 
 def _algorithm(path: Path) -> str:
-    """The name of the algorithm of a saved model, also of one that cannot be used."""
+    """Return the name of a saved model's algorithm.
+
+    It may be one that cannot be used.
+    """
     with zipfile.ZipFile(path) as archive:
         if (size := archive.getinfo("data").file_size) > MAX_DESCRIPTION:
             raise ValueError(f"its description has {size} bytes, at most {MAX_DESCRIPTION} are read")

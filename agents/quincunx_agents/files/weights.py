@@ -7,7 +7,7 @@ from quincunx_env.core.policy import PolicyFactory
 
 
 def read(path: Path, trust: bool) -> PolicyFactory:
-    """The network in a weights file; see `quincunx_agents.load`.
+    """Read the network in a weights file; see `quincunx_agents.load`.
 
     Args:
         path: of the file.

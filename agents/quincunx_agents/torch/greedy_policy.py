@@ -53,9 +53,10 @@ class GreedyPolicy:
         return np.where(mask, logits, np.float32(-np.inf))
 
     def probabilities(self, game: Game) -> Floats:
-        """Return the probability of each play of the seat to move in percent, as the network gives it for training.
+        """Return the mover's probability of each play, in percent.
 
-        ``render.to_svg(game, values=agent.probabilities(game))`` draws them as a heat map, the best card of each cell.
+        The network gives it for training, without a mean over symmetries. A heat map shows the best card of each cell:
+        ``render.to_svg(game, values=agent.probabilities(game))``.
 
         Args:
             game: the position, which stays as it is; not one in which Simpleton asks for an announcement.

@@ -36,14 +36,17 @@ from quincunx_env.render.svg import MINUS, PAGE, THEMES, draw, draw_card, draw_s
 
 
 class Option(NamedTuple):
-    """An option of the rules. Its values are texts, as forms send them."""
+    """An option of the rules.
+
+    Its values are texts, as forms send them.
+    """
 
     name: str
     label: str
     values: Mapping[str, Any]
     """Values of the option, by what the form sends; the first is the default."""
     texts: Sequence[str]
-    """What is shown for each value; for an option that is on or off, an explanation."""
+    """Text shown for each value; for an option that is on or off, an explanation."""
 
     @property
     def switch(self) -> bool:
@@ -81,7 +84,7 @@ class Kind:
         return {"solitaire": 1, "players": 4}.get(self.name, 2)
 
     def rules(self, form: Mapping[str, str]) -> BaseRules:
-        """The rules that a form describes.
+        """Return the rules that a form describes.
 
         Raises:
             ValueError: if a value of the form is none of the choices.
@@ -154,7 +157,10 @@ KINDS = {
 
 @cache
 def agents(kind: str) -> tuple[str, ...]:
-    """Names of the registered policies that can play a kind of game, the default opponent first."""
+    """List the registered policies that can play a kind of game.
+
+    The default opponent comes first.
+    """
     rules = KINDS[kind].rules({})
     found = (name for name in registered_policies() if can_play(name, rules))
     return tuple(dict.fromkeys((levels(rules)[DEFAULT_LEVEL], *found)))
@@ -173,7 +179,7 @@ def _able(named: Mapping[str, Agent | str], rules: BaseRules) -> list[str]:
 
 @cache
 def picture(kind: str) -> str:
-    """A position after some plays, as SVG."""
+    """Draw a position after some plays, as SVG."""
     rules = KINDS[kind].rules({})
     session = Session(rules, [None] * rules.num_players, GAMES[KINDS[kind].game].Game.from_seed(rules, 4).deals)
     for _ in range(6 if kind == "spiral" else 4):
@@ -184,7 +190,7 @@ def picture(kind: str) -> str:
 def session_of(
     form: Mapping[str, str], adviser: Agent | str | None, named: Mapping[str, Agent | str] | None = None
 ) -> Session:
-    """The game that the form of the start page describes.
+    """Start the game that the form of the start page describes.
 
     Args:
         form: the fields of the form.
@@ -223,9 +229,10 @@ KEYS = "abcdefgijklmortvwxyz1234567890"
 
 
 class View:
-    """A game as a tab shows it, for templates, which read its table, session and scene, too.
+    """A game as a tab shows it, for templates.
 
-    The lock of the table is held while a view is in use. Choices that are impossible are dropped.
+    Templates read its table, session and scene, too. The lock of the table is held while a view is in use. Choices that
+    are impossible are dropped.
 
     Args:
         table: the game.
@@ -290,7 +297,7 @@ class View:
 
     @property
     def announcing(self) -> str:
-        """The play whose points a human is to announce; empty if there is none."""
+        """The play whose points a human must announce; empty if none."""
         return self.scene.pending.title if self.scene.pending and self.session.human_to_move else ""
 
     @property
@@ -302,7 +309,7 @@ class View:
 
     @property
     def columns(self) -> int:
-        """Columns in which the hand is laid out; the same throughout a game."""
+        """Number of columns of the hand; the same throughout a game."""
         return max(4, *(-(-len(hand) // 2) for hand in self.session.game.deals[0].hands))
 
     @property
@@ -312,7 +319,10 @@ class View:
 
     @property
     def shown(self) -> ScoredPlay | None:
-        """The play whose score is shown: the candidate, or else the last one, with names for the reader."""
+        """The play whose score is shown, with names for the reader.
+
+        It is the candidate, or else the last play.
+        """
         shown = self.play or (None if self.scene.pending else self.scene.last)
         if shown is None:
             return None
@@ -355,7 +365,7 @@ class View:
         return re.sub(r"\bseat (\d)\b", lambda match: self.names[int(match[1])], text).replace(" -", f" {MINUS}")
 
     def level(self, seat: int) -> str:
-        """The level of play of an agent, and its name; empty for a human."""
+        """Return an agent's level of play and name; empty for humans."""
         name = self.session.names[seat]
         known = [level for level, policy in levels(self.session.rules).items() if policy == name]
         return "" if name == HUMAN else f"{known[0]} ({name})" if known else name
@@ -373,7 +383,7 @@ class View:
 
     @property
     def rows(self) -> list[tuple[int, list[str]]]:
-        """The grid in words by row, with the points of the chosen card."""
+        """The grid in words by row, with the chosen card's points."""
         return [
             (row, [self._cell(row * self.scene.side + column) for column in self.scene.columns])
             for row in self.scene.rows
@@ -398,12 +408,12 @@ class View:
         return any(seat in self.session.human_seats for seat in game.winners) if game.decided else False
 
     def play_of(self, hint: Hint) -> ScoredPlay:
-        """The play of a hint."""
+        """Return the play of a hint."""
         return self.spec.candidate(self.session.game, *self.spec.notation.decode_play(self.session.game, hint.action))
 
 
 def _names(session: Session) -> list[str]:
-    """Names of the seats for the reader."""
+    """Return names of the seats for the reader."""
     if session.rules.num_players == 1:
         return ["You"]
     alone = len(session.human_seats) == 1
@@ -413,7 +423,7 @@ def _names(session: Session) -> list[str]:
 def with_suits(text: str, scene: Scene) -> Markup:
     """Return a text with the emblems of suits in place of letters.
 
-    Screen readers read each card in words. The text content remains that of the text.
+    Screen readers read each card in words. The text content stays the same.
     """
     faces = {face.name: face for face in scene.faces}
     pieces = re.split(rf"\b({'|'.join(map(re.escape, faces))})\b", text)
@@ -430,17 +440,20 @@ def _named(face: Face) -> Markup:
 
 
 def tone(points: int) -> str:
-    """The class of points in the style sheet."""
+    """Return the class of points in the style sheet."""
     return "gain" if points > 0 else "loss" if points < 0 else "nothing"
 
 
 def signed(points: int) -> str:
-    """Points as text."""
+    """Return points as text."""
     return f"{points:+}".replace("-", MINUS) if points else "0"
 
 
 def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
-    """Yield the parts of the score of a play: text, and class in the style sheet."""
+    """Yield the parts of a play's score.
+
+    Each is a text and its class in the style sheet.
+    """
     for name in dict.fromkeys(part.name for part in play.parts if play.scored):
         points = sum(part.points for part in play.parts if part.name == name)
         lines = any(len(part.cells) > 1 for part in play.parts if part.name == name)
@@ -451,17 +464,17 @@ def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
 
 
 def outcome(turn: RecordedAction) -> str:
-    """Return the score of a play as text, for the list of plays."""
+    """Return the score of a play as text, for lists."""
     return describe(turn).partition(turn.text)[2].lstrip(":, ").replace("-", MINUS)
 
 
 def when(time: date | None) -> str:
-    """Return a date, with the time of day if it has one: ``31 Jan 2026, 18:05``."""
+    """Return a date, with its time if any: ``31 Jan 2026, 18:05``."""
     return "" if time is None else f"{time:%d %b %Y, %H:%M}" if isinstance(time, datetime) else f"{time:%d %b %Y}"
 
 
 def suits(scene: Scene) -> list[tuple[str, str]]:
-    """(emblem, name) of each suit."""
+    """Return (emblem, name) of each suit."""
     return [*dict.fromkeys((draw_suit(suit), suit.name) for face in scene.faces for suit in face.suits)]
 
 
@@ -473,7 +486,9 @@ FUNCTIONS = {
 
 
 def replayed_from(record: Record) -> int | None:
-    """The seat from which a game may be replayed; None shows all hands, as at the end of a game.
+    """Return the seat from which a game may be replayed.
+
+    None shows all hands, as at the end of a game.
 
     Raises:
         ValueError: if several people are still playing it.
@@ -487,7 +502,7 @@ def replayed_from(record: Record) -> int | None:
 
 
 def colours() -> str:
-    """The renderer's themes as custom properties of a style sheet."""
+    """Return the renderer's themes as custom properties of a style sheet."""
     blocks = {
         name: "".join(f"--{field}:{value};" for field, value in theme._asdict().items())
         for name, theme in THEMES.items()

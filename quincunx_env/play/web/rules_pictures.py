@@ -1,4 +1,7 @@
-"""The rules of a game in pictures, for people. `quincunx_env.notation.rules_card` is for language models."""
+"""The rules of a game in pictures, for people.
+
+`quincunx_env.notation.rules_card` is for language models.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +29,10 @@ class Example(NamedTuple):
 
 
 def examples(rules: BaseRules) -> list[Example]:
-    """Return six plays that show the rules; none for games of other packages."""
+    """Return six plays that show the rules.
+
+    There are none for games of other packages.
+    """
     if isinstance(rules, SpiralRules):
         return [
             Example(
@@ -70,7 +76,7 @@ def examples(rules: BaseRules) -> list[Example]:
 
 
 def scene_of(rules: BaseRules, example: Example) -> tuple[Scene, ScoredPlay]:
-    """Return the scene of an example, and its play as the engine scores it."""
+    """Return the scene of an example, and its play with score."""
     # Only whether diagonals count depends on the options, and the pictures have none.
     plain = GAMES["spiral"].Rules() if isinstance(rules, SpiralRules) else Rules(min(rules.num_players, 2))
     spec, game = spec_of(plain), GAMES[spec_of(plain).name].Game.from_seed(plain, 0)

@@ -1,8 +1,8 @@
 """The server: who may ask what, and the answers.
 
-Every address begins with a secret token, which only the printed link has. A request is answered only if its host is a
-loopback name or one that was allowed, and if no page of another origin has sent it. Nothing in a request is a path: a
-game is named by one of the names that the server gave, and records are sent as text.
+Every address begins with a secret token, which only the printed link has. The host of a request must be a loopback name
+or an allowed one, and no page of another origin may have sent it. Nothing in a request is a path. A game is named by
+one of the names that the server gave, and records are sent as text.
 """
 
 import asyncio
@@ -83,7 +83,9 @@ ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "im
 
 
 class Guard:
-    """Answers requests that have the token, a host that is allowed, and no foreign origin; refuses all others.
+    """Middleware that refuses unsafe requests.
+
+    It answers requests that have the token, an allowed host, and no foreign origin.
 
     Args:
         app: the application behind it.
@@ -111,7 +113,7 @@ class Guard:
         await answer(scope, receive, send_with_headers)
 
     def _problem(self, scope: Scope) -> str | None:
-        """Why a request is refused; None if it is not."""
+        """Return why a request is refused; None if it is not."""
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._is_known(hosts[0]):
@@ -126,13 +128,19 @@ class Guard:
         return None
 
     def _is_known(self, host: str) -> bool:
-        """Whether a host is a loopback name, or was allowed; with any port."""
+        """Return whether a host is a loopback name, or was allowed.
+
+        The port does not matter.
+        """
         match = re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", host.lower())
         return match is not None and (is_loopback(match[1].strip("[]")) or match[1].strip("[]") in self.hosts)
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a name or an address is that of the machine itself, for programs on this machine only."""
+    """Return whether a name or an address is a loopback one.
+
+    Only programs on the same machine can reach it.
+    """
     try:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -140,7 +148,10 @@ def is_loopback(name: str) -> bool:
 
 
 def _place(origin: str) -> str | None:
-    """Host and port of an origin, in the form of the header ``Host``; None if it has none, as ``null``."""
+    """Return host and port of an origin, as in ``Host``.
+
+    The result is None if it has none, as ``null``.
+    """
     match = re.fullmatch(r"https?://([^/?#@\s]+)", origin.lower())
     return match[1] if match else None
 
@@ -164,7 +175,7 @@ class Answers:
         self.templates.globals |= pages.FUNCTIONS | {"keys": pages.KEYS}
 
     def routes(self) -> list[Route]:
-        """Routes below the token."""
+        """Return the routes below the token."""
         game = "/game/{name}"
         return [
             Route("/", self._answer(self.start)),
@@ -185,7 +196,10 @@ class Answers:
         ]
 
     def _answer(self, answer: Callable[..., Response]) -> Callable[..., Any]:
-        """An endpoint that reads a form and the name in a path, answers in a thread, and turns errors into pages."""
+        """Make an endpoint that runs ``answer`` in a thread.
+
+        It reads a form and the name in a path, and turns errors into pages.
+        """
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -203,14 +217,14 @@ class Answers:
         return endpoint
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """A page, or a part of one."""
+        """Render a page, or a part of one."""
         html = self.templates.get_template(template).render(root=self.root, **values)
         return Response(html, status, media_type="text/html")
 
     # --- Start -------------------------------------------------------------------------------------------------------
 
     def start(self, form: Mapping[str, str], problem: str = "") -> Response:
-        """The start page."""
+        """Show the start page."""
         return self.page(
             "start.html",
             400 if problem else 200,
@@ -244,7 +258,7 @@ class Answers:
         try:
             record = Record.parse(form.get("record", ""))
         except ValueError as error:
-            return self.start({}, f"This is no record of a game: {error}")
+            return self.start({}, f"This is not a record of a game: {error}")
         name = self.lobby.add(record)
         return RedirectResponse(f"{self.root}game/{name}/replay", 303)
 
@@ -252,7 +266,7 @@ class Answers:
         return RedirectResponse(f"{self.root}game/{table.name}", 303)
 
     def file(self, form: Mapping[str, str], name: str) -> Response:
-        """A file that pages need."""
+        """Send a file that pages need."""
         if name not in ASSETS:
             raise LookupError("There is no such file.")
         text = files("quincunx_env.play.web").joinpath("static", name).read_text(encoding="utf-8")
@@ -261,7 +275,7 @@ class Answers:
         return Response(text, media_type=ASSETS[name], headers={"Cache-Control": "no-cache"})
 
     def rules(self, form: Mapping[str, str]) -> Response:
-        """The complete rules as text."""
+        """Send the complete rules as text."""
         package = Path(str(files("quincunx_env")))  # the wheel has a copy; in a checkout the file is above it
         found = next((path for path in (package / "RULES.md", package.parent / "RULES.md") if path.exists()), None)
         if found is None:
@@ -280,18 +294,24 @@ class Answers:
             return self.page(template, status, view=view, best=best, problem=problem or table.problem)
 
     def game(self, form: Mapping[str, str], name: str) -> Response:
-        """The page of a game."""
+        """Show the page of a game."""
         return self._show("game.html", self.lobby.table(name), form)
 
     def view(self, form: Mapping[str, str], name: str, problem: str = "", status: int = 200) -> Response:
-        """The parts of the page that change; nothing if the tab has this version."""
+        """Send the parts of the page that change.
+
+        Send nothing if the tab has this version.
+        """
         table = self.lobby.table(name)
         if form.get("have") == table.version:
             return Response(status_code=204)
         return self._show("answer.html", table, form, problem, status)
 
     def _act(self, form: Mapping[str, str], name: str, act: Callable[[Table, int], object]) -> Response:
-        """Change a game, and show it; where that is refused, show the position and the reason."""
+        """Change a game, and show it.
+
+        If the change is refused, show the position and the reason.
+        """
         table, position = self.lobby.table(name), _number(form, "position")
         if position is None:
             raise ValueError("A request names the position that it is meant for.")
@@ -335,13 +355,16 @@ class Answers:
         return self._go_to(self.lobby.start(self.lobby.table(name).session.new_game()))
 
     def record(self, form: Mapping[str, str], name: str) -> Response:
-        """The record of a game as a file."""
+        """Send the record of a game as a file."""
         text = f"{self.lobby.record(name)}\n"
         plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{plain}.txt"'})
 
     def replay(self, form: Mapping[str, str], name: str) -> Response:
-        """A page that replays a game; it is a program of its own, kept apart from the other pages."""
+        """Send a page that replays a game.
+
+        It is an independent program, kept apart from the other pages.
+        """
         record = self.lobby.record(name)
         here = f"game/{quote(name)}" if self.lobby.is_open(name) else ""
         page = replay_page(
@@ -355,10 +378,10 @@ class Answers:
 
 
 def _fields(body: bytes) -> dict[str, str]:
-    """Fields of a form or a query.
+    """Parse the fields of a form or a query.
 
     Raises:
-        ValueError: if it is no form, or has a field twice.
+        ValueError: if it is not a form, or has a field twice.
     """
     pairs = parse_qsl(
         body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), errors="strict", max_num_fields=50
@@ -379,7 +402,7 @@ def _number(form: Mapping[str, str], name: str) -> int | None:
 
 
 def make_app(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> ASGIApp:
-    """The application, behind its guard.
+    """Make the application, behind its guard.
 
     Args:
         lobby: the games.
@@ -401,7 +424,7 @@ def make_app(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> ASGIApp:
 
 
 def listen(host: str, port: int | None = None) -> socket.socket:
-    """A socket that listens.
+    """Open a socket that listens.
 
     Args:
         host: an address of this machine.
@@ -427,7 +450,9 @@ def listen(host: str, port: int | None = None) -> socket.socket:
 
 
 def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str], browser: bool) -> None:
-    """Print the link, open it in the browser, and answer requests until the program is interrupted.
+    """Print the link, open it, and answer requests.
+
+    It runs until the program is interrupted.
 
     Args:
         lobby: the games.
@@ -453,7 +478,10 @@ def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str
 
 
 class TimedProtocol(H11Protocol):
-    """Closes connections on which the head of a request does not arrive in time; uvicorn has no setting for that."""
+    """HTTP protocol that closes connections without a timely request head.
+
+    uvicorn has no setting for that.
+    """
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -485,7 +513,7 @@ class TimedProtocol(H11Protocol):
 
 
 def make_server(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> uvicorn.Server:
-    """The server; arguments as of `make_app`."""
+    """Make the server; arguments as of `make_app`."""
     config = uvicorn.Config(
         make_app(lobby, token, hosts),
         http=TimedProtocol,
@@ -502,7 +530,10 @@ def make_server(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> uvicor
 
 
 def _open(link: str) -> None:
-    """Open a link in a graphical browser, if there is one; others would take the terminal."""
+    """Open a link in a graphical browser, if there is one.
+
+    Others would take the terminal.
+    """
     graphical = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if graphical:
         with suppress(webbrowser.Error):

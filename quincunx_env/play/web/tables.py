@@ -1,4 +1,4 @@
-"""The games of a server: sessions with their files, and the threads in which agents compute."""
+"""The games of a server: sessions, their files, and agents' threads."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ def todays_deal() -> Seeded:
 
 
 class Stale(ValueError):
-    """A request for a position that is no longer that of the game."""
+    """A request for a position that the game has left."""
 
 
 class Table:
@@ -81,7 +81,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """Name in addresses: that of the file."""
+        """Name in addresses: the file's stem."""
         return self.path.stem
 
     @property
@@ -92,7 +92,10 @@ class Table:
 
     @property
     def step(self) -> int | None:
-        """Number of the step of a guided game, from 0; None after the last one, and in other games."""
+        """Number of the step of a guided game, from 0.
+
+        It is None after the last step, and in other games.
+        """
         if self.lesson is None:
             return None
         number = sum(turn.seat in self.session.human_seats for turn in self.session.turns)
@@ -100,7 +103,7 @@ class Table:
 
     @property
     def wanted(self) -> int | None:
-        """The action that a guided game asks for; None if any may be taken."""
+        """The action that a guided game asks for; None for any."""
         if self.lesson is None or self.step is None or not self.session.human_to_move:
             return None
         return self.session.parse(self.lesson.steps[self.step].play)
@@ -154,7 +157,10 @@ class Table:
             raise IllegalAction("it is not your turn")
 
     def lay(self, position: int, card: int, cell: int) -> None:
-        """Play a card into a cell; raises as `play`, and ValueError if there is no such card or cell."""
+        """Play a card into a cell; raises as `play`.
+
+        It also raises ValueError if there is no such card or cell.
+        """
         self.play(position, spec_of(self.session.rules).notation.encode_play(self.session.rules, card, cell))
 
     def announce(self, position: int, points: int) -> None:
@@ -175,7 +181,9 @@ class Table:
             self._changed()
 
     def ask(self, position: int) -> None:
-        """Ask the adviser for hints, which arrive in ``hints`` one by one; without effect if it has been asked.
+        """Ask the adviser for hints, unless it has been asked.
+
+        They arrive in ``hints`` one by one.
 
         Raises:
             Stale: if the game has left the position.
@@ -275,7 +283,7 @@ class Saved(NamedTuple):
 
 
 class Lobby:
-    """All games of a server: those in memory and those in a folder.
+    """All games of a server, in memory and in a folder.
 
     Names in addresses are looked up among the files of the folder; they are never part of a path.
 
@@ -284,7 +292,7 @@ class Lobby:
         adviser: the agent that gives hints; by default as of `quincunx_env.play.session.adviser_name`.
         trusted: names of agents that games may be continued with, besides registered ones.
         pause: as of a `Table`.
-        named: opponents by name that the start page offers besides the levels of play: those of the command line.
+        named: opponents of the command line, by name, that the start page offers besides the levels of play.
     """
 
     def __init__(
@@ -304,7 +312,10 @@ class Lobby:
         """Files outside the folder, given on the command line."""
 
     def start(self, session: Session, path: Path | None = None) -> Table:
-        """Open a table for a session, in a file of its own or that of a game that goes on."""
+        """Open a table for a session.
+
+        ``path`` is the file of a game that goes on; otherwise there is a new file.
+        """
         with self.lock:
             table = Table(session, path or self._new_path(), self.pause)
             self._tables[table.name] = table
@@ -319,7 +330,7 @@ class Lobby:
             return table
 
     def _new_path(self) -> Path:
-        """The file of a new game.
+        """Return the file of a new game.
 
         Raises:
             ValueError: after `MOST_GAMES` games.
@@ -330,14 +341,14 @@ class Lobby:
         return new_path(self.folder, self._tables.keys() | self._paths.keys())  # no file is written before a play
 
     def add(self, record: Record) -> str:
-        """Keep a record as a file of the folder, and return its name."""
+        """Save a record in the folder, and return its name."""
         with self.lock:
             path = self._new_path()
             record.write(path)
             return path.stem
 
     def show(self, path: Path) -> str:
-        """Offer a file that was given on the command line, and return its name."""
+        """Offer a file of the command line, and return its name."""
         name = path.stem
         self._paths[name] = path
         return name
@@ -346,7 +357,7 @@ class Lobby:
         return {path.stem: path for path in self.folder.glob("[!.]*.txt")} | self._paths
 
     def table(self, name: str) -> Table:
-        """The table of a game, opened from its file if need be.
+        """Return the table of a game, opened from its file if needed.
 
         Raises:
             LookupError: if there is no such game.
@@ -366,11 +377,11 @@ class Lobby:
             return self.start(Session.resume(record, players, adviser_name(record.rules, self.adviser)), path)
 
     def record(self, name: str) -> Record:
-        """The record of a game.
+        """Return the record of a game.
 
         Raises:
             LookupError: if there is no such game.
-            ValueError: if its file is no record.
+            ValueError: if its file is not a record.
         """
         if table := self._tables.get(name):
             with table.lock:
@@ -381,17 +392,20 @@ class Lobby:
             raise LookupError("There is no such game.") from None
 
     def is_open(self, name: str) -> bool:
-        """Whether a game has a table."""
+        """Return whether a game has a table."""
         return name in self._tables
 
     def written(self, name: str) -> datetime | None:
-        """When the file of a game was written; None if there is none."""
+        """Return when a game's file was written; None without a file."""
         with suppress(OSError, KeyError):
             return datetime.fromtimestamp(self._files()[name].stat().st_mtime)
         return None
 
     def saved(self) -> list[Saved]:
-        """The games in the folder, the newest first. Files that are no records are left out."""
+        """List the games in the folder, the newest first.
+
+        Files that are not records are left out.
+        """
         return [*islice(self._described(), LISTED)]
 
     def _described(self) -> Iterator[Saved]:
@@ -403,7 +417,7 @@ class Lobby:
         yield from filter(None, (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True)))
 
     def best(self, record: Record, name: str) -> int | None:
-        """Return the most points of the human in earlier games of this kind.
+        """Return the human's most points in earlier games of this kind.
 
         Games of a kind have the same rules and the same opponents.
 
@@ -416,14 +430,17 @@ class Lobby:
         return max((game.points for game in games if game.points is not None), default=None)
 
     def todays(self, rules: BaseRules) -> Saved | None:
-        """The latest game of today's deal."""
+        """Return the latest game of today's deal."""
         deal = todays_deal()
         return next((game for game in self._described() if (game.rules, game.dealt) == (rules, deal)), None)
 
 
 @cache
 def _describe(path: Path, time_ns: int) -> Saved | None:
-    """Return the game in a file that was written at a time; None if it is no record."""
+    """Return the game in a file that was written at a time.
+
+    The result is None if it is not a record.
+    """
     try:
         record = Record.read(path)
     except (RecordError, OSError):

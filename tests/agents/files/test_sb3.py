@@ -363,7 +363,7 @@ def test_models_of_other_algorithms_are_refused_without_being_trusted(
     path = tmp_path / "model.zip"
     algorithm(policy, SolitaireVecEnv(1, observation="flat"), **SMALL).save(path)
     for trust in (False, True):
-        with pytest.raises(PolicyFileError, match=f"cannot be used: it is a model of {algorithm.__name__}; those of"):
+        with pytest.raises(PolicyFileError, match=f"cannot be used: it is a model of {algorithm.__name__}; models of"):
             PolicyFile(str(path), trust).for_rules(Rules())
 
 
