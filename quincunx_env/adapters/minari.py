@@ -179,9 +179,9 @@ def write_dataset(
 
 
 def _reference_scores(rules: BaseRules, lost_value: float, spec: EnvSpec | None) -> dict[str, Any]:
-    """Return the mean returns of the normalised scores 0 and 1, and the environment of the evaluation.
+    """Return the mean returns of the normalised scores 0 and 1.
 
-    The result is empty if none are stored.
+    With several players there is also the environment in which they hold. The result is empty if none are stored.
     """
     task = next((task for task in TASKS.values() if task.rules == rules), None)
     if task is None or spec is None:
