@@ -1,10 +1,10 @@
 """Evaluation of policies on numbered deals.
 
-Deal number k of a domain is the first deal of a batch seeded k, so that two policies evaluated on deals 0 to n - 1 have
+Deal number k of a domain is the first deal of a batch seeded k. So two policies evaluated on deals 0 to n - 1 have
 played the same n deals. Benchmark deals are for final figures; choose between policies or settings on the
 ``validation`` domain.
 
-The deal is the unit of every interval: games of one deal, from different seats, are no independent observations.
+The deal is the unit of every interval: games of one deal, from different seats, are not independent observations.
 
 - `evaluate`: one policy at the solitaire; `evaluate_all`: several, in parallel and resumable.
 - `compare`: policies against each other on paired deals, every deal played from every seating.

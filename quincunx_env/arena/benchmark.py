@@ -1,13 +1,14 @@
-"""A standard benchmark: named tasks with fixed rules, deals and metric, so that results of different authors compare.
+"""A standard benchmark: named tasks with fixed rules, deals and metric.
 
 >>> TASKS["solitaire"].final
 DealRange(domain='benchmark', first=100000, count=10000)
 >>> TASKS["3-corners"].opponent
 'heuristic'
 
-A policy is trained on deals of the domain ``play`` with any seeds, selected on ``validation`` deals, and measured once
-on the ``benchmark`` deals of `Task.final`, or a slow search on those of `Task.search`. Figures elsewhere in the
-documentation, except the leaderboard, use ``benchmark`` deals below `FIRST_FINAL_DEAL`.
+Results of different authors can be compared. A policy is trained on deals of the domain ``play`` with any seeds, and
+selected on ``validation`` deals. It is measured once on the ``benchmark`` deals of `Task.final`; a slow search on
+`Task.search`. Figures elsewhere in the documentation, except the leaderboard, use ``benchmark`` deals below
+`FIRST_FINAL_DEAL`.
 
 A score is normalised to 0 for uniformly random play and 1 for the reference policy, from the stored results of both,
 `BASELINES`. The protocol in words: ``docs/benchmark.md``.
@@ -70,8 +71,8 @@ class Task:
     """A game with the deals and the metric of its results.
 
     Without an ``opponent`` the score of a deal is the points of the round, 0 for a lost one. With an ``opponent`` it is
-    the share of the win of the policy in one seat against the opponent in all others, averaged over the seats; the win
-    is shared by the seats with most points.
+    the policy's share of the win in one seat, averaged over the seats. The opponent has all other seats. The win is
+    shared by the seats with most points.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Task:
     """Their first deals, for policies that are too slow for all."""
 
     def deals(self, split: Split) -> DealRange:
-        """The deals of a use.
+        """Return the deals of a use.
 
         Raises:
             ValueError: for an unknown use.
@@ -99,8 +100,9 @@ class Task:
         return splits[split]
 
     def normalised(self, score: Estimate) -> Estimate:
-        """Normalise a score: (score - uniform) / (reference - uniform), with the final scores of both in `BASELINES`,
-        which are taken as exact.
+        """Normalise a score: (score - uniform) / (reference - uniform).
+
+        The final scores of both policies are in `BASELINES`, and are taken as exact.
         """
         found = baselines()
         zero, one = found[self.name, "uniform"].score.value, found[self.name, self.reference].score.value
@@ -138,9 +140,10 @@ def task_of(name: str) -> Task:
 
 
 def on_deals_of_a_task(config: MatchConfig) -> bool:
-    """Whether an evaluation is on the final or search deals of the solitaire's task, which also serve its variants.
+    """Return whether an evaluation is on the solitaire task's deals.
 
-    Otherwise its author may have chosen lucky deals.
+    These are the final or search deals, which also serve its variants. Otherwise its author may have chosen lucky
+    deals.
     """
     task = TASKS["solitaire"]
     return DealRange(config.domain, config.first, config.deals) in (task.final, task.search)
@@ -233,7 +236,9 @@ _COLUMNS = ("version", "task", "policy", "domain", "first", "deals", "score", "l
 
 
 def write_results(path: Path | str, results: Iterable[TaskResult]) -> None:
-    """Write results as CSV, atomically; results in the file of other tasks or policies are kept.
+    """Write results as CSV, atomically.
+
+    Results of other tasks or policies in the file are kept.
 
     Raises:
         ValueError: if the file exists and holds something else.
@@ -290,14 +295,15 @@ def _result(row: dict[str, Any]) -> TaskResult:
 
 @cache
 def baselines() -> dict[tuple[str, str], TaskResult]:
-    """The stored results of baseline policies, `BASELINES`, by task and policy."""
+    """Return the stored results, `BASELINES`, by task and policy."""
     return {(each.task.name, each.policy): each for each in read_results(BASELINES)}
 
 
 def best_known(rules: BaseRules) -> TaskResult | None:
-    """The best stored result at a solitaire, whose players saw no hidden card; None if there is no task of these rules.
+    """Return the best stored solitaire result for these rules, or None.
 
-    A mean above it needs an explanation: numbered deals are public, and a player who knows the pile scores more.
+    None means that there is no task of these rules. The players saw no hidden card. A mean above it needs an
+    explanation: numbered deals are public, and a player who knows the pile scores more.
     """
     results = [each for each in baselines().values() if each.task.opponent is None and each.task.rules == rules]
     return max(results, key=lambda each: each.score.value, default=None)

@@ -29,9 +29,10 @@ from quincunx_env.utils.markdown import markdown_table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Results of N policies on D paired deals, each played from S seatings of P seats.
+    """Results of N policies on D paired deals.
 
-    Figures of a policy are averaged over the seatings of each deal first; intervals are Student's t over deals.
+    Each deal is played from S seatings of P seats. Figures of a policy are averaged over the seatings of each deal
+    first; intervals are Student's t over deals.
 
     Attributes:
         names: names of the N policies.
@@ -57,25 +58,32 @@ class Comparison:
 
     @property
     def even(self) -> Floats:
-        """float64 [N]: expected share of wins of equally strong policies, which is a policy's share of the seats."""
+        """float64 [N]: a policy's share of the seats.
+
+        It is the expected share of wins of equally strong policies.
+        """
         even: Floats = self._seats[:, 0].mean(axis=1)
         return even
 
     @cached_property
     def points(self) -> Floats:
-        """float64 [D, N]: points of a policy in a game, averaged over its seats and the seatings of a deal."""
+        """float64 [D, N]: mean points of a policy in a game.
+
+        The mean is over its seats and the seatings of a deal.
+        """
         return self._means(self.totals, self._seats)
 
     @cached_property
     def margins(self) -> Floats:
-        """float64 [D, N]: points of a policy minus the mean of all other seats in the same game."""
+        """float64 [D, N]: points of a policy minus the other seats' mean."""
         margins: Floats = self.points - self._means(self.totals, ~self._seats)
         return margins
 
     @cached_property
     def wins(self) -> Floats:
-        """float64 [D, N]: share of the win, 1/W for each of the W seats with most points, summed over the seats of a
-        policy.
+        """float64 [D, N]: share of the win, summed over a policy's seats.
+
+        It is 1/W for each of the W seats with most points.
         """
         best = self.totals == self.totals.max(axis=2, keepdims=True)
         shares = best / best.sum(axis=2, keepdims=True)
@@ -84,8 +92,10 @@ class Comparison:
 
     @cached_property
     def beats(self) -> Floats:
-        """float64 [D, N, N]: how often a seat of policy n has more points than one of policy m in the same game, ties
-        counting half; 1/2 on the diagonal. For two players the share of the win.
+        """float64 [D, N, N]: how often policy n beats policy m.
+
+        Seats of both are compared in the same game: more points count 1, ties half. It is 1/2 on the diagonal, and for
+        two players the share of the win.
         """
         ahead = np.sign(self.totals[:, :, :, None] - self.totals[:, :, None, :]) / 2 + 0.5
         players = range(len(self.names))
@@ -100,19 +110,25 @@ class Comparison:
 
     @staticmethod
     def _means(by_seat: npt.NDArray[Any], seats: Bools) -> Floats:
-        """[D, S, P] -> [D, N]. A policy has equally many seats in every seating, so that a single mean is exact."""
+        """Average [D, S, P] over each policy's ``seats``: [D, N].
+
+        A policy has equally many seats in every seating, so that a single mean is exact.
+        """
         return np.stack([by_seat[:, chosen].mean(axis=1) for chosen in seats], axis=1)
 
     def margin(self, policy: int = 0) -> Estimate:
-        """Mean over deals of a policy's `margins`."""
+        """Average a policy's `margins` over deals."""
         return Estimate.of_mean(self.margins[:, policy])
 
     def win_rate(self, policy: int = 0) -> Estimate:
-        """Mean over deals of a policy's `wins`; the interval lies between 0 and 1."""
+        """Average a policy's `wins` over deals.
+
+        The interval lies between 0 and 1.
+        """
         return Estimate.of_mean(self.wins[:, policy]).within(0, 1)
 
     def figures(self) -> dict[str, Any]:
-        """The figures of each policy, as JSON values."""
+        """Return the figures of each policy, as JSON values."""
         return {
             "policies": [
                 {
@@ -127,7 +143,7 @@ class Comparison:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """All figures except those of single deals, as JSON values."""
+        """Return all figures except for single deals, as JSON values."""
         return {
             **self.figures(),
             "interval": "95 %, Student's t, over deals",
@@ -144,7 +160,10 @@ class Comparison:
         return self.table()
 
     def table(self) -> str:
-        """A Markdown table with a row for each policy; the column ``even`` is `Comparison.even`."""
+        """Return a Markdown table with a row for each policy.
+
+        The column ``even`` is `Comparison.even`.
+        """
         rows = []
         for number, name in enumerate(self.names):
             margin, wins = self.margin(number).cells("+.1f"), self.win_rate(number).cells(".1%")
@@ -219,12 +238,15 @@ def compare(
 
 
 def _line_up(policies: Sequence[Agent], num_players: int) -> list[int]:
-    """Number of the policy of each seat in the first seating; policies are numbered in order of appearance."""
+    """Return the number of each seat's policy in the first seating.
+
+    Policies are numbered in order of appearance.
+    """
     if len(policies) == 2:
         return one_against_others(2, num_players)
     if len(policies) != num_players:
         raise ValueError(f"compare takes 2 policies or one for each of the {num_players} seats, got {len(policies)}")
     distinct = list(dict.fromkeys(map(id, policies)))
     if len(distinct) == 1:
-        raise ValueError(f"{num_players} times the same policy is no comparison; pass it twice")
+        raise ValueError(f"{num_players} times the same policy is not a comparison; pass it twice")
     return [distinct.index(id(policy)) for policy in policies]

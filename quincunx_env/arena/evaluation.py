@@ -42,7 +42,7 @@ class Evaluation:
 
     @classmethod
     def of_results(cls, results: MatchResults, lost_value: float = 0.0) -> Self:
-        """The evaluation of the only lineup and seat of a solitaire."""
+        """Make the evaluation of the only lineup and seat of a solitaire."""
         return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value)
 
     @property
@@ -57,7 +57,9 @@ class Evaluation:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """(low, high): Student's t interval of the mean at 95 %, the deal as the unit.
+        """(low, high): Student's t interval of the mean at 95 %.
+
+        The deal is the unit.
 
         Raises:
             ImportError: without SciPy.
@@ -79,7 +81,10 @@ class Evaluation:
         return table({"": self})
 
     def to_json(self) -> dict[str, Any]:
-        """Mean, interval, shares of lost rounds and classes, number of deals, value of a lost round, as JSON values."""
+        """Return the figures as JSON values.
+
+        These are mean, interval, shares of lost rounds and classes, number of deals, and value of a lost round.
+        """
         return {
             "mean": self.mean,
             "ci95": list(self.ci95),
@@ -153,7 +158,7 @@ def evaluate_all(
     ray: str | None = None,
     records: Path | str | None = None,
 ) -> dict[str, Evaluation]:
-    """`evaluate` several policies, in parallel and resumable.
+    """Evaluate several policies like `evaluate`, in parallel and resumable.
 
     Args:
         policies: by name, or a sequence; as in `quincunx_env.arena.tournament`.
@@ -193,11 +198,11 @@ def evaluate_all(
 
 
 def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:
-    """Estimate the mean of a slow policy from few deals, with fast policies as control variates.
+    """Estimate the mean of a slow policy from few deals.
 
-    The fast policies have played the same deals and many more. The mean of the slow policy is corrected for the luck of
-    its deals to the extent that scores on a deal correlate: the regression estimator of Lavenberg and Welch, *A
-    Perspective on the Use of Control Variables* (1981), with Student's t interval.
+    Fast policies, which have played the same deals and many more, are the control variates. The mean of the slow policy
+    is corrected for the luck of its deals to the extent that scores on a deal correlate. This is the regression
+    estimator of Lavenberg and Welch, *A Perspective on the Use of Control Variables* (1981), with Student's t interval.
 
     Args:
         evaluation: of the slow policy on n deals.
@@ -228,7 +233,10 @@ def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Est
 
 
 def table(evaluations: Mapping[str, Evaluation] | Iterable[tuple[str, Evaluation]]) -> str:
-    """A Markdown table with a row for each evaluation, by name or as pairs of name and evaluation."""
+    """Return a Markdown table with a row for each evaluation.
+
+    They are given by name, or as pairs of name and evaluation.
+    """
     pairs = evaluations.items() if isinstance(evaluations, Mapping) else evaluations
     return markdown_table(COLUMNS, (cells(name, evaluation) for name, evaluation in pairs))
 
@@ -238,14 +246,16 @@ COLUMNS = ("agent", "deals", "mean", "95 % interval", *RATINGS)
 
 
 def cells(name: str, evaluation: Evaluation) -> list[str]:
-    """The row of an evaluation in `table`."""
+    """Return the row of an evaluation in `table`."""
     shares = (f"{share:.1%}" for share in evaluation.classes.values())
     return [name, str(len(evaluation.scores)), *Estimate.of_mean(evaluation.values).cells(".1f"), *shares]
 
 
 @plain_text()
 def plot(evaluations: Mapping[str, Evaluation], path: Path | str | None = None) -> "Figure":
-    """Plot the distributions of the scores of finished rounds, with the shares of lost rounds in the legend.
+    """Plot the distributions of the scores of finished rounds.
+
+    The legend has the shares of lost rounds.
 
     Args:
         evaluations: by name in the legend.

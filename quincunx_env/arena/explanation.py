@@ -1,4 +1,4 @@
-"""Values by which a policy chooses an action, for a picture or a table."""
+"""Values by which a policy chooses, for a picture or a table."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,9 @@ from quincunx_env.registry import make_observer, spec_of
 
 
 def explain(policy: Agent | str, game: Game, *, seed: int = 0) -> npt.NDArray[np.float64]:
-    """Values of the plays of the seat to move, as a policy estimates them from what this seat sees.
+    """Return a policy's values of the plays of the seat to move.
+
+    The policy estimates them from the observation of this seat.
 
     ``render.to_svg(game, values=explain(policy, game))`` draws them as a heat map, the best card of each cell.
 
@@ -23,7 +25,7 @@ def explain(policy: Agent | str, game: Game, *, seed: int = 0) -> npt.NDArray[np
 
     Returns:
         float64 [cards, cells]; NaN for plays that are illegal or that the policy does not consider. The values are
-        points; those of policy networks and of models in files are logits or Q-values.
+        points; policy networks and models in files have logits or Q-values instead.
 
     Raises:
         ValueError: if the game is over or waits for an announcement, or the policy is unknown, has no values or does

@@ -1,7 +1,8 @@
-"""Store games in files: whole evaluations, comparisons and tournaments, and the chunks of interrupted ones.
+"""Store games in files.
 
-A file needs no cards: the number, the domain and the rules give the deal, and the actions give the game.
-`quincunx_env.arena.verification` replays them.
+A file holds a whole evaluation, comparison or tournament, or a chunk of an interrupted one. It needs no cards: the
+number, the domain and the rules give the deal, and the actions give the game. `quincunx_env.arena.verification` replays
+them.
 
 A file is an ``.npz`` of NumPy with five arrays over the G games of all lineups, in this order:
 
@@ -59,11 +60,11 @@ from quincunx_env.utils.files import write_atomically
 VERSION = 1
 
 MAX_GAMES = 1_000_000
-"""Games of a file: a hundred times those of a usual evaluation, replayed in seconds. With `MAX_HEADER` and `MAX_BYTES`
-it limits the memory and the time that a file can demand."""
+"""Games of a file: a hundred times as many as a usual evaluation has, replayed in seconds. With `MAX_HEADER` and
+`MAX_BYTES` it limits the memory and the time that a file can demand."""
 
 MAX_HEADER, MAX_BYTES = 2**20, 2**27
-"""Bytes of the header, and of the file, compressed or not: many times those of the files of usual evaluations."""
+"""Bytes of the header, and of the file, compressed or not: many times the size of usual files."""
 
 DTYPES = {"header": "|u1", "lengths": "<u2", "totals": "<i4", "lost": "|b1", "actions": "<u2"}
 """The arrays of a file in their order."""
@@ -101,7 +102,7 @@ class LineupGames:
     def of_results(
         cls, policies: Sequence[str], seats: Sequence[int], results: MatchResults, claims: Mapping[str, Any]
     ) -> Self:
-        """The record of games that have been played."""
+        """Make the record of games that have been played."""
         totals, lost = results.totals.reshape(-1, results.totals.shape[-1]), results.lost.reshape(-1)
         return cls(tuple(policies), tuple(seats), results.lengths.reshape(-1), results.actions, totals, lost, claims)
 
@@ -137,7 +138,7 @@ class LineupGames:
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """The games of an evaluation, a comparison or a tournament, or of one chunk of it.
+    """The games of an evaluation, comparison or tournament, or one chunk.
 
     Attributes:
         config: rules, deals and seeds.
@@ -154,7 +155,7 @@ class Games:
     # --- Games -------------------------------------------------------------------------------------------------------
 
     def record(self, number: int) -> Record:
-        """A game as a record, which replays it.
+        """Return a game as a record, which replays it.
 
         Args:
             number: of the game in the file, from 0.
@@ -182,7 +183,7 @@ class Games:
 
     @property
     def header(self) -> dict[str, Any]:
-        """Return the claims of the file as JSON values: everything but the games."""
+        """The claims of the file as JSON values: everything but the games."""
         return {
             "version": VERSION,
             "config": self.config.to_json(),
@@ -239,13 +240,13 @@ class Games:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """The inverse of `to_bytes`.
+        """Read the content of a file; the inverse of `to_bytes`.
 
         Raises:
-            RecordError: if this is no such content, or of another version, damaged or too large.
+            RecordError: if this is not such content, or of another version, damaged or too large.
         """
         if not _is_games(content):
-            raise RecordError("this is no file of games, as evaluate --records writes it")
+            raise RecordError("this is not a file of games, as evaluate --records writes it")
         if len(content) > MAX_BYTES:
             raise RecordError(f"the file has more than {MAX_BYTES} bytes")
         shapes = _shapes(content)
@@ -254,7 +255,7 @@ class Games:
         try:
             header = json.loads(_array(content, "header").tobytes())
         except (ValueError, RecursionError) as error:
-            raise RecordError("the header is no JSON") from error
+            raise RecordError("the header is not JSON") from error
         if (version := _entry(header, "version", int)) != VERSION:
             raise RecordError(f"the file is of version {version} of the format, this package reads version {VERSION}")
         config, about = _read_config(_entry(header, "config", dict)), _entry(header, "about", dict)
@@ -279,7 +280,7 @@ def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
 
 
 def holds_games(path: Path) -> bool:
-    """Whether a file begins as a file of games.
+    """Return whether a file begins as a file of games.
 
     Raises:
         OSError: if it cannot be read.
@@ -289,13 +290,16 @@ def holds_games(path: Path) -> bool:
 
 
 def _is_games(content: bytes) -> bool:
-    """Whether a content begins with the first array of a file of games."""
+    """Return whether a content begins as a file of games.
+
+    It begins with the first array.
+    """
     return content[:4] == b"PK\3\4" and content[_LOCAL_HEADER:40] == b"header.npy"
 
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Turn the various errors of NumPy and zipfile at damaged files into one."""
+    """Turn the errors of NumPy and zipfile at damaged files into one."""
     try:
         yield
     except RecordError:
@@ -305,7 +309,10 @@ def _readable() -> Iterator[None]:
 
 
 def _shapes(content: bytes) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays, which have been compared with the sizes; no array is read."""
+    """Return the shapes of the arrays, compared with the sizes.
+
+    No array is read.
+    """
     if content.count(b"PK\1\2") > _MAX_MEMBERS:  # the beginning of each entry of the directory
         raise RecordError(f"the file has more than {len(DTYPES)} arrays")
     with _readable(), zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -322,7 +329,7 @@ def _shapes(content: bytes) -> dict[str, tuple[int, ...]]:
 
 
 def _shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, needed: str) -> tuple[int, ...]:
-    """Return the shape of an array, which gives the size of the member."""
+    """Return the shape of an array, which fits the member's size."""
     if member.compress_type != zipfile.ZIP_DEFLATED:  # others may decompress more than the size
         raise RecordError(f"{member.filename} is not compressed as evaluate --records does it")
     with archive.open(member) as file:
@@ -348,7 +355,9 @@ def _array(content: bytes, name: str) -> npt.NDArray[Any]:
 
 
 def require_writable_file(path: Path | str | None) -> None:
-    """Check that a file of games can be written, before games are played; None needs none.
+    """Check that a file of games can be written.
+
+    The check comes before games are played; None needs no file.
 
     Raises:
         ValueError: if it is a folder, would be in a file, or is a file with something else.
@@ -367,7 +376,9 @@ def require_writable_file(path: Path | str | None) -> None:
 def write_games(
     path: Path | str, config: MatchConfig, lineups: Sequence[LineupGames], policies: Mapping[str, Agent | str]
 ) -> None:
-    """Write the games of an evaluation, a comparison or a tournament, with information on versions and policies.
+    """Write the games of an evaluation, comparison or tournament.
+
+    The file also has information on versions and policies.
 
     Args:
         path: the file.
@@ -391,17 +402,26 @@ def write_games(
 
 
 def _given(policy: Agent | str) -> str:
-    """A policy as a command line names it, a file without its folder; empty if only a program can name it."""
+    """Name a policy as a command line does.
+
+    A file is named without its folder. The name is empty if only a program can name the policy.
+    """
     return policy if isinstance(policy, str) else Path(policy.path).name if isinstance(policy, PolicyFile) else ""
 
 
 def most_actions(rules: BaseRules) -> int:
-    """Upper limit of the actions of a game: every card of every round is laid, and announced with Simpleton."""
+    """Return an upper limit of the actions of a game.
+
+    Every card of every round is laid, and announced with Simpleton.
+    """
     return 2 * rules.num_dealt * rules.num_rounds
 
 
 def _entry(values: Any, name: str, kind: type) -> Any:
-    """An entry of a JSON object, of this very type: True is no integer."""
+    """Return an entry of a JSON object, of this very type.
+
+    True is not an integer.
+    """
     value = values.get(name) if isinstance(values, dict) else None
     if type(value) is not kind:
         raise RecordError(f"the header has no {name!r} of type {kind.__name__}")
@@ -427,7 +447,7 @@ def _read_config(values: Any) -> MatchConfig:
 
 
 def _read_part(header: dict[str, Any], config: MatchConfig) -> int | None:
-    """The number of the only chunk of the file, or None."""
+    """Read the number of the only chunk of the file, or None."""
     part, deals = header.get("part"), config.deals
     if part is not None:
         part = _entry(header, "part", int)
@@ -440,7 +460,7 @@ def _read_part(header: dict[str, Any], config: MatchConfig) -> int | None:
 
 
 def _read_lineup(values: Any, rules: BaseRules) -> tuple[tuple[str, ...], tuple[int, ...], int, dict[str, Any]]:
-    """Names of the policies, their seats, number of games, claims."""
+    """Read names of the policies, their seats, number of games, claims."""
     policies, seats = _entry(values, "policies", list), _entry(values, "seats", list)
     games, claims = _entry(values, "games", int), _entry(values, "claims", dict)
     for name in policies:
@@ -449,7 +469,7 @@ def _read_lineup(values: Any, rules: BaseRules) -> tuple[tuple[str, ...], tuple[
     if len(seats) != rules.num_players or any(type(seat) is not int for seat in seats):
         raise RecordError(f"these rules have {rules.num_players} seats, got {seats!r:.100}")
     if list(dict.fromkeys(seats)) != list(range(len(policies))) or len(set(policies)) != len(policies):
-        raise RecordError(f"the seats {seats!r} are not those of the {len(policies)} policies in order of appearance")
+        raise RecordError(f"the seats {seats!r} do not number the {len(policies)} policies in order of appearance")
     if not 0 <= games <= MAX_GAMES:
         raise RecordError(f"a lineup has at most {MAX_GAMES} games, got {games}")
     return tuple(policies), tuple(seats), games, claims
@@ -458,7 +478,7 @@ def _read_lineup(values: Any, rules: BaseRules) -> tuple[tuple[str, ...], tuple[
 def _read_games(
     content: bytes, shapes: Mapping[str, tuple[int, ...]], rules: BaseRules, lineups: Sequence[Any]
 ) -> tuple[LineupGames, ...]:
-    """The lineups with their games."""
+    """Read the lineups with their games."""
     games = [count for _, _, count, _ in lineups]
     total = sum(games)
     if not lineups or total > MAX_GAMES:

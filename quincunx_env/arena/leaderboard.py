@@ -1,4 +1,4 @@
-"""Tables and a page of results from files of games that have been verified."""
+"""Tables and a page of results from verified files of games."""
 
 import dataclasses
 import re
@@ -92,11 +92,14 @@ class VerifiedFile:
 
     @property
     def ranked(self) -> bool:
-        """Whether the deals were not the author's choice: those of a task of the benchmark, or of a season."""
+        """Whether a task of the benchmark or a season gave the deals.
+
+        Then the author did not choose them.
+        """
         return self.sealed or on_deals_of_a_task(self.records.config)
 
     def label(self, name: str) -> str:
-        """What has been checked of a policy: ``replayed``, or also ``rerun`` or ``sealed``."""
+        """Label the checks of a policy: ``replayed``, ``rerun`` or ``sealed``."""
         result = self.reruns.get(name)
         if result is None:
             return "replayed"
@@ -116,14 +119,17 @@ class VerifiedFile:
 
     @property
     def checked(self) -> str:
-        """What has been checked: that the games are legal, and which policies were asked again."""
+        """The checks: legal games, and the policies that were asked again."""
         asked = ", ".join(f"{name} {result.counted}" for name, result in self.reruns.items())
         text = f"`{self.command}`: `{self.records.config.domain}` deals {self.deals}, {self.games} games replayed"
         return f"{text}; rerun: {asked}" if asked else text
 
     @property
     def command(self) -> str:
-        """The command that plays these games, with each policy as it was given, where the file says so."""
+        """The command that plays these games.
+
+        Each policy is named as it was given, where the file says so.
+        """
         config, lineups = self.records.config, self.records.lineups
         rules: Any = config.rules
         alone = rules.num_players == 1
@@ -148,14 +154,17 @@ class VerifiedFile:
         return f"{shlex.join(words)} --records {shlex.quote(self.path.name)}".replace("`", "'")
 
     def _given(self, name: str) -> str:
-        """A policy as an argument of a command."""
+        """Name a policy as an argument of a command."""
         stated = self.records.about.get("given")
         given = stated.get(name) if isinstance(stated, dict) else None
         return f"{name}={given}" if isinstance(given, str) and re.fullmatch(r"[\w.:/-]+", given) else name
 
 
 def sections(files: Iterable[VerifiedFile]) -> str:
-    """The results as Markdown: a section for each variant of the solitaire, and for each file of several players."""
+    """Return the results as Markdown.
+
+    There is a section for each variant of the solitaire, and for each file of several players.
+    """
     alone: dict[tuple[BaseRules, str, int], list[VerifiedFile]] = {}
     parts, several = list[str](), list[str]()
     for file in files:
@@ -171,7 +180,9 @@ def sections(files: Iterable[VerifiedFile]) -> str:
 
 
 def plot_solitaires(files: Iterable[VerifiedFile], path: Path | str | None = None) -> "Figure | None":
-    """Plot the distributions of scores at the default solitaire, as `quincunx_env.arena.plot`; None if there are none.
+    """Plot the distributions of scores at the default solitaire.
+
+    It is a plot of `quincunx_env.arena.plot`; None if there are no scores.
 
     Args:
         files: verified files.
@@ -189,7 +200,7 @@ def plot_solitaires(files: Iterable[VerifiedFile], path: Path | str | None = Non
 
 
 def heading(rules: BaseRules) -> str:
-    """The game, and options that differ from their defaults."""
+    """Name the game, and options that differ from their defaults."""
     options = [
         f"{option} {getattr(rules, option)}".removesuffix(" True")
         for option in changed_options(rules, type(rules)())
@@ -200,13 +211,13 @@ def heading(rules: BaseRules) -> str:
 
 
 def changed_options(rules: BaseRules, default: BaseRules) -> list[str]:
-    """Names of the options that differ from those of ``default``."""
+    """Name the options that differ from ``default``."""
     options = dataclasses.fields(rules)  # type: ignore[arg-type]  # rules are dataclasses
     return [option.name for option in options if getattr(rules, option.name) != getattr(default, option.name)]
 
 
 def _evaluations(files: Iterable[VerifiedFile]) -> list[tuple[VerifiedFile, str, Evaluation]]:
-    """All evaluations of the solitaire, best first."""
+    """Return all evaluations of the solitaire, best first."""
     found = [
         (file, lineup.policies[0], result)
         for file in files
@@ -217,12 +228,15 @@ def _evaluations(files: Iterable[VerifiedFile]) -> list[tuple[VerifiedFile, str,
 
 
 def _lost_value(result: Evaluation) -> str:
-    """What lost rounds count, in a few words; empty for 0."""
+    """Say what lost rounds count in few words; empty for 0."""
     return f"lost rounds count {result.lost_value:g}" if result.lost_value else ""
 
 
 def _flag(rules: BaseRules, result: Evaluation) -> str:
-    """Mark a mean above the best known one, in which lost rounds count 0: the policy may have seen hidden cards."""
+    """Mark a mean above the best known one.
+
+    Lost rounds count 0 here. The policy may have seen hidden cards.
+    """
     best = best_known(rules)
     if best is None or dataclasses.replace(result, lost_value=0.0).mean <= best.score.value + ROUNDING:
         return ""
@@ -230,9 +244,10 @@ def _flag(rules: BaseRules, result: Evaluation) -> str:
 
 
 def _tables_of_solitaire(files: Sequence[VerifiedFile]) -> str:
-    """Tables of means that can be compared, best first; then tables of others, by their deals.
+    """Return the tables of means that can be compared, then of others.
 
-    There is a table for each value of a lost round, 0 first.
+    The first are sorted by mean, best first, the others by their deals. There is a table for each value of a lost
+    round, 0 first.
     """
     tables: dict[tuple[bool, float], list[tuple[VerifiedFile, str, Evaluation]]] = {(True, 0.0): [], (False, 0.0): []}
     for row in _evaluations(files):
@@ -250,7 +265,10 @@ OTHER_DEALS = "Not ranked, because these are not the deals of the benchmark's ta
 
 
 def _table_of_solitaire(rows: Sequence[tuple[VerifiedFile, str, Evaluation]]) -> str:
-    """The table of `quincunx_env.arena.table`, with the numbers of the deals and what has been checked."""
+    """Return the table of `quincunx_env.arena.table` with two more columns.
+
+    They have the numbers of the deals, and what has been checked.
+    """
     lines = []
     for file, name, result in rows:
         marks = [file.label(name)]
@@ -275,14 +293,14 @@ def _section(tables: str, files: Sequence[VerifiedFile]) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name from a file, so that Markdown takes it for text."""
+    """Escape a name from a file, which Markdown then takes for text."""
     return re.sub(r"([\\`*\[\]<>|])", r"\\\1", name)
 
 
 def stored_baselines(files: Iterable[VerifiedFile]) -> str:
-    """Return stored results of the benchmark's tasks with the rules of the files, as Markdown.
+    """Return stored results of the benchmark's tasks as Markdown.
 
-    Policies of the files that were asked again are left out.
+    The tasks have the rules of the files. Policies of the files that were asked again are left out.
     """
     shown: dict[BaseRules, set[str]] = {}
     for file in (each for each in files if each.records.config.domain == "benchmark"):

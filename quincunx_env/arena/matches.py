@@ -1,4 +1,4 @@
-"""Batched matches between policies on numbered deals, the basis of evaluations, comparisons and tournaments."""
+"""Batched matches on numbered deals for evaluations, comparisons and tournaments."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -26,12 +26,18 @@ RAISED_BY = "raised by the policy"
 
 
 def raised_by_policy(error: BaseException) -> bool:
-    """Whether a policy raised this exception: its author needs the traceback."""
+    """Return whether a policy raised this exception.
+
+    Then its author needs the traceback.
+    """
     return any(note.startswith(RAISED_BY) for note in getattr(error, "__notes__", ()))
 
 
 class MatchResults(NamedTuple):
-    """Games on D deals, each played from S seatings of P seats, and their final results."""
+    """Games on D deals, each from S seatings, with final results.
+
+    A seating has P seats.
+    """
 
     totals: Ints
     """int64 [D, S, P]: points of each seat in the whole game."""
@@ -40,12 +46,14 @@ class MatchResults(NamedTuple):
     lengths: Ints
     """int64 [D, S]: number of actions of each game."""
     actions: Actions
-    """uint16 [sum of ``lengths``]: the actions of all games, one game after the other, those of a deal together."""
+    """uint16 [sum of ``lengths``]: the actions of all games, game after game, with the games of a deal together."""
 
 
 @dataclass(frozen=True)
 class MatchConfig:
-    """The game and the deals of matches; together with the policies they determine the results.
+    """The game and the deals of matches.
+
+    Together with the policies they determine the results.
 
     Raises:
         ValueError: if there are too few deals for an interval, none or too many in a chunk, for negative or fractional
@@ -68,7 +76,7 @@ class MatchConfig:
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-            object.__setattr__(self, name, int(value))  # a NumPy integer is no JSON value
+            object.__setattr__(self, name, int(value))  # a NumPy integer is not a JSON value
         if self.first + self.deals > 2**63:
             raise ValueError(f"the number of a deal is at most 2**63 - 1, got first={self.first}")
         if self.chunk > (most := MAX_CHUNK // self.rules.num_players):
@@ -82,19 +90,19 @@ class MatchConfig:
         return range(-(-self.deals // self.chunk))
 
     def deal_numbers(self, chunk: int) -> Ints:
-        """Numbers of the deals of a chunk, int64 [deals of the chunk]."""
+        """Return the numbers of a chunk's deals, int64 [deals of the chunk]."""
         start, end = chunk * self.chunk, min((chunk + 1) * self.chunk, self.deals)
         return self.first + np.arange(start, end)
 
     def generator(self, chunk: int, policy: int) -> np.random.Generator:
-        """The generator of a policy in a chunk, seeded ``[seed, chunk, policy]``.
+        """Make a policy's generator in a chunk, seeded ``[seed, chunk, policy]``.
 
         With sealed deals the number of the first deal takes the place of the seed, which is therefore random, too.
         """
         return np.random.default_rng([self.first if self.domain == "sealed" else self.seed, chunk, policy])
 
     def to_json(self) -> dict[str, Any]:
-        """All fields and the name of the game, as JSON values."""
+        """Return all fields and the name of the game, as JSON values."""
         return {"game": spec_of(self.rules).name} | asdict(self)
 
 
@@ -106,7 +114,7 @@ def play_matches(
     recorded: MatchResults | None = None,
     names: Sequence[str] | None = None,
 ) -> MatchResults:
-    """Play each deal of a chunk from each of the seatings, all side by side.
+    """Play each deal of a chunk from each seating, side by side.
 
     A policy that plays several seats is called once for all its positions.
 
@@ -183,12 +191,17 @@ def concatenate(results: Iterable[MatchResults]) -> MatchResults:
 
 
 def one_against_others(policies: int, num_players: int) -> list[int]:
-    """Lineup in which policy 0 plays the first seat, and the last of one or two policies plays all others."""
+    """Return the lineup of one policy against others.
+
+    Policy 0 plays the first seat. The last of one or two policies plays all others.
+    """
     return [0] + [policies - 1] * (num_players - 1)
 
 
 def seatings(lineup: Sequence[int]) -> Ints:
-    """All distinct ways to seat a lineup, int64 [S, P]; the rotations only where all its policies differ.
+    """Return all distinct ways to seat a lineup, int64 [S, P].
+
+    Where all its policies differ, these are only the rotations.
 
     >>> seatings([0, 1, 1]).tolist()
     [[0, 1, 1], [1, 0, 1], [1, 1, 0]]

@@ -1,4 +1,4 @@
-"""Regret of a policy: the mean difference between the oracle scores and its values."""
+"""Regret of a policy: mean of oracle score minus its value."""
 
 from pathlib import Path
 
@@ -10,7 +10,9 @@ from quincunx_env.oracle.store import oracle_scores
 
 
 def regret(values: npt.ArrayLike, first: int = 0, path: Path | str | None = None) -> Estimate:
-    """Mean over deals of oracle score minus value, with Student's t interval over deals.
+    """Average oracle score minus value over deals.
+
+    The interval is Student's t over deals.
 
     Args:
         values: float64 [deals], the policy's values on benchmark deals by the default rules, as in

@@ -1,12 +1,13 @@
-"""Aggregate figures of several training runs of each agent, with intervals over runs and deals.
+"""Aggregate figures of several training runs of each agent, with intervals.
 
-The figures are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021).
-Their package rliable is not used: in its version 1.2.0 the bootstrap draws from NumPy's global generator and is not
-reproducible. The resampling of `report` is SciPy's; `interquartile_mean` computes the interval that rliable does.
+Intervals are over runs and deals. The figures follow Agarwal et al., "Deep Reinforcement Learning at the Edge of the
+Statistical Precipice" (2021). Their package rliable is not used: in its version 1.2.0 the bootstrap draws from NumPy's
+global generator and is not reproducible. The resampling of `report` is SciPy's; `interquartile_mean` computes the
+interval that rliable does.
 
 The score of a run in a game is its mean over deals, as theirs is the mean over episodes. Single deals cannot take the
-place of their tasks: stratifying the runs by deal would treat the deals played by one run as if as many runs had been
-trained, and make intervals many times too narrow.
+place of their tasks. Stratifying the runs by deal would count the deals of one run as separate runs, and make intervals
+many times too narrow.
 """
 
 import itertools
@@ -43,7 +44,7 @@ class Report:
     deals: int
 
     def to_json(self) -> dict[str, Any]:
-        """All figures as JSON values."""
+        """Return all figures as JSON values."""
         return {
             "agents": {
                 name: {"mean": mean._asdict(), "iqm": self.iqm[name]._asdict(), "runs": self.runs[name]}
@@ -61,7 +62,7 @@ class Report:
         return self.table()
 
     def table(self) -> str:
-        """Two Markdown tables: the agents, and the probabilities of improvement."""
+        """Return two Markdown tables: agents, and probabilities of improvement."""
         agents = markdown_table(
             ("agent", "runs", "deals", "mean", "95 % interval", "interquartile mean", "95 % interval"),
             (
@@ -79,12 +80,12 @@ class Report:
 
 
 def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: int = 0) -> Report:
-    """Compute mean, interquartile mean and probability of improvement, with intervals from a stratified bootstrap.
+    """Compute mean, interquartile mean and probability of improvement, with intervals.
 
-    Runs are resampled whole, separately for each game; deals are resampled too, the same for all agents and runs, so
-    that the intervals hold for other runs on other deals. (Runs and deals are crossed: Owen's "pigeonhole bootstrap",
-    2007.)
-    Because percentiles are too narrow for few runs, they are taken at a level expanded by Hesterberg's formula (2015).
+    The intervals come from a stratified bootstrap. Runs are resampled whole, separately for each game. Deals are
+    resampled too, the same for all agents and runs: the intervals hold for other runs on other deals. Runs and deals
+    are crossed, as in Owen's "pigeonhole bootstrap" (2007). Because percentiles are too narrow for few runs, they are
+    taken at a level expanded by Hesterberg's formula (2015).
 
     Args:
         scores: by agent, [runs, deals], such as `Evaluation.values` or columns of `Comparison.margins`; for several
@@ -102,7 +103,10 @@ def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: 
         raise ValueError(f"all agents need the same games and deals, got {sorted(shapes)}")
 
     def estimates(statistic: Callable[[Floats], Floats]) -> dict[str, Estimate]:
-        """By agent, the estimate of a statistic of the scores of all runs in all games, [B, runs x games] -> [B]."""
+        """Estimate a statistic of each agent's scores of all runs and games.
+
+        The statistic maps [B, runs x games] to [B].
+        """
         return {
             name: _bootstrap(lambda runs: statistic(runs.reshape(len(runs), -1)), [array], resamples, seed)
             for name, array in arrays.items()
@@ -123,15 +127,17 @@ def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: 
 
 
 def improvement(one: Floats, other: Floats) -> Floats:
-    """Probability of improvement, [B], from the scores of the runs of two agents, [B, runs, games] each: the
-    Mann-Whitney statistic of each game divided by the number of pairs of runs, averaged over games.
+    """Compute the probability of improvement, [B].
+
+    ``one`` and ``other`` are scores of the runs of two agents, [B, runs, games] each. The Mann-Whitney statistic of
+    each game is divided by the number of pairs of runs, and averaged over games.
     """
     better: Floats = np.sign(one[:, :, None] - other[:, None]).mean(axis=(1, 2, 3)) / 2 + 0.5
     return better
 
 
 def _scores(name: str, scores: npt.ArrayLike) -> Floats:
-    """Scores as float64 [runs, games, deals]."""
+    """Return scores as float64 [runs, games, deals]."""
     array = np.asarray(scores, np.float64)
     if array.ndim == 2:
         array = array[:, None, :]
@@ -144,12 +150,18 @@ def _scores(name: str, scores: npt.ArrayLike) -> Floats:
 
 
 def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples: int, seed: int) -> Estimate:
-    """Estimate a statistic with its interval; it maps scores [B, runs, games] of each array, for B draws, to [B]."""
+    """Estimate a statistic with its interval.
+
+    It maps scores [B, runs, games] of each array, for B draws, to [B].
+    """
     stats = scipy_stats()
     games, deals = arrays[0].shape[1:]
 
     def of_drawn(*drawn: npt.NDArray[np.int64], axis: int = -1) -> Floats:
-        """The statistic for resampled indices of deals [..., D] and of runs, for each array and game [..., runs]."""
+        """Compute the statistic for resampled indices.
+
+        The first are of deals, [..., D], the others of runs, [..., runs] for each array and game.
+        """
         chosen, *runs = (each.reshape(-1, each.shape[axis]) for each in drawn)
         weights = np.stack([np.bincount(each, minlength=deals) for each in chosen], axis=1) / deals
         picks, samples = iter(runs), []
@@ -178,12 +190,12 @@ def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples
 
 
 def interquartile_mean(scores: npt.ArrayLike, *, resamples: int = 50_000, seed: int = 0) -> Estimate:
-    """Interquartile mean of the scores of several runs in several tasks, with the interval that rliable computes.
+    """Compute the interquartile mean, with the interval that rliable computes.
 
-    The interval consists of the percentiles of a bootstrap that resamples runs separately for each task; deals are
-    not resampled. It is the usual one in publications, and narrower than that of `report`: with five runs its
-    percentiles cover less than 95 %. The indices are those that rliable 1.2.0 draws after ``numpy.random.seed(seed)``,
-    so that both intervals are equal.
+    The mean is over the scores of several runs in several tasks. The interval consists of the percentiles of a
+    bootstrap that resamples runs separately for each task; deals are not resampled. It is the usual one in
+    publications. It is narrower than the interval of `report`: with five runs its percentiles cover less than 95 %.
+    rliable 1.2.0 draws the same indices after ``numpy.random.seed(seed)``, so that both intervals are equal.
 
     Args:
         scores: [runs, tasks], on comparable scales, such as `quincunx_env.arena.benchmark.TaskResult.normalised`.

@@ -1,5 +1,6 @@
-"""Resumable parallel runner: plays lineups in processes or on a Ray cluster, and keeps the games of each chunk of
-deals in a file.
+"""Resumable parallel runner of lineups.
+
+It plays in processes or on a Ray cluster, and keeps the games of each chunk of deals in a file.
 """
 
 import hashlib
@@ -35,7 +36,10 @@ MAX_PENDING_TASKS = 10_000
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of the deals of a lineup, and its file. Plain values, to be sent to another process or machine."""
+    """A chunk of the deals of a lineup, and its file.
+
+    It has plain values, to be sent to another process or machine.
+    """
 
     names: Lineup
     policies: tuple[Agent | str, ...]
@@ -78,7 +82,10 @@ class Chunk:
         return results
 
     def _games(self, results: MatchResults) -> Games:
-        """The file of these results, which does not depend on the number of deals of the whole run."""
+        """Return the file of these results.
+
+        It does not depend on the number of deals of the whole run.
+        """
         deals = max(2, min((self.number + 1) * self.config.chunk, self.config.deals))
         lineup = LineupGames.of_results(self.names, self.seats, results, {})
         return Games(replace(self.config, deals=deals), (lineup,), part=self.number)
@@ -93,10 +100,10 @@ def run_lineups(
     progress: Callable[[Iterable[Any]], Iterable[Any]],
     ray: str | None,
 ) -> dict[Lineup, MatchResults]:
-    """Play every lineup on the same deals, except for games whose results ``out`` already holds.
+    """Play every lineup on the same deals.
 
-    The results of a chunk depend on its lineup and the configuration alone: interruptions, the number of processes and
-    machines, and the other policies make no difference.
+    Games whose results ``out`` already holds are left out. The results of a chunk depend on its lineup and the
+    configuration alone. Interruptions, the number of processes and machines, and the other policies make no difference.
 
     Args:
         policies: by name; other processes get them pickled, so with several workers name them as strings or use
@@ -149,11 +156,13 @@ def run_lineups(
 
 
 def _file_name(lineup: Mapping[str, str], config: MatchConfig, chunk: int) -> str:
-    """A file for these games and no others: names and definitions of the policies, game, seeds and range of deals.
+    """Name a file for these games and no others.
 
-    The number of deals is left out, since results serve a run over more deals as well.
+    The name depends on names and definitions of the policies, game, seeds and range of deals. The number of deals is
+    left out, since results serve a run over more deals as well.
 
-    A long lineup is cut: a name of a file has 255 bytes at most, and two names may differ in the case of letters alone.
+    A long lineup is cut, as the name of a file has 255 bytes at most. The hash separates lineups that are cut alike,
+    or differ in the case of letters alone.
     """
     games = {name: value for name, value in config.to_json().items() if name != "deals"}
     digest = hashlib.sha256(json.dumps([games, *lineup.items()], sort_keys=True).encode()).hexdigest()
@@ -203,9 +212,10 @@ def connect_to_ray(address: str | None, **options: Any) -> None:
 
 
 def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
-    """Play each chunk as a task of Ray, which repeats tasks of a lost node on another one.
+    """Play each chunk as a task of Ray.
 
-    This process writes the files, since the nodes need not share a file system.
+    Ray repeats tasks of a lost node on another one. This process writes the files, since the nodes need not share a
+    file system.
     """
     try:
         import ray

@@ -1,4 +1,4 @@
-"""Sealed deals: seasons whose deals are unknown when the policies are handed in.
+"""Sealed deals: seasons on deals unknown when policies are handed in.
 
 A policy may have learned numbered deals by heart, since they are public. A season is a folder that rules this out:
 
@@ -94,7 +94,9 @@ def new(folder: Path | str, deals: int = 1000) -> Path:
 
 
 def add(folder: Path | str, files: Iterable[Path | str]) -> dict[str, str]:
-    """Hand in policies: copy their files to the season, and add their hashes to the commitment.
+    """Add policies to a season.
+
+    Their files are copied to the season, and their hashes are added to the commitment.
 
     Returns:
         SHA-256 of each file by its name.
@@ -119,7 +121,7 @@ def add(folder: Path | str, files: Iterable[Path | str]) -> dict[str, str]:
 
 
 def policy_files(files: Iterable[Path | str]) -> dict[str, PolicyFile]:
-    """Policies in files that execute nothing, by the name of the file.
+    """Return policies in files that execute nothing, by the file's name.
 
     Raises:
         ValueError: for a file of another kind, one that is missing, or two of one name.
@@ -140,13 +142,15 @@ def check(
     seed: int | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> list[VerifiedFile]:
-    """Verify a season: its secret, the deals and games of each file, and the policies, which are asked again.
+    """Verify a season: secret, deals, games and policies.
+
+    The policies are asked again.
 
     Args:
         folder: of the season.
         positions: as in `quincunx_env.arena.verification.rerun`.
-        seed: likewise.
-        progress: likewise.
+        seed: as in `quincunx_env.arena.verification.rerun`.
+        progress: as in `quincunx_env.arena.verification.rerun`.
 
     Raises:
         VerificationError: if the secret does not fit the commitment, games are on other deals or false, or a policy is
@@ -183,7 +187,7 @@ def check(
 
 
 def _read(path: Path, what: str, names: set[str]) -> tuple[dict[str, Any], bytes]:
-    """A JSON object with these entries, and the content of its file."""
+    """Read a JSON object with these entries; also return its file's content."""
     content = path.read_bytes()
     try:
         values = json.loads(content)
@@ -201,7 +205,7 @@ def _read_commitment(folder: Path) -> dict[str, Any]:
     if not all(isinstance(each, str) and re.fullmatch("[0-9a-f]{64}", each) for each in digests):
         raise ValueError(f"{folder / COMMITMENT} is damaged: it holds SHA-256 in hexadecimal")
     if wrong := [name for name in policies if Path(name).name != name or Path(name).suffix not in SUFFIXES]:
-        raise ValueError(f"{folder / COMMITMENT} is damaged: {wrong[0]!r:.220} is no name of a policy file")
+        raise ValueError(f"{folder / COMMITMENT} is damaged: {wrong[0]!r:.220} is not a policy file's name")
     return values
 
 

@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of_mean(cls, values: npt.NDArray[Any]) -> "Estimate":
-        """Mean of independent observations, with Student's t interval.
+        """Average independent observations, with Student's t interval.
 
         Args:
             values: [n], n at least 2.
@@ -41,16 +41,18 @@ class Estimate(NamedTuple):
         return cls.of_standard_error(float(values.mean()), error, len(values) - 1)
 
     def within(self, low: float, high: float) -> "Estimate":
-        """The estimate of a quantity that lies between two bounds, with the interval cut there."""
+        """Cut the interval of a quantity that lies between two bounds."""
         return Estimate(self.value, *(float(min(max(end, low), high)) for end in self[1:]))
 
     def cells(self, style: str) -> tuple[str, str]:
-        """The value and the interval as text, two cells of a table."""
+        """Format the value and the interval as two cells of a table."""
         return f"{self.value:{style}}", f"{self.low:{style}} to {self.high:{style}}"
 
     @classmethod
     def of_standard_error(cls, value: float, error: float, degrees_of_freedom: int) -> "Estimate":
-        """Student's t interval around a value: the 97.5 % quantile times the standard error to either side.
+        """Compute Student's t interval around a value.
+
+        It extends the 97.5 % quantile times the standard error to either side.
 
         Raises:
             ImportError: without SciPy.
@@ -60,7 +62,9 @@ class Estimate(NamedTuple):
 
 
 def in_words(values: npt.NDArray[Any], low: float = -math.inf, high: float = math.inf) -> str:
-    """Write the mean of values between two bounds, with its interval where one can be computed.
+    """Write the mean of values between two bounds, with its interval.
+
+    The interval is left out where it cannot be computed.
 
     >>> import numpy as np
     >>> in_words(np.array([1, 2, 3, 6]), 0, 6)

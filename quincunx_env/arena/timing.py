@@ -1,4 +1,7 @@
-"""Processor time of policies per action, which is comparable between machines as a ratio only."""
+"""Processor time of policies per action.
+
+Between machines only ratios can be compared.
+"""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -42,7 +45,9 @@ def seconds_per_action(
     seed: int = 0,
     chunk: int = 20,
 ) -> dict[str, float]:
-    """Measure the processor time of each policy, in every seat of the same deals.
+    """Measure the processor time of each policy per action.
+
+    Each policy plays every seat of the same deals.
 
     Args:
         policies: by name, or a sequence; as in `quincunx_env.arena.tournament`.

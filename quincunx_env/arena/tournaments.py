@@ -34,7 +34,7 @@ ELO = 400 / math.log(10)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tournament:
-    """Results of N policies, each against each other on the same D deals.
+    """Results of N policies, all pairs on the same D deals.
 
     Attributes:
         names: names of the policies.
@@ -52,8 +52,9 @@ class Tournament:
 
     @cached_property
     def beats(self) -> Floats:
-        """float64 [N, N, D]: how often a seat of policy n has more points than one of policy m in the games of a deal
-        between the two, ties counting half; NaN on the diagonal.
+        """float64 [N, N, D]: how often policy n beats policy m.
+
+        Seats of both are compared in their games of a deal: more points count 1, ties half. It is NaN on the diagonal.
         """
         beats = np.full((len(self.names), len(self.names), self.deals), np.nan)
         for n, m in itertools.permutations(range(len(self.names)), 2):
@@ -65,13 +66,17 @@ class Tournament:
 
     @cached_property
     def win_rates(self) -> Floats:
-        """float64 [N, N]: share of wins of policy n in one seat against policy m in all others; NaN on the diagonal."""
+        """float64 [N, N]: share of wins of policy n against m.
+
+        Policy n has one seat, m all others. It is NaN on the diagonal.
+        """
         return self._matrix(lambda comparison: comparison.wins.mean(axis=0))
 
     @cached_property
     def margins(self) -> Floats:
-        """float64 [N, N]: mean margin in points of policy n in one seat against policy m in all others; NaN on the
-        diagonal.
+        """float64 [N, N]: mean margin in points of policy n against m.
+
+        Policy n has one seat, m all others. It is NaN on the diagonal.
         """
         return self._matrix(lambda comparison: comparison.margins.mean(axis=0))
 
@@ -91,7 +96,7 @@ class Tournament:
         return rate(self.beats)
 
     def to_json(self) -> dict[str, Any]:
-        """Ratings, and `Comparison.to_json` of every pair, as JSON values."""
+        """Return ratings, and `Comparison.to_json` of every pair, as JSON values."""
         return {
             "ratings": {name: each._asdict() for name, each in zip(self.names, self.ratings, strict=True)},
             "rating": "Bradley-Terry in Elo points, mean 0; 95 %, percentiles over resampled deals",
@@ -110,7 +115,10 @@ class Tournament:
         return self.table()
 
     def table(self) -> str:
-        """A Markdown table of ratings, best first, with the win rates against each policy."""
+        """Return a Markdown table of ratings and win rates, best first.
+
+        The win rates are against each policy.
+        """
         ratings = self.ratings
         order = sorted(range(len(self.names)), key=lambda n: -ratings[n].value)
         rows = []
@@ -170,11 +178,11 @@ def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
 
 
 def bradley_terry(wins: Floats) -> Floats:
-    """Fit the model of Bradley and Terry (1952), in which n beats m with odds exp(strength n - strength m).
+    """Fit the model of Bradley and Terry (1952).
 
-    Half a win each way is added to every pair, so that strengths stay finite for a policy that won or lost all games.
-    The likelihood is maximised by iterated Luce spectral ranking (Maystre and Grossglauser, 2015), by the package
-    choix.
+    In it n beats m with odds exp(strength n - strength m). Half a win each way is added to every pair, so that
+    strengths stay finite for a policy that won or lost all games. The package choix maximises the likelihood by
+    iterated Luce spectral ranking (Maystre and Grossglauser, 2015).
 
     Args:
         wins: float64 [N, N], how often n beats m, ties counting half.
@@ -209,7 +217,7 @@ def tournament(
 ) -> Tournament:
     """Play a round robin of policies on paired deals.
 
-    Each pair, in alphabetical order, plays the same games as `compare` with the same arguments; other policies,
+    Each pair, in alphabetical order, plays the same games as `compare` with the same arguments. Other policies,
     processes, machines and interruptions make no difference to the results.
 
     Args:
@@ -222,8 +230,8 @@ def tournament(
         seed: seed of the policies' generators, as in `compare`.
         chunk: number of deals played side by side.
         out: directory of the results. Only games that are missing there are played: the rest of an interrupted
-            tournament, more deals, or those of further policies. They are not taken for those of a
-            policy of the same name that is defined elsewhere, or is a file with other content.
+            tournament, more deals, or games of further policies. A policy of the same name that is defined elsewhere,
+            or is a file with other content, counts as another one.
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks of all pairs, as ``tqdm`` does.
         ray: address of a Ray cluster, as ``ray.init`` takes it, on whose cores the games are played instead of

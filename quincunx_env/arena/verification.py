@@ -1,10 +1,10 @@
-"""Verification of files of games: replaying all of them, and asking the policy again.
+"""Verification of files of games, by replaying and asking policies again.
 
-`verify` replays every game through the engine. It shows that the games are legal, that they are those of the numbered
-deals, each once and played to its end, and that points and figures are theirs. It does not show who chose the actions:
-numbered deals are public, and a player who knows the pile can choose better than any policy that does not. `rerun` asks
-the named policy for its actions in positions of these games, and so shows that. `quincunx_env.arena.sealed` verifies
-games on sealed deals, which no policy could know.
+`verify` replays every game through the engine. It shows that the games are legal and have the claimed points and
+figures. It also shows that each game of the numbered deals is there once, and played to its end. It does not show who
+chose the actions. Numbered deals are public, and a player who knows the pile can choose better than any policy that
+does not. `rerun` asks the named policy for its actions in positions of these games, and so shows that.
+`quincunx_env.arena.sealed` verifies games on sealed deals, which no policy could know.
 """
 
 import itertools
@@ -55,7 +55,10 @@ TOLERANCE = 1e-9
 
 
 class VerificationError(RecordError):
-    """A file whose games are not what it claims. The message names the first game at fault."""
+    """The recorded games do not match the file's claims.
+
+    The message names the first game at fault.
+    """
 
 
 # --- Replaying -------------------------------------------------------------------------------------------------------
@@ -69,8 +72,8 @@ class Replay(NamedTuple):
     lost: Bools
     """bool [n]: in the solitaire, whether the hand ran out; False for several players."""
     faults: Ints
-    """int64 [n]: number of the first action that is illegal or follows the end of the game, from 0; the number of
-    actions where the game has not ended; -1 for a whole game."""
+    """int64 [n]: number of the first action, from 0, that is illegal or follows the end of the game. Where the game has
+    not ended it is the number of actions; -1 for a whole game."""
 
 
 def replay(
@@ -127,7 +130,9 @@ def verify(records: Games) -> list[Evaluation | Comparison]:
 
 
 def _require_complete(records: Games) -> None:
-    """Check that an evaluation has each policy once, and a tournament each pair, for more than two players ordered.
+    """Check that no policy or pair is missing or occurs twice.
+
+    An evaluation has each policy once. A tournament has each pair once, for more than two players each ordered pair.
 
     Raises:
         VerificationError: naming a lineup that is missing, occurs twice, or is of no tournament.
@@ -168,7 +173,7 @@ def _verify_lineup(config: MatchConfig, lineup: LineupGames) -> Evaluation | Com
 
 
 def _replay_lineup(config: MatchConfig, lineup: LineupGames) -> MatchResults:
-    """Replay the games of a lineup, and compare their points with the claimed ones."""
+    """Replay the games of a lineup, and check the claimed points."""
     seatings, games = len(lineup.seatings), len(lineup.lengths)
     numbers = np.repeat(config.first + np.arange(config.deals), seatings)
     known = min(games, len(numbers))
@@ -180,14 +185,14 @@ def _replay_lineup(config: MatchConfig, lineup: LineupGames) -> MatchResults:
     if len(wrong):
         raise VerificationError(_describe(config, lineup, int(wrong[0]), numbers, replayed))
     if games < len(numbers):
-        raise VerificationError(f"{lineup}: {games} games of {len(numbers)}, that of deal {numbers[games]} is missing")
+        raise VerificationError(f"{lineup}: {games} games of {len(numbers)}, one of deal {numbers[games]} is missing")
     if games > len(numbers):
         raise VerificationError(f"{lineup}: {games} games instead of {len(numbers)}, after deal {numbers[-1]}")
     return lineup.results
 
 
 def _describe(config: MatchConfig, lineup: LineupGames, game: int, numbers: Ints, replayed: Replay) -> str:
-    """What is wrong with a game, and which game it is instead."""
+    """Describe the fault of a game, and which game it is instead."""
     fault, deal = int(replayed.faults[game]), numbers[game]
     if fault < 0:
         claimed, found = lineup.totals[game].tolist(), replayed.totals[game].tolist()
@@ -201,7 +206,7 @@ def _describe(config: MatchConfig, lineup: LineupGames, game: int, numbers: Ints
     text = f"{lineup}: deal {deal}, {reason}"
     origin = next(_origins(config, lineup, game, int(deal)), "")
     if len(lineup.lengths) < len(numbers):
-        text = f"{lineup}: {len(lineup.lengths)} games of {len(numbers)}, that of deal {deal} is missing"
+        text = f"{lineup}: {len(lineup.lengths)} games of {len(numbers)}, one of deal {deal} is missing"
     return f"{text}; {origin}" if origin else text
 
 
@@ -210,7 +215,7 @@ def _points(points: list[int]) -> str:
 
 
 def _illegal(config: MatchConfig, lineup: LineupGames, game: int, deal: int, fault: int) -> str:
-    """Why an action is illegal, in the words of the engine."""
+    """Say why an action is illegal, in the words of the engine."""
     start = int(lineup.starts[game])
     one: Any = spec_of(config.rules).Game.from_seed(config.rules, deal, 0, config.domain)
     try:
@@ -223,7 +228,10 @@ def _illegal(config: MatchConfig, lineup: LineupGames, game: int, deal: int, fau
 
 
 def _origins(config: MatchConfig, lineup: LineupGames, game: int, deal: int) -> Iterator[str]:
-    """Other deals, domains and rules under which a game is legal and has the claimed points."""
+    """Yield other deals, domains and rules that fit a game.
+
+    Under them the game is legal and has the claimed points.
+    """
     start, length = lineup.starts[game], lineup.lengths[game]
     actions, totals = lineup.actions[start : start + length], lineup.totals[game]
 
@@ -250,7 +258,7 @@ def _origins(config: MatchConfig, lineup: LineupGames, game: int, deal: int) -> 
 
 
 def _changed_rules(rules: BaseRules) -> Iterator[tuple[str, BaseRules]]:
-    """Rules for as many players that differ in one option."""
+    """Yield rules for as many players that differ in one option."""
     options: Any = rules
     for option in fields(options):
         value = getattr(options, option.name)
@@ -263,7 +271,7 @@ def _changed_rules(rules: BaseRules) -> Iterator[tuple[str, BaseRules]]:
 
 
 def _differences(claimed: Any, found: Any, name: str = "") -> Iterator[tuple[str, str, str]]:
-    """Figures that differ: name, claimed value, value of the games."""
+    """Yield differing figures: name, claimed value, value of the games."""
     if isinstance(found, dict) and isinstance(claimed, Mapping) and found.keys() == claimed.keys():
         for key, value in found.items():
             yield from _differences(claimed[key], value, f"{name} {key}".strip())
@@ -288,7 +296,7 @@ def _equal(claimed: Any, found: Any) -> bool:
 
 @dataclass(frozen=True)
 class Rerun:
-    """Agreement of a policy with the actions that a file holds under its name."""
+    """Agreement of a policy with a file's actions under its name."""
 
     name: str
     positions: int
@@ -306,12 +314,15 @@ class Rerun:
 
     @property
     def agrees(self) -> bool:
-        """Whether the policy chose every recorded action in which it was asked."""
+        """Whether the policy chose the recorded action wherever it was asked."""
         return not self.different
 
     @property
     def counted(self) -> str:
-        """The number of equal chunks, or of equal actions in positions drawn at random."""
+        """The number of equal chunks, or of equal actions.
+
+        The actions are in positions drawn at random.
+        """
         if not self.chunks:
             return f"{self.equal} of {self.positions} actions equal"
         text = f"{self.chunks - self.different} of {self.of_chunks} chunks equal"
@@ -322,10 +333,11 @@ class Rerun:
 
 
 def draw(chunks: int, rng: np.random.Generator) -> Ints:
-    """Draw the chunks in which a stochastic policy is asked again, int64 [n], in random order.
+    """Draw the chunks in which a stochastic policy is asked again, int64 [n].
 
-    The smallest n is taken for which n chunks, drawn without replacement, contain a forged one with a probability above
-    1 - `MISSED`, if at least a share `FORGED` of all is forged, and at least one. Of up to twenty chunks these are all.
+    Their order is random, and they are drawn without replacement. If at least a share `FORGED` of all is forged, and at
+    least one, they contain a forged one with a probability above 1 - `MISSED`. n is the smallest number for this: of up
+    to twenty chunks all.
 
     Args:
         chunks: number of all chunks.
@@ -346,12 +358,12 @@ def rerun(
     seed: int | None = None,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> Rerun:
-    """Ask a policy again in games of a file that has been verified.
+    """Ask a policy again in games of a verified file.
 
     Positions are drawn at random from all games of the policy. A policy that leaves nothing to chance must choose the
     recorded action in each of them. Where it does not, the chunk is replayed, and with it the chunks that `draw` draws
-    from all lineups. In a chunk every call of the policy gets the same positions and the same numbers of its generator
-    as in the games: there a stochastic policy must choose the recorded actions, too.
+    from all lineups. In a chunk every call of the policy gets the same positions and random numbers as in the games.
+    There a stochastic policy must choose the recorded actions, too.
 
     Args:
         records: the file.
@@ -402,14 +414,16 @@ def rerun(
 def _disagreeing(
     config: MatchConfig, lineup: LineupGames, name: str, policy: Callable[..., Any], at: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Ask a policy in positions of a lineup: int64, the games in which it does not choose the recorded action.
+    """Ask a policy in positions of a lineup.
+
+    Returns int64, the games in which it does not choose the recorded action.
 
     Args:
         config: rules and deals.
         lineup: games that have been verified.
         name: of the policy.
         policy: the policy.
-        at: int64 [n], where the actions stand in the lineup, from its end if negative. Those of others are left out.
+        at: int64 [n], where the actions stand in the lineup, from its end if negative. Actions of others are left out.
         rng: for the policy.
     """
     at, starts = at % len(lineup.actions), lineup.starts
@@ -431,7 +445,7 @@ def _disagreeing(
 
 
 def _chunk(config: MatchConfig, lineup: LineupGames, chunk: int) -> tuple[MatchResults, int]:
-    """The games of a chunk as they were played, and where their actions begin."""
+    """Return the played games of a chunk, and where their actions begin."""
     deals, seatings = len(config.deal_numbers(chunk)), len(lineup.seatings)
     games = slice(chunk * config.chunk * seatings, (chunk * config.chunk + deals) * seatings)
     lengths, start = lineup.lengths[games], int(lineup.starts[games.start])
@@ -447,7 +461,7 @@ def _chunk(config: MatchConfig, lineup: LineupGames, chunk: int) -> tuple[MatchR
 
 
 def _difference(config: MatchConfig, lineup: LineupGames, at: int, chosen: int) -> str:
-    """An action that is not the policy's, as text."""
+    """Describe an action that is not the policy's."""
     game = int(np.searchsorted(lineup.starts, at, "right")) - 1
     deal, start = config.first + game // len(lineup.seatings), int(lineup.starts[game])
     one: Any = spec_of(config.rules).Game.from_seed(config.rules, deal, 0, config.domain)

@@ -1,11 +1,11 @@
-"""List the tasks of the standard benchmark, or evaluate policies on one of them with its numbered deals.
+"""List the tasks of the standard benchmark, or evaluate policies on one.
 
     quincunx benchmark
     quincunx benchmark solitaire mine=my.module:policy --split validation
     quincunx benchmark solitaire mine=my.module:policy --records mine.npz
 
-Without a task the tasks are listed, with their deals. Scores are normalised to 0 for uniformly random play and 1 for
-the reference policy. Policies are named as for `quincunx evaluate`. The directory of results holds the figures
+Without a task the tasks are listed, with their numbered deals. Scores are normalised to 0 for uniformly random play and
+1 for the reference policy. Policies are named as for `quincunx evaluate`. The directory of results holds the figures
 (``results.csv``) and the results of single games: the same command resumes an interrupted run.
 """
 
@@ -50,8 +50,8 @@ class Arguments:
     policies: tyro.conf.Positional[tuple[str, ...]] = ()
     """policies to evaluate"""
     split: Split = "final"
-    """deals to play: select settings and checkpoints on validation deals; search has the first of the final deals, for
-    policies that are too slow for all"""
+    """deals to play: validation to select settings and checkpoints; search, the first of the final deals, for slow
+    policies"""
     deals: int | None = None
     """number of deals, the first ones of the split; all of them by default"""
     seed: Seed = 0
@@ -91,7 +91,7 @@ class Arguments:
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
-    """List the tasks, or evaluate policies on one of them and print a table."""
+    """List the tasks, or evaluate policies and print a table."""
     options = parse(Arguments, f"quincunx {name}", __doc__, arguments)
     line, stored = f"quincunx {shlex.join([name, *arguments])}", ""
     with one_line_errors(remedy=lambda: stored):
@@ -114,7 +114,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
 
 
 def _tasks() -> str:
-    """The tasks with the domains and numbers of their deals."""
+    """List the tasks with the domains and numbers of their deals."""
     lines = [f"Tasks of version {VERSION}"]
     for task in TASKS.values():
         score = "mean score" if task.opponent is None else f"win rate against {task.opponent}"
@@ -134,7 +134,7 @@ def _deals(deals: DealRange) -> str:
 
 
 def _table(results: Sequence[TaskResult]) -> str:
-    """Results on one task as a table."""
+    """Format results on one task as a table."""
     solitaire = results[0].task.opponent is None
     rows = []
     for each in results:

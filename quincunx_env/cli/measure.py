@@ -1,6 +1,7 @@
-"""Evaluate policies, compare them, and hold tournaments. Policies are names of registered policies,
-``module:attribute``, paths of files (weights, stable-baselines3, ONNX, RLlib), or any of them as ``name=...``, where
-the name is for tables.
+"""Evaluate policies, compare them, and hold tournaments.
+
+A policy is a registered name, ``module:attribute``, or the path of a file (weights, stable-baselines3, ONNX, RLlib).
+``name=...`` before any of them sets its name in tables.
 
     quincunx evaluate uniform greedy --deals 1000
     quincunx evaluate mine=runs/model.zip uniform
@@ -15,8 +16,8 @@ the name is for tables.
     quincunx seal add season-1 mine.safetensors
     quincunx evaluate --sealed season-1.secret.json season-1/policies/* --records season-1/games.npz
 
-A directory of results holds figures (``result.json``), tables (``result.md``), a plot (``result.png``) and, for
-evaluations and tournaments, the results of single games: the same command resumes an interrupted run.
+A directory of results holds figures (``result.json``), tables (``result.md``) and a plot (``result.png``). Evaluations
+and tournaments also store the results of single games there: the same command resumes an interrupted run.
 """
 
 import json
@@ -122,15 +123,18 @@ class Evaluate(_Options):
     lost_value: float = 0.0
     """value of a lost round"""
     sealed: Path | None = None
-    """file of a secret, as 'quincunx seal new' writes it: play its sealed deals; the policies are files *.safetensors
-    and *.onnx; the results show the secret"""
+    """secret that 'quincunx seal new' wrote: play its sealed deals; the policies are files *.safetensors and *.onnx;
+    the results show the secret"""
     workers: Workers = field(default_factory=cores)
     ray: Ray = None
     out: Out = Path("runs/evaluate")
 
     @property
     def named(self) -> dict[str, Agent | str]:
-        """The policies by their names in tables; on sealed deals by the names of their files."""
+        """The policies by their names in tables.
+
+        On sealed deals these are the names of their files.
+        """
         return super().named if self.sealed is None else {**sealed.policy_files(self.policies)}
 
     def run(self, command: str) -> None:
@@ -162,8 +166,9 @@ class Evaluate(_Options):
 
 @dataclass(kw_only=True)
 class Compare(_MultiplayerOptions):
-    """Compare policies on paired deals, each deal played from every seating: two policies, the first in one seat
-    against the second in all others, or one for each seat.
+    """Compare policies on paired deals, each deal from every seating.
+
+    Two policies are compared with the first in one seat and the second in all others. More policies take one seat each.
 
     The policy best-response:NAME approximates a best response to the policy NAME: a search whose rollouts are played
     by NAME itself. What it wins against NAME is a lower bound of the exploitability of NAME.
@@ -202,10 +207,10 @@ class Tournament(_MultiplayerOptions):
 
 @dataclass(kw_only=True)
 class Seal:
-    """Open a season on sealed deals (new), or hand in policies for it (add).
+    """Open a season on sealed deals (new), or hand in policies (add).
 
-    The command new writes the commitment into the folder and the secret beside it; add copies files of policies into
-    the folder and their SHA-256 into the commitment. When the games have been played, move the secret into the folder
+    The command new writes the commitment into the folder, and the secret beside it. add copies files of policies into
+    the folder, and their SHA-256 into the commitment. When the games have been played, move the secret into the folder
     as secret.json: the command verify takes the folder.
     """
 
@@ -280,8 +285,10 @@ class _Files:
 
 @dataclass(kw_only=True)
 class Verify(_Files):
-    """Replay all games of files that were written with --records, and compare them with what the files claim. The exit
-    status is 1 for a false file and for actions that a policy does not choose again, 2 for a file that cannot be read.
+    """Replay all games of files written with --records.
+
+    The results are compared with what the files claim. The exit status is 1 for a false file, and for actions that a
+    policy does not choose again. It is 2 for a file that cannot be read.
     """
 
     show: bool = False
@@ -303,7 +310,10 @@ class Verify(_Files):
 
 @dataclass(kw_only=True)
 class Leaderboard(_Files):
-    """Write a page and a plot with the results in files that were written with --records, all of which are verified."""
+    """Write a page and a plot with the results in files.
+
+    The files were written with --records. All of them are verified.
+    """
 
     page: Path = Path("docs/leaderboard.md")
     """file to write; the plot has the same name and the suffix .png"""
@@ -318,7 +328,7 @@ class Leaderboard(_Files):
         picture = self.page.with_suffix(".png") if self.page.name else self.page
         written = {self.page.resolve(), picture.resolve()}
         if self.page.is_dir() or len(written) < 2 or written & {file.resolve() for file in self.files}:
-            raise ValueError(f"--page must name a file of its own, such as leaderboard.md, got {self.page}")
+            raise ValueError(f"--page must name a separate file, such as leaderboard.md, got {self.page}")
         require_writable(self.page.parent, "--page")
         verified = self.verified()
         plotted = ""
@@ -344,7 +354,7 @@ def _require_equal(files: Sequence[VerifiedFile]) -> None:
 
 LEGEND = """\
 The last column says what was checked ([what the labels mean](submitting.md#what-the-labels-mean)). `replayed`: every
-game is legal, and the figures are those of the games. `rerun`: besides, the policy chose the recorded actions when it
+game is legal, and the figures follow from the games. `rerun`: besides, the policy chose the recorded actions when it
 was asked again, in positions drawn at random or in that many chunks. `sealed`: besides, no policy could know the deals.
 Intervals are Student's t at 95 %, over deals; lost rounds count 0 unless the row says otherwise; such rows have a table
 of their own, and so have rows on other deals than the benchmark's. Ratings are Bradley-Terry in Elo points with mean 0,

@@ -42,7 +42,7 @@ RecordsFile = Annotated[Path | None, tyro.conf.arg(help="file for all games, whi
 
 
 def cores() -> int:
-    """Number of cores, the default of `Workers`."""
+    """Count the cores, the default of `Workers`."""
     return os.cpu_count() or 1
 
 
@@ -61,7 +61,7 @@ class GameOptions:
         return self.rules if self.game == "quincunx" else self.spiral
 
     def refuse_other_game(self, arguments: Sequence[str]) -> None:
-        """Refuse options of the game that is not chosen, which would be ignored.
+        """Refuse options of the other game, which would be ignored.
 
         Raises:
             ValueError: naming the option.

@@ -1,4 +1,6 @@
-"""Compute oracle scores of benchmark deals by beam search with a known pile.
+"""Compute oracle scores of benchmark deals by beam search.
+
+The search knows the pile.
 
 quincunx oracle                    # resumes where it was interrupted
 quincunx oracle --width 200000     # wider beams; an oracle score never falls
@@ -22,9 +24,10 @@ _WRITE_EVERY = 20
 
 
 def default_path(package_file: Path) -> Path:
-    """The file of the package in a checkout, which has a ``pyproject.toml`` two folders above it, else another one.
+    """Choose the package's file in a checkout, and ``runs/oracle.csv`` elsewhere.
 
-    In an installation a command must not change what `quincunx_env.arena.regret` returns.
+    A checkout has a ``pyproject.toml`` two folders above the folder of the file. In an installation a command must not
+    change what `quincunx_env.arena.regret` returns.
     """
     in_checkout = (package_file.parents[2] / "pyproject.toml").exists()
     return package_file if in_checkout else Path("runs/oracle.csv")
@@ -97,7 +100,10 @@ def _search(
 
 
 def _merge(path: Path, entries: dict[int, OracleEntry]) -> None:
-    """Take better entries from the file, which another command may have written during the search, and write all."""
+    """Take better entries from the file, and write all.
+
+    Another command may have written the file during the search.
+    """
     for number, stored in read(path).items():
         known = entries.get(number, stored)
         best = max(stored, known, key=lambda entry: (bool(entry.plays), entry.score))
@@ -106,7 +112,7 @@ def _merge(path: Path, entries: dict[int, OracleEntry]) -> None:
 
 
 def _improved(due: list[tuple[int, int, OracleEntry | None]], processes: int) -> Iterator[OracleEntry]:
-    """The entries of `improve` for each of its arguments, in order."""
+    """Yield the entries of `improve` for ``due``, in order."""
     if processes == 1 or not due:
         yield from starmap(improve, due)
     else:

@@ -1,4 +1,4 @@
-"""What is installed, and the environments: the text of ``quincunx`` and ``quincunx envs``."""
+"""Text of ``quincunx`` and ``quincunx envs``: the installation and the environments."""
 
 import csv
 import inspect
@@ -60,10 +60,12 @@ PETTINGZOO = ("quincunx_v0", "spiral_v0")
 
 
 def installation(everything: bool = False) -> str:
-    """Versions, environments, agents and extras of this installation. No agent is imported.
+    """List the versions, environments, agents and extras of this installation.
+
+    No agent is imported.
 
     Args:
-        everything: all extras with their missing libraries, and agents by package, instead of what users need.
+        everything: list all extras with their missing libraries, and agents by package.
     """
     return OVERVIEW.format(
         version=quincunx_env.__version__,
@@ -75,7 +77,10 @@ def installation(everything: bool = False) -> str:
 
 
 def environments() -> Iterator[str]:
-    """Yield a text for each environment: how to make it, the shapes of its spaces, and its options with defaults."""
+    """Yield a text for each environment.
+
+    It says how to make the environment, the shapes of its spaces, and its options with defaults.
+    """
     for name in sorted(name for name in gymnasium.registry if name.startswith("Quincunx/")):
         spec = gymnasium.spec(name)
         calls = [f'gymnasium.make("{name}")']
@@ -127,7 +132,10 @@ def _described(
     options: Collection[inspect.Parameter],
     default: BaseRules | None = None,
 ) -> str:
-    """The text of an environment; ``default`` are its rules where its options leave those of a game open."""
+    """Describe an environment.
+
+    ``default`` has the defaults of options that it passes on to its rules.
+    """
     own = [option for option in options if option.kind != option.VAR_KEYWORD]
     rows = {"observation": observation, "action": action, "options": ", ".join(map(_option, own))}
     if len(own) < len(options):  # the others are the options of the rules
@@ -146,7 +154,7 @@ def _row(label: str, text: str) -> str:
 
 
 def _option(parameter: inspect.Parameter) -> str:
-    """An option with its default, which comes first of the values that it may have."""
+    """Format an option with its possible values, the default first."""
     values = [parameter.default]
     if get_origin(parameter.annotation) is Literal:
         values += [value for value in get_args(parameter.annotation) if value != parameter.default]
@@ -158,7 +166,7 @@ def _literal(value: object) -> str:
 
 
 def _shape(space: gymnasium.Space[Any]) -> str:
-    """A space by dtype and shape; a dictionary by those of its entries."""
+    """Format a space, or a dictionary's entries, by dtype and shape."""
     if isinstance(space, gymnasium.spaces.Dict):
         return ", ".join(f"{name} {_shape(part)}" for name, part in space.items())
     if isinstance(space, gymnasium.spaces.Text):
@@ -167,7 +175,7 @@ def _shape(space: gymnasium.Space[Any]) -> str:
 
 
 def _agents() -> Iterator[str]:
-    """Yield the names of the registered policies, by the package that declares them. No policy is imported."""
+    """Yield the registered policies by package, without importing them."""
     yield "Agents"
     for declared_by, names in _by_package():
         text = f"{declared_by}: {', '.join(names)}"
@@ -176,7 +184,7 @@ def _agents() -> Iterator[str]:
 
 
 def _strengths() -> Iterator[str]:
-    """Yield the agents with results of the benchmark and thinking times, and the names of others."""
+    """Yield agents with benchmark results and times, then other policies."""
     with (ARENA / "benchmark.csv").open(encoding="utf-8", newline="") as file:
         scores = {(row["task"], row["policy"]): float(row["score"]) for row in csv.DictReader(file)}
     seconds = json.loads((ARENA / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
@@ -195,7 +203,7 @@ def _strengths() -> Iterator[str]:
 
 
 def _by_package() -> list[tuple[str, list[str]]]:
-    """The names of the registered policies by the package that declares them, both in order."""
+    """Group the registered policies by package, both sorted by name."""
     policies = registered_policies()
 
     def package(name: str) -> str:
@@ -206,7 +214,10 @@ def _by_package() -> list[tuple[str, list[str]]]:
 
 
 def _extras(everything: bool) -> Iterator[str]:
-    """Yield whether each extra is installed, or how to install it; of ``everything``, also the missing libraries."""
+    """Yield whether each extra is installed, or how to install it.
+
+    With ``everything`` the missing libraries are listed, too.
+    """
     try:
         requirements = requires("quincunx_env") or []
     except PackageNotFoundError:

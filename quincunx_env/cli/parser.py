@@ -17,7 +17,9 @@ LEAST_COLUMNS = 40
 def parse(
     arguments: type[AnyArguments], program: str, description: str | None, args: Sequence[str] | None = None
 ) -> AnyArguments:
-    """Parse a command line with tyro; values that ``arguments`` refuses with ValueError end the program with one line.
+    """Parse a command line with tyro.
+
+    Values that ``arguments`` refuses with ValueError end the program with one line.
 
     Args:
         arguments: a dataclass.

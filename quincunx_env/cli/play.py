@@ -1,5 +1,6 @@
-"""Play against agents, or replay a recorded game, in the browser or line by line in the terminal. Without options of a
-game a start page in the browser offers the choices; in the terminal the solitaire begins.
+"""Play against agents, or replay a recorded game, in browser or terminal.
+
+Without options of a game a start page in the browser offers the choices. In the terminal the solitaire begins.
 
     quincunx play
     quincunx play --num-players 2 --opponents greedy
@@ -54,7 +55,7 @@ class Arguments(GameOptions):
     adviser: str | None = None
     """the agent that gives hints, named as an opponent"""
     trust: bool = False
-    """load files of stable-baselines3 and RLlib, too, which executes any code in them; with --resume also let the file
+    """load files of stable-baselines3 and RLlib, too, which executes any code in them. With --resume also let the file
     name any policies, which executes their code"""
     resume: Path | None = None
     """continue a game from its file"""
@@ -71,7 +72,7 @@ class Arguments(GameOptions):
     host: str = "127.0.0.1"
     """address on which the page is offered; others than the default let other machines play, with the link"""
     allow_host: tuple[str, ...] = ()
-    """names under which browsers may ask for the page, besides those of this machine: of a proxy, say"""
+    """additional allowed Host headers, such as the name of a proxy"""
 
     def __post_init__(self) -> None:
         if self.port is not None and not 0 <= self.port < 2**16:
@@ -85,7 +86,7 @@ class Arguments(GameOptions):
             raise ValueError("the solitaire has no --opponents: add --num-players 2")
 
     def begin(self) -> Session | Record:
-        """The game to play or the record to replay."""
+        """Return the game to play or the record to replay."""
         if self.replay:
             return Record.read(self.replay)
         if self.resume:
@@ -96,7 +97,7 @@ class Arguments(GameOptions):
         return Session(rules, players, dealt, adviser_name(rules, self.chosen_adviser))
 
     def _resumed(self, record: Record, path: Path) -> Session:
-        """A game from a file, which chooses no code by itself."""
+        """Load a game from a file, which never chooses code."""
         names = unregistered(record)
         if names and not self.opponents and not self.trust:
             raise ValueError(
@@ -136,7 +137,10 @@ def main(name: str, arguments: Sequence[str]) -> None:
 
 
 def _names_game(arguments: Sequence[str]) -> bool:
-    """Whether a command line has options of a game, so that no start page is needed."""
+    """Return whether a command line has options of a game.
+
+    Then no start page is needed.
+    """
     about_page = {"terminal", "no-terminal", "browser", "no-browser", "port", "host", "allow-host", "out"}
     about_page |= {"trust", "no-trust"}
     flags = {argument.partition("=")[0].replace("_", "-") for argument in arguments if argument.startswith("--")}

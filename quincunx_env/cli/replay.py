@@ -1,4 +1,6 @@
-"""Print a game play by play, with the parts of every score, or write a page that replays it.
+"""Print a game play by play, or write a page with it.
+
+The parts of every score are shown.
 
     quincunx replay runs/play/20260101-120000.txt
     quincunx replay mine.games --game 0 1 --html replay.html
@@ -52,7 +54,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
         if options.values and not options.html:
             raise ValueError("--values needs --html")
         if options.html and (options.html.is_dir() or options.html.resolve() == options.file.resolve()):
-            raise ValueError(f"--html must name a file of its own, such as game.html, got {options.html}")
+            raise ValueError(f"--html must name a separate file, such as game.html, got {options.html}")
         if options.html:
             require_writable(options.html.parent, "--html")
         games = read_games(options.file, options.game)
@@ -65,7 +67,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
 
 
 def _write_page(path: Path, games: Sequence[Record], seat: int | None, agent: Agent | str | None) -> str:
-    """Write a page with a replay player, and return a line about it."""
+    """Write a page with a replay player; return a line about it."""
     page = replay_page(
         games,
         seat=seat,

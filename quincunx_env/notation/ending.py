@@ -1,4 +1,4 @@
-"""The end of a game in words, for any game and user interface.
+"""The end of any game in words, for any user interface.
 
 >>> from quincunx_env import Game, Rules
 >>> game = Game.from_seed(Rules(), seed=7)
@@ -56,7 +56,7 @@ def ending(game: Game, names: Sequence[str] = (), you: int | None = None) -> End
 
 
 def _result(game: Game, names: Sequence[str], you: int | None) -> str:
-    """Who wins, and by how much."""
+    """Say who wins, and by how much."""
     winners, best = game.winners, max(game.totals)
     players = " and ".join(_player(names, seat, you) for seat in sorted(winners, key=lambda seat: seat != you))
     if len(winners) == game.rules.num_players:

@@ -1,4 +1,4 @@
-r"""Prompts and answers: positions and actions as a language model reads and writes them, for any game.
+r"""Prompts for language models, and their answers, for any game.
 
 `quincunx_env.envs.text.TextEnv` is the environment made of them. With `prompt` and `read_action` alone, several models
 can play each other on one `quincunx_env.core.game.BaseGame`.
@@ -44,7 +44,10 @@ def with_names(text: str, names: Sequence[str]) -> str:
 
 
 def prompt(game: Game, seat: int, names: Sequence[str], top: str) -> str:
-    """Return a prompt for a seat: a text, below it the position as this seat knows it and how to write an action."""
+    """Return a prompt for a seat.
+
+    Below the text ``top`` are the position as this seat knows it, and how to write an action.
+    """
     spec = spec_of(game.rules)
     scene, notation = spec.scene(game, seat), spec.notation
     lines = [top, "", with_names(replace(scene, seats=(), last=None).text(), names)]
@@ -90,12 +93,15 @@ _ANNOUNCEMENT = re.compile(
 
 
 def answer_of(text: str) -> str:
-    """Return the answer in a text, in capital letters without punctuation; see `read_action`."""
+    """Return the answer in capital letters without punctuation; see `read_action`."""
     return _answers(text)[0]
 
 
 def _answers(text: str) -> tuple[str, str]:
-    """Return the answer in a text, and the last line after the ``<action>`` that holds it, or an empty string."""
+    """Return the answer in a text, and the last line after it.
+
+    That line follows the ``<action>`` with the answer; it is empty if there is none.
+    """
     text = _without_reasoning(text)
     tags = [*_TAG.finditer(text)]
     if not tags:
@@ -104,7 +110,10 @@ def _answers(text: str) -> tuple[str, str]:
 
 
 def _without_reasoning(text: str) -> str:
-    """Leave out blocks of reasoning; one may have begun in the prompt, and one may have no end."""
+    """Drop blocks of reasoning.
+
+    One may have begun in the prompt, and one may have no end.
+    """
     kept, *parts = _REASONING.split(text)
     reasoning = False
     for closing, part in zip(parts[::2], parts[1::2], strict=True):
@@ -115,7 +124,10 @@ def _without_reasoning(text: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    """Return the last line that holds more than punctuation; a JSON object at the end is one line."""
+    """Return the last line that holds more than punctuation.
+
+    A JSON object at the end is one line.
+    """
     lines = _OBJECT.sub(_in_one_line, text).splitlines()
     plain = (" ".join(_DECORATION.sub(" ", line.translate(_LOOK_ALIKE)).split()) for line in lines)
     return ([""] + [line.upper() if line.isascii() else line for line in plain if line])[-1]
@@ -139,7 +151,7 @@ def read_action(game: Game, text: str) -> int:
     ``9H`` or ``10h``; ``announce 12``, ``12 points``. The suits of a card may have any order.
 
     Raises:
-        IllegalAction: if the answer is no action, or an illegal one, or if the last line after the tag is another
+        IllegalAction: if the answer is not an action, or an illegal one, or if the last line after the tag is another
             action; the message names the error.
     """
     notation, (answer, after) = spec_of(game.rules).notation, _answers(text)
@@ -168,14 +180,20 @@ def read_action(game: Game, text: str) -> int:
 
 
 def _parts(answer: str) -> dict[str, str]:
-    """Return the parts of an action by name, each in one form; none if the answer is not an action."""
+    """Return the parts of an action by name, each in one form.
+
+    There are none if the answer is not an action.
+    """
     found = _ANNOUNCEMENT.fullmatch(answer) or _PLAY.fullmatch(answer)
     parts = {name: part for name, part in found.groupdict().items() if part} if found else {}
     return {name: _sorted(part) if name == "card" else str(int(part)) for name, part in parts.items()}
 
 
 def _sorted(card: str) -> str:
-    """Return the name of a card with its suits in alphabetical order, which people often write in another one."""
+    """Return the name of a card with its suits in alphabetical order.
+
+    People often write them in another order.
+    """
     card = card.replace(" ", "").replace("10", "T")
     return card[0] + "".join(sorted(card[1:]))
 

@@ -1,4 +1,4 @@
-"""Game records: a game from its deal to its last play as readable text with a checksum.
+"""Game records: games from deal to last play as readable text.
 
     quincunx_env record 1
     game quincunx num_players=2 simpleton=yes
@@ -10,15 +10,16 @@
     over 64 71
     check 5f3a9c21
 
-The first line has the version of the format, ``game`` the options that differ from the defaults, ``seats`` (optional)
-the names of the players, and ``seed`` the seed of the deals, instead of which a line ``deal`` may hold each deal. Names
-are printable text. In them, characters that have a meaning here are percent-encoded as in URLs: a comma is ``%2C``.
-Each action has a line with its number, the seat, the action in the format of `quincunx_env.notation.text`, and the
-points gained by each seat; a line ``round 2`` precedes the second round, and so on. ``over``, or ``stopped`` for a game
-that has not ended, has the points of all seats. Empty lines and everything after a ``#`` are ignored.
+The first line has the version of the format, and ``game`` the options that differ from the defaults. ``seats``
+(optional) has the names of the players. ``seed`` is the seed of the deals; instead, a line ``deal`` may hold each deal.
+Names are printable text. In them, characters that have a meaning here are percent-encoded as in URLs: a comma is
+``%2C``. Each action has a line with its number, the seat, the action, and the points gained by each seat. The format of
+actions is in `quincunx_env.notation.text`. A line ``round 2`` precedes the second round, and so on. ``over``, or
+``stopped`` for a game that has not ended, has the points of all seats. Empty lines and everything after a ``#`` are
+ignored.
 
-Parsing a record replays it: a record that breaks the rules, or whose points are not those of its plays, is an error.
-``check`` is the CRC-32 checksum of everything before it, so that a changed record is an error, too.
+Parsing a record replays it: a record that breaks the rules, or has wrong points, is an error. ``check`` is the CRC-32
+checksum of everything before it, so that a changed record is an error, too.
 
 >>> from quincunx_env import Rules
 >>> record = Record(Rules(), Seeded(seed=0), actions=(33,), seats=("ann",))
@@ -63,7 +64,7 @@ Read = TypeVar("Read")
 
 
 class RecordError(ValueError):
-    """A text that is no record, or a record that breaks the rules."""
+    """Not a record, or a record that breaks the rules."""
 
 
 class Seeded(NamedTuple):
@@ -96,7 +97,9 @@ class RecordedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """A game from its deal on. Records are equal if their rules, deals, actions and seats are.
+    """A game from its deal on.
+
+    Records are equal if their rules, deals, actions and seats are.
 
     Raises:
         RecordError: if an action breaks the rules; the message names the first one.
@@ -143,9 +146,10 @@ class Record:
         return _start(self.rules, self.dealt).deals
 
     def game(self, actions: int | None = None) -> Game:
-        """The game after the first ``actions`` actions; after all of them by default.
+        """Return the game after the first ``actions`` actions.
 
-        Numbers are those of a slice: with -1 the last action is left out, and one beyond the last stands for all.
+        By default it is the game after all of them. Numbers work as in a slice: with -1 the last action is left out,
+        and one beyond the last stands for all.
         """
         game = _start(self.rules, self.dealt)
         for action in self.actions[:actions]:
@@ -153,7 +157,10 @@ class Record:
         return game
 
     def replay(self) -> Iterator[tuple[RecordedAction, Game]]:
-        """Iterate over the actions, each with the game after it; all items share one game object."""
+        """Yield the actions, each with the game after it.
+
+        All items share one game object.
+        """
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
             yield apply_action(game, number, action, explain=True), game
@@ -181,7 +188,7 @@ class Record:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The inverse of ``str``.
+        """Parse a text; the inverse of ``str``.
 
         Raises:
             RecordError: naming the line and the error; for an action that breaks the rules also the legal ones.
@@ -249,7 +256,7 @@ def apply_action(game: Game, number: int, action: int, explain: bool = False) ->
 
 
 def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
-    """`apply_action`, with an illegal action as a `RecordError`."""
+    """Do as `apply_action`, but raise `RecordError` for an illegal action."""
     try:
         return apply_action(game, number, action)
     except IllegalAction as error:
@@ -262,7 +269,7 @@ def _apply_action(game: Game, number: int, action: int) -> RecordedAction:
 
 
 def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
-    """The game before its first play."""
+    """Return the game before its first play."""
     cls: Any = spec_of(rules).Game
     try:
         if not isinstance(dealt, Seeded):
@@ -273,7 +280,7 @@ def _start(rules: BaseRules, dealt: Seeded | Deals) -> Game:
 
 
 def _is_seat_name(name: object) -> bool:
-    """Whether a name can be written to a file, and shown in a terminal and on a page."""
+    """Return whether a name fits into files, terminals and pages."""
     return isinstance(name, str) and name.isprintable() and 0 < len(name) <= MAX_NAME
 
 
@@ -295,8 +302,8 @@ def _header(rules: BaseRules, dealt: Seeded | Deals, seats: Sequence[str]) -> li
 
 
 _ENCODED = re.compile(r"[,#]|\A | (?= |\Z)|%(?=[0-9A-Fa-f]{2})")
-"""What is encoded in a name: a comma, which separates names, a #, which begins a comment, spaces other than single ones
-between words, and a % that would be decoded."""
+"""Encoded parts of a name: a comma (separates names), a # (begins a comment), spaces other than single ones between
+words, and a % that would be decoded."""
 
 
 def _print_seat(name: str) -> str:
@@ -347,7 +354,10 @@ class _Line(NamedTuple):
 
 
 def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Seeded | Deals]:
-    """Rules, names of seats and deals. `_compare` checks the order of lines, and that there are no others."""
+    """Read rules, names of seats and deals.
+
+    `_compare` checks the order of lines, and that there are no others.
+    """
 
     def lines_of(keyword: str) -> list[_Line]:
         return [line for line in lines if line.text.split()[0] == keyword]
@@ -370,7 +380,7 @@ def _read_seeded(text: str) -> Seeded:
 
 
 def _read_rules(text: str) -> BaseRules:
-    """Rules of the text after ``game``; the inverse of `_header`."""
+    """Read the rules from the text after ``game``; the inverse of `_header`."""
     name, *options = text.split() or [""]
     if name not in GAMES:
         raise ValueError(f"the game is one of {', '.join(GAMES)}, got {name!r}")
@@ -387,14 +397,17 @@ def _read_rules(text: str) -> BaseRules:
 
 
 def _read_option(text: str, default: bool | int | str) -> bool | int | str:
-    """An option of the type of its default."""
+    """Read an option of the type of its default."""
     if isinstance(default, bool):
         return {"yes": True, "no": False}.get(text, text)  # the rules raise for any other text
     return int(text) if isinstance(default, int) and text.isdecimal() else text
 
 
 def _read_action(line: _Line, game: Game, number: int) -> int:
-    """Apply the action of a line to a game, check the line against the result, and return the action."""
+    """Apply the action of a line to a game, and return it.
+
+    The line is checked against the result.
+    """
     match = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
     if not match:
         raise line.error(f"a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")

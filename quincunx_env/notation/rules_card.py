@@ -1,4 +1,4 @@
-"""The rules of a game in short, for human players and for prompts of language models.
+"""The rules of a game in short, for people and language models.
 
 >>> from quincunx_env import spiral
 >>> print(rules_card(spiral.Rules()))
@@ -29,9 +29,9 @@ WIDTH = 80
 
 
 def rules_card(rules: BaseRules) -> str:
-    """Return the rules that a newcomer needs for a first game, for the given options only.
+    """Return the rules that a newcomer needs for a first game.
 
-    RULES.md has the complete rules, with examples.
+    They are for the given options only. RULES.md has the complete rules, with examples.
 
     Args:
         rules: rules of any game.

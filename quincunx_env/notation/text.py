@@ -1,6 +1,7 @@
-"""Positions of any game as text and as JSON, as observed by any seat, and actions as text.
+"""Positions of any game as text or JSON, and actions as text.
 
-For logs, human players and language models. Information hidden from the seat is left out.
+For logs, human players and language models. A position may be observed by any seat: information hidden from it is left
+out.
 
 >>> from quincunx_env import Game, Rules
 >>> game = Game.from_seed(Rules(num_players=2), seed=0)
@@ -52,7 +53,9 @@ class PlayScore(NamedTuple):
 
 
 def play_score(game: Game, action: int) -> PlayScore | None:
-    """Immediate score of an action: the true score of the play, also if the action is an announcement.
+    """Return the immediate score of an action.
+
+    It is the true score of the play, also if the action is an announcement.
 
     Args:
         game: the game before the action.
@@ -69,7 +72,9 @@ def play_score(game: Game, action: int) -> PlayScore | None:
 
 
 def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
-    """A position as text: grid, hands, scores, and the last play with its score.
+    """Return a position as text: grid, hands, scores, last play.
+
+    The play has its score.
 
     Args:
         game: the game to show.
@@ -90,10 +95,10 @@ def to_text(game: Game, seat: int | None = None, legal: bool = False) -> str:
 
 
 def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
-    """A position as plain data for ``json.dumps``.
+    """Convert a position to plain data for ``json.dumps``.
 
     The keys are the same for all positions of a game. A card is its name, a cell a list of row and column from the top
-    left; null stands for missing values, and for hands hidden from the seat.
+    left. null stands for missing values, and for hands hidden from the seat.
 
     | key | value |
     |---|---|
@@ -160,7 +165,9 @@ def to_json(game: Game, seat: int | None = None, legal: bool = False) -> Json:
 
 
 def print_action(game: Game, action: int) -> str:
-    """Text of an engine action, legal or not: ``2MK (1, 3)``, in the spiral game ``9H``, ``announce 12``.
+    """Return the text of an engine action, legal or not.
+
+    Examples are ``2MK (1, 3)``, in the spiral game ``9H``, and ``announce 12``.
 
     Raises:
         ValueError: if the action is out of range.
@@ -169,12 +176,12 @@ def print_action(game: Game, action: int) -> str:
 
 
 def parse_action(game: Game, text: str) -> int:
-    """Legal action of a text; the inverse of `print_action`.
+    """Parse a legal action; the inverse of `print_action`.
 
     Parentheses, the comma and the word ``announce`` are optional.
 
     Raises:
-        IllegalAction: if the text is no action, or an illegal one; the message names the error and the legal actions.
+        IllegalAction: if the text is not a legal action; the message names the error and the legal actions.
     """
     return spec_of(game.rules).notation.parse_action(game, text)
 

@@ -16,8 +16,10 @@ from quincunx_env.notation.record import Record, RecordedAction
 
 
 def describe(turn: RecordedAction) -> str:
-    """Number, seat, text and score of an action; also the gains of all seats where they differ from the score, and at
-    the end of a round the points lost for cards left in hand, which are part of the gains.
+    """Describe an action: number, seat, text and score.
+
+    The gains of all seats follow where they differ from the score. At the end of a round the points lost for cards left
+    in hand follow; they are part of the gains.
     """
     score = "" if turn.score is None else f": {turn.score}"
     others = any(gain for seat, gain in enumerate(turn.gains) if seat != turn.seat)
@@ -43,12 +45,18 @@ class Viewer:
         self.number = 0
 
     def go(self, steps: int) -> None:
-        """Step forwards, or backwards for negative ``steps``, and stop at the ends of the record."""
+        """Step forwards, or backwards for negative ``steps``.
+
+        Steps stop at the ends of the record.
+        """
         self.number = min(max(self.number + steps, 0), len(self.record.actions))
 
     @property
     def game(self) -> Game:
-        """The position; after the last play of a round the end of that round, not the next deal."""
+        """The position.
+
+        After the last play of a round it is the end of that round, not the next deal.
+        """
         game = self.record.game(max(self.number - 1, 0))
         if self.number:
             game.deals = game.deals[: game.round + 1]  # without later deals the game stays at the end of the round
@@ -57,7 +65,7 @@ class Viewer:
 
     @property
     def ending(self) -> Ending | None:
-        """The end of the game, or of a round, in words; None elsewhere."""
+        """The end of the game or round in words; None elsewhere."""
         return ending(self.game, self.record.seats)
 
     @property

@@ -1,7 +1,7 @@
 """Policies by name, and from files.
 
-Packages offer policies as entry points of the group ``quincunx_env.policies``; the baseline agents of this distribution
-are declared that way, and any other package can add its own in its ``pyproject.toml``::
+Packages offer policies as entry points of the group ``quincunx_env.policies``. The baseline agents of this distribution
+are declared that way. Any other package can add its own in its ``pyproject.toml``::
 
     [project.entry-points."quincunx_env.policies"]
     my-agent = "my_package.module:attribute"

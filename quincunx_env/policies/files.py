@@ -43,7 +43,10 @@ CONSTRUCTOR = "class_and_ctor_args.pkl"
 
 
 class PolicyFileError(ValueError):
-    """A file that cannot be used as a policy; the message names it and gives the reason."""
+    """A file that cannot be used as a policy.
+
+    The message names it and gives the reason.
+    """
 
 
 class UntrustedFileError(PolicyFileError):
@@ -51,7 +54,7 @@ class UntrustedFileError(PolicyFileError):
 
 
 def untrusted(path: Path) -> UntrustedFileError:
-    """Return the error for a file that is not trusted, but has to be."""
+    """Return the error for a file that has to be trusted."""
     return UntrustedFileError(
         f"{path} needs to be trusted, because loading it executes any code in it; if you know who made it, use "
         "PolicyFile(path, trust=True), or on the command line add --trust to the same command"
@@ -60,7 +63,10 @@ def untrusted(path: Path) -> UntrustedFileError:
 
 @cache
 def readers() -> dict[str, EntryPoint]:
-    """Return the readers of all installed packages, by suffix. None of them is imported."""
+    """Return the readers of all installed packages, by suffix.
+
+    None of them is imported.
+    """
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
 
 
@@ -73,9 +79,10 @@ change."""
 
 
 def is_path(policy: str) -> bool:
-    """Whether a policy is named by a path: by the suffix of a reader, a separator, or because there is such a file.
+    """Return whether the name of a policy is a path.
 
-    A path with a drive letter has a colon, as ``module:attribute`` has, and is recognised by its separators or suffix.
+    A path has a separator or the suffix of a reader, or there is such a file. A path with a drive letter has a colon,
+    as ``module:attribute`` has, and is recognised by its separators or suffix.
     """
     return (
         "/" in policy
@@ -87,10 +94,10 @@ def is_path(policy: str) -> bool:
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """The policy in a file, or in the folder of a checkpoint; a `quincunx_env.core.policy.PolicyFactory`.
+    """The policy in a file, or in the folder of a checkpoint.
 
-    A path is the same policy without ``trust``. Other processes get path and digest, and load the file themselves, once
-    each.
+    It is a `quincunx_env.core.policy.PolicyFactory`. A path is the same policy without ``trust``. Other processes get
+    path and digest, and load the file themselves, once each.
 
     Args:
         path: of the file.
@@ -139,7 +146,7 @@ class PolicyFile:
             return FOLDER
         if path.suffix.lower() not in readers():
             kinds = ", ".join(f"*{suffix}" for suffix in readers() if suffix != FOLDER)
-            raise PolicyFileError(f"{self.path} is no policy: files of policies are {kinds}")
+            raise PolicyFileError(f"{self.path} is not a policy: files of policies are {kinds}")
         return path.suffix.lower()
 
     def _find_digest(self) -> str:
@@ -150,7 +157,10 @@ class PolicyFile:
 
 
 class _FilePolicy:
-    """The policy in a file; a `quincunx_env.core.policy.Policy`. Pickles hold the name of the file, not its content."""
+    """The policy in a file; a `quincunx_env.core.policy.Policy`.
+
+    Pickles hold the name of the file, not its content.
+    """
 
     def __init__(self, file: PolicyFile, rules: BaseRules) -> None:
         self._source = file, rules
@@ -173,12 +183,12 @@ class _FilePolicy:
 
 
 class _ValuedFilePolicy(_FilePolicy):
-    """The policy in a file that returns its values, too; a `quincunx_env.core.policy.ValuedPolicy`."""
+    """The policy with values in a file; a `quincunx_env.core.policy.ValuedPolicy`."""
 
     def action_values(
         self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> npt.NDArray[np.floating]:
-        """Values of all actions, floating [n, actions]; raises as a call."""
+        """Return values of all actions, floating [n, actions]; raises as a call."""
         with _naming(self._source[0]):
             values: npt.NDArray[np.floating] = self._policy.action_values(observation, mask, rng)
             return values
@@ -186,7 +196,10 @@ class _ValuedFilePolicy(_FilePolicy):
 
 @contextmanager
 def _naming(file: PolicyFile) -> Iterator[None]:
-    """Let a network overflow without warnings, and name its file where it does not choose any more."""
+    """Let a network overflow without warnings.
+
+    If it cannot choose any more, the error names its file.
+    """
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
@@ -196,12 +209,18 @@ def _naming(file: PolicyFile) -> Iterator[None]:
 
 @lru_cache(maxsize=MAX_LOADED)
 def same(file: PolicyFile) -> PolicyFile:
-    """The first `PolicyFile` that was equal to this one, so that one file is one policy in a comparison."""
+    """Return the first `PolicyFile` that was equal to this one.
+
+    So one file is one policy in a comparison.
+    """
     return file
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file, or of the names and contents of the files in a folder, in hexadecimal."""
+    """Return the SHA-256 of a file or folder, in hexadecimal.
+
+    For a folder it is taken of the names and contents of its files.
+    """
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
     names = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
@@ -213,7 +232,7 @@ def _digest(path: Path) -> str:
 
 @lru_cache(maxsize=MAX_LOADED)
 def _load(file: PolicyFile) -> Any:
-    """The content of a file as an agent, once in a process."""
+    """Load a file as an agent, once in a process."""
     if file._find_digest() != file.digest:
         raise PolicyFileError(f"{file.path} has changed since it was named: start again")
     return readers()[file.kind].load()(file.location, file.trust)
@@ -221,7 +240,7 @@ def _load(file: PolicyFile) -> Any:
 
 @lru_cache(maxsize=MAX_LOADED)
 def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
-    """The policy in a file, after it has chosen actions for two deals."""
+    """Load the policy in a file, and try it on two deals."""
     try:
         policy = policy_for(_load(file), rules)
         observer = make_observer(rules, preview=True)

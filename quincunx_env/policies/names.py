@@ -27,9 +27,10 @@ RENAMED = {
 
 
 def registered_policies() -> dict[str, EntryPoint]:
-    """Entry points of all installed packages by policy name, in alphabetical order. None of them is imported.
+    """Return the entry points of all installed packages by policy name.
 
-    Of several entry points of one name the first is listed; `resolve` refuses such a name.
+    They are in alphabetical order, and none of them is imported. Of several entry points of one name the first is
+    listed; `resolve` refuses such a name.
     """
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
@@ -42,7 +43,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
 
     Args:
         policy: the name of a registered policy, ``"module:attribute"``, or the path of a file, which is loaded on first
-            use; an agent is returned as it is. A string that is a registered name is no path. ``"NAME:POLICY"`` is the
+            use; an agent is returned as it is. A registered name is not taken for a path. ``"NAME:POLICY"`` is the
             response to another policy if NAME is in ``RESPONSES``.
         trust: load files whose loading executes any code in them; see `quincunx_env.policies.files`.
 
@@ -55,7 +56,7 @@ def resolve(policy: Agent | str | Path, trust: bool = False) -> Agent:
     if isinstance(policy, Path):
         return same(PolicyFile(str(policy), trust))
     if not isinstance(policy, str):
-        return _checked(policy, f"{policy!r} is no policy")
+        return _checked(policy, f"{policy!r} is not a policy")
     kind, colon, answered = policy.partition(":")
     opponent = None
     if responses := [*entry_points(group=RESPONSES, name=kind)] if colon else []:
@@ -112,7 +113,9 @@ def _checked(found: Any, problem: str) -> Agent:
 
 
 def load_path(policy: Agent | str | Path, trust: bool) -> Agent | str:
-    """Return the policy of a file for its path; return agents and other names as they are.
+    """Return the policy of a file for its path.
+
+    Agents and other names are returned as they are.
 
     Raises:
         PolicyFileError: if there is no such file, or if it is not a policy.
@@ -122,18 +125,21 @@ def load_path(policy: Agent | str | Path, trust: bool) -> Agent | str:
 
 
 def _is_file(policy: str) -> bool:
-    """Whether a string names a file, and no registered policy."""
+    """Return whether a string names a file, not a registered policy."""
     return is_path(policy) and policy not in registered_policies()
 
 
 def _origin(entry: EntryPoint) -> str:
-    """The distribution that declares an entry point, and the object it refers to."""
+    """Name the distribution and the object of an entry point."""
     distribution = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
     return f"{distribution} ({entry.value})"
 
 
 def display_name(policy: Agent | str | Path) -> str:
-    """The name of a policy in tables: the string itself, the path, or the name of the function or of the class."""
+    """Return the name of a policy in tables.
+
+    It is the string itself, the path, or the name of the function or of the class.
+    """
     if isinstance(policy, PolicyFile):
         return policy.path
     if isinstance(policy, Path):
@@ -142,11 +148,11 @@ def display_name(policy: Agent | str | Path) -> str:
 
 
 NAME = "text of 1 to 1000 printable characters without '|'"
-"""What the name of a policy is, which stands in tables and in files of games; ``|`` separates columns."""
+"""Valid names of policies in tables and in files of games; ``|`` separates columns."""
 
 
 def is_name(name: object) -> bool:
-    """Whether this is a ``NAME``."""
+    """Return whether this is a ``NAME``."""
     return isinstance(name, str) and name.isprintable() and 0 < len(name) <= 1000 and "|" not in name
 
 
@@ -154,7 +160,7 @@ def check_name(name: str) -> str:
     """Return the name of a policy.
 
     Raises:
-        ValueError: if it is no ``NAME``.
+        ValueError: if it is not a ``NAME``.
     """
     if not is_name(name):
         raise ValueError(f"the name of a policy is {NAME}, got {name!r:.220}: set another one as 'name=...'")
@@ -164,7 +170,9 @@ def check_name(name: str) -> str:
 def by_display_name(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str], trust: bool = False
 ) -> dict[str, Agent | str]:
-    """Policies by their names in tables; a string ``"name=..."``, such as ``"name=module:attribute"``, sets the name.
+    """Return policies by their names in tables.
+
+    A string ``"name=..."``, such as ``"name=module:attribute"``, sets the name.
 
     Args:
         policies: agents, and strings that `resolve` takes.
@@ -187,7 +195,9 @@ def by_display_name(
 
 
 def split_name(policy: str) -> tuple[str, str]:
-    """The name of a policy in tables, and the policy: both parts of ``"name=..."``, or the same string twice.
+    """Split the name of a policy in tables from the policy.
+
+    Without ``"name=..."`` both are the same string.
 
     >>> split_name("mine=my_module:policy"), split_name("greedy"), split_name("runs/lr=0.1/model.zip")
     (('mine', 'my_module:policy'), ('greedy', 'greedy'), ('runs/lr=0.1/model.zip', 'runs/lr=0.1/model.zip'))
@@ -203,7 +213,10 @@ def split_name(policy: str) -> tuple[str, str]:
 
 
 def definition(policy: Agent) -> str:
-    """``module:name`` of a function, or of the class of an instance; the attribute ``definition`` if there is one."""
+    """Return ``module:name`` of a function, or of the class of an instance.
+
+    The attribute ``definition`` takes its place if there is one.
+    """
     stated = getattr(policy, "definition", None)
     if isinstance(stated, str):
         return stated

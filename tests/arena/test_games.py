@@ -195,7 +195,7 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
     long = np.concatenate([[255], arrays["lengths"][1:]]).astype(np.uint16)
     pickled = io.BytesIO()
     np.lib.format.write_array(pickled, np.array([None] * 10), allow_pickle=True)
-    no_games, damaged, announced = "no file of games", "the file is damaged or cut short", "10 games are announced"
+    no_games, damaged, announced = "not a file of games", "the file is damaged or cut short", "10 games are announced"
     return {
         b"": no_games,
         b"PK\3\4": no_games,
@@ -210,9 +210,9 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         content.replace(b"PK\1\2", b"0" * 9 + b"PK\1\2", 1): damaged,
         seal(header | {"version": 2}, arrays): "version 2 of the format, this package reads version 1",
         seal(header | {"version": True}, arrays): "the header has no 'version' of type int",
-        seal("{", arrays): "the header is no JSON",
-        seal("[" * 100_000, arrays): "the header is no JSON",
-        seal("\udcff".encode("utf-8", "surrogatepass").decode("latin-1"), arrays): "the header is no JSON",
+        seal("{", arrays): "the header is not JSON",
+        seal("[" * 100_000, arrays): "the header is not JSON",
+        seal("\udcff".encode("utf-8", "surrogatepass").decode("latin-1"), arrays): "the header is not JSON",
         seal("[]", arrays): "the header has no 'version' of type int",
         seal({"version": 1}, arrays): "the header has no 'config' of type dict",
         seal(json.dumps("x" * 2**20), arrays): "the header has more than 1048576 bytes",
@@ -228,11 +228,11 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         changed("config", rules=rules | {"flush": 1}): "flush must be True or False, got 1",
         seal(header | {"part": 1}, arrays): "the number of a chunk is from 0 to 0, got 1",
         seal(header | {"part": "0"}, arrays): "the header has no 'part' of type int",
-        lineup(policies=[]): "the seats [0] are not those of the 0 policies",
+        lineup(policies=[]): "the seats [0] do not number the 0 policies",
         lineup(policies=["a\nb"]): "1 to 1000 printable characters",
         lineup(policies=["a" * 1001]): "1 to 1000 printable characters",
         lineup(policies=["a | 200.0"]): "characters without '|'",
-        lineup(seats=[1]): "the seats [1] are not those of the 1 policies",
+        lineup(seats=[1]): "the seats [1] do not number the 1 policies",
         lineup(seats=[0, 0]): "these rules have 1 seats, got [0, 0]",
         lineup(games=-1): "a lineup has at most 1000000 games, got -1",
         lineup(games=10**7): "a lineup has at most 1000000 games, got 10000000",
@@ -283,7 +283,7 @@ def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
     compare(["greedy", "uniform"], 2, records=path)
     header, arrays = unseal(path.read_bytes())
     header["lineups"][0]["policies"] = ["greedy", "greedy"]
-    with pytest.raises(RecordError, match="are not those of the 2 policies"):
+    with pytest.raises(RecordError, match="do not number the 2 policies"):
         Games.from_bytes(seal(header, arrays))
 
 

@@ -169,7 +169,7 @@ FORGERIES: dict[Callable[[Path, Path], None], tuple[type[Exception], str]] = {
     missing_games: (ValueError, r"has no files of games \(\*\.npz\)"),
     damaged_secret: (ValueError, r"secret\.json is no secret of a season, as 'quincunx seal new' writes it"),
     damaged_commitment: (ValueError, r"commitment\.json is damaged: it holds SHA-256 in hexadecimal"),
-    path_in_the_commitment: (ValueError, r"commitment\.json is damaged: '\.\./mine\.onnx' is no name of a policy file"),
+    path_in_the_commitment: (ValueError, r"commitment\.json is damaged: '\.\./mine\.onnx' is not a policy file's name"),
 }
 """What each function forges or leaves out, and the one line that names it."""
 

@@ -153,7 +153,7 @@ FORGERIES: dict[Callable[[Plays], Games], str] = {
     deal_number: "deal 6, play 1 is illegal: .* it is not in the hand.*; it is the game of deal 5",
     deal: "deal 8, play [0-9]+ is illegal: .* it is not in the hand",
     action: "deal 8, play 2 is illegal: .* it is not in the hand",
-    missing_game: "11 games of 12, that of deal 8 is missing; it is the game of deal 9",
+    missing_game: "11 games of 12, one of deal 8 is missing; it is the game of deal 9",
     repeated_game: "deal 8, play 1 is illegal: .* it is not in the hand.*; it repeats the game of deal 12",
     other_rules: "deal [0-9]+, the file claims .* points, the game has .* points; it is a game with flush=True",
     other_domain: "deal 5, play 1 is illegal: .* it is not in the hand.*; it is a game of the domain validation",

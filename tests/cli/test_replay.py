@@ -67,8 +67,8 @@ def test_positions_as_a_seat_sees_them() -> None:
         (f"{SOLITAIRE} --seat 1", "seat must be an integer from 0 to 0, got 1"),
         (f"{SOLITAIRE} --game 0", f"{SOLITAIRE} holds a single game"),
         (f"{SOLITAIRE} --values value", "--values needs --html"),
-        (f"{SOLITAIRE} --html .", "--html must name a file of its own"),
-        ("README.md --html README.md", "--html must name a file of its own"),
+        (f"{SOLITAIRE} --html .", "--html must name a separate file"),
+        ("README.md --html README.md", "--html must name a separate file"),
         (
             f"{SOLITAIRE} --html /dev/null/x.html",
             "/dev/null is a file: choose another folder for the results with --html",

@@ -152,7 +152,7 @@ WRONG: list[tuple[list[Make], Options, str]] = [
     (VS_OPPONENTS, {"opponents": ["greedy"] * 6}, "a sequence of 1, got 6"),
     (VS_OPPONENTS, {"opponents": []}, "a sequence of 1, got 0"),
     (VS_OPPONENTS, {"opponents": "missing-v0"}, "unknown policy 'missing-v0'"),
-    (VS_OPPONENTS, {"opponents": 3}, "3 is no policy"),
+    (VS_OPPONENTS, {"opponents": 3}, "3 is not a policy"),
     ([*VS_OPPONENTS, batched_games], {"game": "chess"}, "game must be one of 'quincunx', 'spiral', got 'chess'"),
     ([*VS_OPPONENTS, batched_games], {"game": [], "other": 1}, "game must be one of 'quincunx', 'spiral', got []"),
     ([*VS_OPPONENTS, batched_games], {"game": np.array([]), "other": 1}, "game must be one of"),

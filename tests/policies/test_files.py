@@ -131,7 +131,7 @@ def test_files_that_are_none_are_refused(folder: Path, capfd: pytest.CaptureFixt
     for name, message in (
         ("no-such.zip", "there is no policy file no-such.zip"),
         (r"mine=C:\no-such.zip", r"there is no policy file C:\no-such.zip"),
-        ("notes.txt", r"notes.txt is no policy: files of policies are *.onnx, *.safetensors, *.zip"),
+        ("notes.txt", r"notes.txt is not a policy: files of policies are *.onnx, *.safetensors, *.zip"),
         ("empty", f"empty is a folder, and no checkpoint of RLlib: it has no {CONSTRUCTOR}"),
         ("model.zip", "model.zip is a folder"),
         ("./greedy", "./greedy is a folder"),
@@ -261,7 +261,7 @@ def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: py
 
 def test_another_package_offers_a_reader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "model.txt").write_text("greedy")
-    with pytest.raises(PolicyFileError, match=r"model\.txt is no policy"):
+    with pytest.raises(PolicyFileError, match=r"model\.txt is not a policy"):
         resolve("./model.txt")
     offered = EntryPoint(".txt", f"{__name__}:read_name", GROUP)
     monkeypatch.setattr("quincunx_env.policies.files.readers", lambda: {".txt": offered})

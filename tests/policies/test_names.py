@@ -120,7 +120,8 @@ def test_unknown_policies_are_refused() -> None:
             resolve(earlier)
     unusable: Any
     for unusable in (3, Rules, None):
-        with pytest.raises(ValueError, match=f"^{re.escape(repr(unusable))} is no policy: a function or an instance"):
+        message = f"^{re.escape(repr(unusable))} is not a policy: a function or an instance"
+        with pytest.raises(ValueError, match=message):
             resolve(unusable)
 
 
