@@ -32,11 +32,11 @@ quincunx_env {version}, Python {python}, {libraries}
 
 Environments
   gymnasium.make("Quincunx/Solitaire-v0")    the solitaire; make_vec steps many games at once
-  gymnasium.make("Quincunx/VsOpponents-v0", opponents="greedy")    one agent against policies
-  "Quincunx/SolitaireFlat-v0", "Quincunx/SolitaireMasked-v0"       float32 vectors, for an id alone
+  gymnasium.make("Quincunx/VsOpponents-v0")  one agent against policies
+  "Quincunx/SolitaireFlat-v0", "Quincunx/VsOpponentsFlat-v0"       float32 vectors, for an id alone
+  "Quincunx/SolitaireMasked-v0", "Quincunx/VsOpponentsMasked-v0"   the same, with the mask
   gymnasium.make("Quincunx/Text-v0")         prompts and answers for language models
   quincunx_env.quincunx_v0.env(), quincunx_env.spiral_v0.env()     several players (PettingZoo)
-  quincunx_env.BatchedGames(1024)            many games for several players, stepped together
 
 {agents}
 

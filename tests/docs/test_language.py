@@ -5,14 +5,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 
 FOLDERS = ("quincunx_env", "agents/quincunx_agents", "train")
-
-WAITING: tuple[str, ...] = ()
-"""Folders and files that still have to be rewritten. The tests fail when one of them has no fault left."""
 
 MOST_WORDS = 12
 """Most words in the first paragraph of a docstring."""
@@ -104,11 +99,5 @@ def violations(*paths: Path) -> list[str]:
 
 
 def test_language() -> None:
-    waiting = tuple(f"{place}:" if place.endswith(".py") else f"{place}/" for place in WAITING)
-    found = [each for each in violations(*(ROOT / folder for folder in FOLDERS)) if not each.startswith(waiting)]
+    found = violations(*(ROOT / folder for folder in FOLDERS))
     assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize("place", WAITING)
-def test_what_is_rewritten_waits_no_longer(place: str) -> None:
-    assert violations(ROOT / place), f"{place} has no fault left: take it out of WAITING"

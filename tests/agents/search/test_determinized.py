@@ -16,6 +16,7 @@ from quincunx_agents.search.best_response import BestResponse
 from quincunx_agents.search.determinized import DeterminizedSearch, margins
 from quincunx_agents.search.monte_carlo import MonteCarlo
 from quincunx_agents.search.pimc_beam import PimcBeam
+from quincunx_agents.uniform import uniform
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
@@ -294,7 +295,7 @@ def test_a_policy_plays_the_other_seats_of_a_network_search() -> None:
         assert can_play(resolve("search-fast"), game)
     with pytest.raises(ValueError, match="this agent plays the solitaire"):
         NetworkSearch(others=PimcBeam()).for_rules(SpiralRules())
-    for without_values in (None, greedy):
+    for without_values in (None, uniform):
         with pytest.raises(ValueError, match="belief_samples needs others, a policy with action_values"):
             NetworkSearch(others=without_values, belief_samples=8).for_rules(rules)
 
