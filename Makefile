@@ -32,7 +32,8 @@ test-rllib: .venv-rllib/.ready  ## the tests that need Ray, sequentially: each s
 test-openspiel: .venv-openspiel/.ready  ## the tests that need OpenSpiel
 	.venv-openspiel/bin/python -m pytest tests/openspiel $(ARGS)
 
-test-clients: .venv-clients-jax/.ready .venv-clients-torch/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
+test-clients: .venv-clients-agilerl/.ready .venv-clients-jax/.ready .venv-clients-torch/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
+	.venv-clients-agilerl/bin/python -m pytest -m clients tests/clients $(ARGS)
 	.venv-clients-jax/bin/python -m pytest -m clients tests/clients $(ARGS)
 	.venv-clients-torch/bin/python -m pytest -m clients tests/clients $(ARGS)
 	.venv-openspiel/bin/python -m pytest -m clients tests/clients $(ARGS)
@@ -68,6 +69,12 @@ $(FULL): pyproject.toml constraints/default.txt
 .venv-openspiel/.ready: pyproject.toml constraints/openspiel.txt
 	$(PYTHON) -m venv .venv-openspiel
 	.venv-openspiel/$(INSTALL) ".[arena,openspiel]" pytest torch dm-tree shimmy --constraint constraints/openspiel.txt
+	touch $@
+
+# AgileRL imports peft, which only an extra requires; it needs earlier versions of PettingZoo and tensordict.
+.venv-clients-agilerl/.ready: pyproject.toml constraints/clients-agilerl.txt
+	$(PYTHON) -m venv .venv-clients-agilerl
+	.venv-clients-agilerl/$(INSTALL) . pytest agilerl peft torch --constraint constraints/clients-agilerl.txt
 	touch $@
 
 # rl_zoo3 does not require requests, which its program imports, nor Tianshou joblib.

@@ -1,4 +1,4 @@
-"""Offline data: an agent's solitaire games as a Minari dataset.
+"""Offline data: games of an agent as a Minari dataset.
 
 Every step has its action mask.
 
@@ -13,6 +13,7 @@ Minari keeps its datasets in the folder that the environment variable ``MINARI_D
 ``~/.minari/datasets``; nothing is written elsewhere.
 """
 
+import copy
 import json
 import shutil
 import warnings
@@ -22,6 +23,7 @@ from typing import Any, Literal
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from quincunx_env.utils.extras import needs_extra
 
@@ -39,12 +41,16 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.policy import Agent, policy_for
 from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from quincunx_env.policies import display_name, resolve
-from quincunx_env.registry import make_observer
+from quincunx_env.quincunx.rules import Rules
+from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.markdown import markdown_table
 
-ENVIRONMENT = "Quincunx/Solitaire-v0"
+ENVIRONMENTS = {True: "Quincunx/Solitaire-v0", False: "Quincunx/VsOpponents-v0"}
+"""Environments of the datasets: with one player, with several."""
+
 CHUNK = 1000
 """Games played side by side, and held in memory until they are written."""
 
@@ -63,29 +69,38 @@ def write_dataset(
     author_email: str | None = None,
     code_permalink: str | None = None,
 ) -> MinariDataset:
-    """Write solitaire games of an agent as a new dataset.
+    """Write games of an agent as a new dataset.
 
     The dataset has a card, ``README.md``.
 
     Episode i is game 0 of ``Quincunx/Solitaire-v0`` seeded ``seed + i``, and stores that seed: the recovered
-    environment plays it again, action by action. Observations are dictionaries (``mask_in="obs"``): with
-    ``observation="flat"`` of ``observation`` (int16 [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions],
-    1 = legal, all 0 after the last action); with ``"pieces"`` the pieces take the place of the vector.
+    environment plays it again, action by action.
+
+    With rules for P players the agent plays all seats of ``Quincunx/VsOpponents-v0``. Episode ``P * i + k`` is seat k
+    of the game seeded ``seed + i``: its own observations, actions and masks. Its rewards are the points since the
+    seat's previous decision, less the mean of the other seats' points. ``recover_environment(seat=k)`` plays it again,
+    if the agent is given by its name and draws no random numbers. An agent that draws some plays another game for each
+    seat.
+
+    Observations are dictionaries (``mask_in="obs"``). With ``observation="flat"`` they hold ``observation`` (int16
+    [T + 1, size]) and ``action_mask`` (int8 [T + 1, actions], 1 = legal, all 0 after the last action). The pieces take
+    the place of the vector with ``"pieces"``.
 
     ``minari.get_normalized_score`` returns 0 for the mean of ``uniform`` and 1 for the mean of ``heuristic``, the
-    policies that normalise the benchmark. Both come from the stored results of the task ``solitaire``,
+    policies that normalise the benchmark. Both come from the stored results of the task with these rules,
     `quincunx_env.arena.benchmark.BASELINES`. Under other rules none are stored, and the dataset has no reference
-    scores.
+    scores. With several players they are returns against the task's opponent, which
+    ``recover_environment(eval_env=True)`` plays.
 
     Args:
         dataset_id: its name and version, such as ``quincunx/heuristic-v0``.
         agent: the agent, or its name as `quincunx_env.policies.resolve` takes it.
-        games: number of episodes, at least 2, for an interval.
+        games: number of games, at least 2, for an interval.
         seed: of the first episode, and of the agent.
-        rules: of the solitaire, as the environment takes them.
+        rules: of the game, as the environments take them; the solitaire by default.
         observation: encoding of the observations.
         preview: whether they include the points and draws of every legal play.
-        lost_value: return of a lost round.
+        lost_value: return of a lost round of the solitaire.
         author: named in the metadata of the dataset.
         author_email: also for the metadata.
         code_permalink: address of the code that made the dataset, also for the metadata.
@@ -101,18 +116,38 @@ def write_dataset(
     check_seed(first + games - 1)
     _check_name(dataset_id)
     name, policy = display_name(agent), resolve(agent)
-    options: dict[str, Any] = {"observation": observation, "preview": preview, "lost_value": lost_value}
+    options: dict[str, Any] = {"observation": observation, "preview": preview, "mask_in": "obs"}
     options |= {} if rules is None else {"rules": rules}
-    env = gymnasium.make(ENVIRONMENT, mask_in="obs", **options)
-    scores = _reference_scores(env.unwrapped.rules, env.unwrapped.lost_value)  # type: ignore[attr-defined]
-    playing = policy_for(policy, env.unwrapped.rules)  # type: ignore[attr-defined]
+    alone = (rules.get("num_players", 1) if isinstance(rules, Mapping) else rules.num_players if rules else 1) == 1
+    stored: dict[str, Any] = {}
+    if alone:
+        options["lost_value"] = lost_value
+    else:
+        if lost_value:
+            raise ValueError(f"lost_value is an option of the solitaire: leave it out, got {lost_value}")
+        if not isinstance(rules, Mapping) and rules:
+            options["game"] = spec_of(rules).name
+        if isinstance(agent, str):  # a policy that is an object cannot be stored: the default opponent takes its place
+            stored["opponents"] = agent
+    env = gymnasium.make(ENVIRONMENTS[alone], **options, **stored)
+    chosen: BaseRules = env.unwrapped.rules  # type: ignore[attr-defined]
+    playing = policy_for(policy, chosen)
+    scores = _reference_scores(chosen, lost_value, env.spec)
     dataset: MinariDataset | None = None
     created = False
     try:
         for number, start in enumerate(range(0, games, CHUNK)):
-            envs = SolitaireVectorEnv(min(CHUNK, games - start), mask_in="obs", **options)
-            rng = np.random.default_rng([first, number])
-            episodes = [*_episodes(envs, playing, rng, first + start)]
+            count, rng = min(CHUNK, games - start), np.random.default_rng([first, number])
+            tables = (
+                [SolitaireVectorEnv(count, **options)]
+                if alone
+                else [
+                    VsOpponentsVectorEnv(count, opponents=[policy] * (chosen.num_players - 1), seat=seat, **options)
+                    for seat in range(chosen.num_players)
+                ]
+            )
+            seats = [_episodes(envs, playing, rng, first + start) for envs in tables]
+            episodes = [episode for game in zip(*seats, strict=True) for episode in game]
             if dataset is not None:
                 dataset.update_dataset_from_buffer(episodes)
                 continue
@@ -128,7 +163,7 @@ def write_dataset(
                     author=author,
                     author_email=author_email,
                     code_permalink=code_permalink,
-                    description=f"Games that the agent {name} of quincunx_env plays at {ENVIRONMENT}.",
+                    description=f"Games that the agent {name} of quincunx_env plays at {ENVIRONMENTS[alone]}.",
                     requirements=[f"quincunx_env=={version('quincunx_env')}"],
                     **scores,
                 )
@@ -143,18 +178,22 @@ def write_dataset(
     return dataset
 
 
-def _reference_scores(rules: BaseRules, lost_value: float) -> dict[str, float]:
+def _reference_scores(rules: BaseRules, lost_value: float, spec: EnvSpec | None) -> dict[str, Any]:
     """Return the mean returns of the normalised scores 0 and 1.
 
-    The result is empty if none are stored.
+    With several players there is also the environment in which they hold. The result is empty if none are stored.
     """
-    task = TASKS["solitaire"]
-    if rules != task.rules:
+    task = next((task for task in TASKS.values() if task.rules == rules), None)
+    if task is None or spec is None:
         return {}
     found = {
         "ref_min_score": baselines()[task.name, "uniform"],
         "ref_max_score": baselines()[task.name, task.reference],
     }
+    if task.opponent is not None:
+        evaluated = copy.deepcopy(spec)
+        evaluated.kwargs["opponents"] = task.opponent
+        return {name: result.margin for name, result in found.items()} | {"eval_env": evaluated}
     # A lost round counts 0 in the stored scores.
     return {name: result.score.value + (result.lost or 0.0) * lost_value for name, result in found.items()}
 
@@ -172,7 +211,9 @@ def _check_name(dataset_id: str) -> None:
         )
 
 
-def _episodes(envs: SolitaireVectorEnv, policy: Any, rng: np.random.Generator, seed: int) -> Iterator[EpisodeBuffer]:
+def _episodes(
+    envs: SolitaireVectorEnv | VsOpponentsVectorEnv, policy: Any, rng: np.random.Generator, seed: int
+) -> Iterator[EpisodeBuffer]:
     """Play the first game of every row of a vector environment.
 
     Later games of a row are left out.
@@ -214,13 +255,13 @@ def _episodes(envs: SolitaireVectorEnv, policy: Any, rng: np.random.Generator, s
 CARD = """\
 # {name}
 
-{episodes:,} games ({steps:,} steps) that the agent `{agent}` of `quincunx_env` {version} played at
+{episodes:,} episodes ({steps:,} steps) of games that the agent `{agent}` of `quincunx_env` {version} played at
 `{environment}`: {options}.
 
 {figures}
 
-Rewards are the points of each play, and the return of a lost round is {lost_value:g}. Observations are dictionaries;
-`action_mask` is 1 for each legal action (`card * {cells} + cell`) and all 0 after the last one. Each episode stores its
+{rewards} Observations are dictionaries;
+`action_mask` is 1 for each legal action{action} and all 0 after the last one. Each episode stores its
 seed, with which the environment deals it again; its deals are of the domain `play`, which no evaluation uses.
 
     import minari
@@ -259,17 +300,23 @@ def dataset_card(dataset: MinariDataset) -> str:
         "size_categories": [size],
     }
     metadata = "".join(f"{key}: {json.dumps(value)}\n" for key, value in data.items())  # JSON is YAML, too
+    rules = env.rules
     return f"---\n{metadata}---\n\n" + CARD.format(
         name=dataset.id,
         episodes=episodes,
         steps=steps,
         agent=dataset.storage.metadata["algorithm_name"],
         version=version("quincunx_env"),
-        environment=ENVIRONMENT,
+        environment=dataset.env_spec.id,
         options=", ".join(f"`{name}={value!r}`" for name, value in sorted(dataset.env_spec.kwargs.items())),
         figures=markdown_table(("episodes", "steps", "mean return", "95 % interval", "lowest", "highest"), [figures]),
-        lost_value=env.lost_value,
-        cells=env.rules.num_cells,
+        rewards=(
+            f"Rewards are the points of each play, and the return of a lost round is {env.lost_value:g}."
+            if rules.num_players == 1
+            else f"The agent plays all {rules.num_players} seats. Each game has an episode for each seat, in order.\n"
+            "Rewards are the points since the seat's previous decision, less the mean of the other seats' points."
+        ),
+        action=f" (`card * {rules.num_cells} + cell`)" if isinstance(rules, Rules) else "",
         table=env.observer.table(),
     )
 

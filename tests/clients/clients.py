@@ -181,6 +181,30 @@ for options in ({"game_name": "python_quincunx_mini"}, {"game_name": "python_spi
     assert not env.agents
 """
 
+AGILERL = """
+from agilerl.algorithms import DQN, PPO
+from agilerl.components.replay_buffer import ReplayBuffer
+from agilerl.training.train_off_policy import train_off_policy
+from agilerl.training.train_on_policy import train_on_policy
+from agilerl.utils.utils import make_vect_envs
+
+name = "quincunx_env:Quincunx/SolitaireFlat-v0"
+sizes = {"max_steps": 256, "evo_steps": 128, "eval_steps": 20, "verbose": False}
+
+
+def make(algorithm, illegal, **options):
+    env = make_vect_envs(name, num_envs=2, should_async_vector=False, illegal=illegal)
+    return env, [algorithm(env.single_observation_space, env.single_action_space, batch_size=16, **options)]
+
+
+env, agents = make(DQN, "raise")  # it reads the masks
+train_off_policy(env, name, "DQN", agents, ReplayBuffer(max_size=256), **sizes)
+assert agents[0].steps >= 256
+env, agents = make(PPO, "next", num_envs=2, learn_step=64)
+train_on_policy(env, name, "PPO", agents, **sizes)
+assert agents[0].steps >= 256
+"""
+
 CLIENTS = (
     Client(
         *("stable-baselines3", ("stable_baselines3",), "PPO, A2C, DQN", FLAT, 0),
@@ -203,5 +227,5 @@ CLIENTS = (
     Client("OpenSpiel", ("open_spiel",), "cfr, mccfr, playthrough", "python_quincunx_mini", 1, SPIEL),
     Client("Shimmy", ("shimmy", "open_spiel"), "OpenSpielCompatibilityV0", "python_quincunx_mini", 1, SHIMMY),
     Client("CleanRL", ("cleanrl",), "ppo, dqn, c51, pqn", FLAT, 0, ""),
-    Client("AgileRL", ("agilerl",), "PPO, DQN", FLAT, 0, ""),
+    Client("AgileRL", ("agilerl",), "DQN with masks, PPO", FLAT, 0, AGILERL),
 )

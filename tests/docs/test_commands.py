@@ -197,6 +197,14 @@ def test_extras_on_pages_exist() -> None:
     assert named <= {*extras}
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "constraints").glob("*.txt")), ids=lambda path: path.stem)
+def test_constraints_are_names_with_versions(path: Path) -> None:
+    """Pip refuses anything else, such as the folder of an editable installation."""
+    title, *lines = path.read_text(encoding="utf-8").splitlines()
+    assert title.startswith("# ")
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+
+
 def test_versions_are_the_same_with_ray_but_for_gymnasium() -> None:
     def versions(name: str) -> dict[str, str]:
         lines = (ROOT / "constraints" / f"{name}.txt").read_text(encoding="utf-8").splitlines()[1:]

@@ -20,6 +20,7 @@ from quincunx_env.adapters import minari as adapter  # noqa: E402
 from quincunx_env.adapters.minari import write_dataset  # noqa: E402
 from quincunx_env.arena.benchmark import TASKS  # noqa: E402
 from quincunx_env.arena.statistics import Estimate  # noqa: E402
+from quincunx_env.spiral.rules import Rules as SpiralRules  # noqa: E402
 
 NAME = "quincunx/games-v0"
 
@@ -33,10 +34,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "datasets"
 
 
-def assert_replayed(dataset: Any) -> None:
+def assert_replayed(dataset: Any, players: int = 1) -> None:
     """Play every episode again in the recovered environment: masks, observations and rewards are those stored."""
-    env = dataset.recover_environment()
+    seats = [dataset.recover_environment(**({"seat": seat} if players > 1 else {})) for seat in range(players)]
     for episode, metadata in zip(dataset, dataset.storage.get_episode_metadata(range(len(dataset))), strict=True):
+        env = seats[episode.id % players]
         observation, _ = env.reset(seed=metadata["seed"])
         steps = len(episode.actions)
         assert len(episode.observations["action_mask"]) == steps + 1
@@ -76,6 +78,34 @@ def test_a_dataset_holds_the_agents_games(options: dict[str, Any], folder: Path)
     seeds = [metadata["seed"] for metadata in dataset.storage.get_episode_metadata(range(8))]
     assert seeds == [options.get("seed", 0) + episode for episode in range(8)]
     assert [*folder.parent.iterdir()] == [folder], "nothing is written elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("options", "margin"),
+    [
+        ({"rules": {"num_players": 2}}, -174.0975),
+        ({"rules": {"num_players": 3, "flush": True}, "observation": "pieces", "preview": False, "seed": 5}, None),
+        ({"rules": SpiralRules()}, -43.756),
+    ],
+    ids=["two", "three", "spiral"],
+)
+def test_each_seat_has_an_episode(options: dict[str, Any], margin: float | None) -> None:
+    """A game's episodes are in the order of the seats; scores are returns against the reference of the benchmark."""
+    dataset = write_dataset(NAME, "greedy", 3, **options)
+    seats = dataset.recover_environment().unwrapped.rules.num_players
+    assert dataset.total_episodes == 3 * seats
+    assert_replayed(dataset, seats)
+    returns = np.array([episode.rewards.sum() for episode in dataset]).reshape(3, seats)
+    np.testing.assert_allclose(returns.sum(axis=1), 0, atol=1e-9)  # margins of one game
+    seeds = [metadata["seed"] for metadata in dataset.storage.get_episode_metadata(range(3 * seats))]
+    assert seeds == [options.get("seed", 0) + game for game in range(3) for _ in range(seats)]
+    assert f"all {seats} seats" in adapter.dataset_card(dataset)
+    if margin is None:
+        with pytest.raises(ValueError, match="Reference score not provided"):
+            minari.get_normalized_score(dataset, np.array(0.0))
+    else:
+        np.testing.assert_allclose(minari.get_normalized_score(dataset, np.array([margin, 0.0])), [0, 1])
+        assert dataset.recover_environment(eval_env=True).spec.kwargs["opponents"] == "heuristic"
 
 
 def test_long_datasets_are_written_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,12 +208,15 @@ def illegal(observation: Any, mask: Any, rng: Any) -> Any:
         ((NAME, "missing", 2), "missing"),
         ((NAME, greedy, 1), "games must be"),
         ((NAME, illegal, 2), "cannot be played"),
+        ((NAME, greedy, 2, Rules(num_players=2), -1.0), "lost_value is an option of the solitaire"),
+        ((NAME, greedy, 2, {"num_players": 5}), "num_players"),
     ],
-    ids=["no version", "a space", "no agent", "one game", "illegal"],
+    ids=["no version", "a space", "no agent", "one game", "illegal", "lost value", "players"],
 )
 def test_failures_leave_no_dataset(arguments: Any, message: str) -> None:
+    names = ("dataset_id", "agent", "games", "rules", "lost_value")
     with pytest.raises(ValueError, match=message):
-        write_dataset(*arguments)
+        write_dataset(**dict(zip(names, arguments, strict=False)))
     assert not minari.list_local_datasets()
 
 
