@@ -20,7 +20,9 @@ NEEDS = {
     "pyspiel": ("tests/openspiel", "quincunx_env/adapters/openspiel.py"),
     "minari": ("quincunx_env/adapters/minari.py",),
     "onnxruntime": ("agents/quincunx_agents/files/onnx.py",),
-    "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
+    "sphinx": ("docs/conf.py",),
+    "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch", "docs/clients_learning.py"),
+    "torch": ("agents/quincunx_agents/files/export.py",),
     "fcntl": (  # of the standard library, not on Windows: signals and process groups
         *("tests/arena/test_processes.py", "tests/utils/test_files.py", "tests/packaging"),
         *("tests/play/test_console.py", "tests/train/test_command_lines.py", "tests/train/test_interruptions.py"),

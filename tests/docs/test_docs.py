@@ -28,7 +28,8 @@ MACHINE = re.compile(r"/(?:home|Users|root|tmp|work|mnt|opt)/|[A-Z]:\\")
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    pytest.importorskip("sb3_contrib")
+    for library in ("sb3_contrib", "minari"):
+        pytest.importorskip(library)
     from docs.pages import pages
 
     for path, text in pages().items():
