@@ -125,35 +125,40 @@ class EnvCodec:
         """
         return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
 
-    def next_legal(self, action: Any, mask: npt.NDArray[Any]) -> Any:
-        """Return an action, or the next higher legal one if illegal.
+    def _next_legal(self, actions: Ints, masks: Bools) -> Ints:
+        """Replace illegal actions by the next legal ones.
 
-        After the highest number the search goes on from 0. The two parts of a pair are replaced separately.
+        An illegal number becomes the next higher legal one, from 0 on after the last. Pairs are replaced part by part.
 
-        Raises:
-            ValueError: if ``action`` does not consist of as many integers as an action of the space.
+        Args:
+            actions: int64 [n] or, factored, [n, 2].
+            masks: bool [n, mask_size].
         """
-        numbers = [as_integer(each) for each in (action if self.factored else [action])]
-        parts = np.split(mask, [self.factor_sizes[0]]) if self.factored else [mask]
+        parts = np.split(masks, [self.factor_sizes[0]], axis=1) if self.factored else [masks]
         found = []
-        for number, part in zip(numbers, parts, strict=True):
-            legal = np.flatnonzero(part)
-            found.append(int(legal[np.searchsorted(legal, number % len(part)) % len(legal)]))
-        return found if self.factored else found[0]
+        for numbers, legal in zip(actions.reshape(len(masks), -1).T, parts, strict=True):
+            size = legal.shape[1]
+            numbers = numbers % size
+            rows = np.flatnonzero(~legal[np.arange(len(legal)), numbers])
+            later = legal[rows] & (np.arange(size) >= numbers[rows, None])
+            numbers[rows] = np.where(later.any(axis=1), later.argmax(axis=1), legal[rows].argmax(axis=1))
+            found.append(numbers)
+        return np.stack(found, axis=-1).reshape(actions.shape)
 
     def decode_action(self, action: Any, game: Game) -> int:
         """Return the engine's number of an action in a game.
 
         With ``illegal="next"`` the next legal action takes the place of an illegal one.
 
-        With ``illegal="next"`` the action is legal.
-
         Raises:
             IllegalAction: if it is not an action of the space.
         """
         try:
             if self.play_next:
-                action = self.next_legal(action, self.mask(game))
+                sizes, given = (self.factor_sizes, action) if self.factored else ((self.mask_size,), [action])
+                numbers = [as_integer(each) % size for each, size in zip(given, sizes, strict=True)]
+                [action] = self._next_legal(np.array([numbers]), self.mask(game)[None].view(np.bool_)).tolist()
+                action = action if self.factored else action[0]
             if not self.factored:
                 number = as_integer(action)
             else:
@@ -198,9 +203,7 @@ class EnvCodec:
                 f"integer actions of shape {shape} are needed, got {array.dtype} of shape {array.shape}"
             )
         if self.play_next:
-            array, masks = array.astype(np.int64), self.mask_batch(batch)
-            for each in np.flatnonzero(live).tolist():
-                array[each] = self.next_legal(array[each], masks[each])
+            array = self._next_legal(array.astype(np.int64), self.mask_batch(batch))
         joint = array.astype(np.int64, copy=False)
         if self.factored:
             (card, cell), (cards, cells) = joint.T, self.factor_sizes
