@@ -1,4 +1,4 @@
-"""What a program that takes an id alone learns: writes ``docs/clients_learning.csv``.
+"""Measure what an unmasked learner learns, and write ``docs/clients_learning.csv``.
 
 PPO of stable-baselines3 with its defaults trains on ``Quincunx/SolitaireFlat-v0``, with and without the preview. The
 greedy network then plays rounds without masks.
@@ -30,8 +30,8 @@ def trained(steps: int, seed: int, **options: Any) -> Any:
 
 
 def played(model: Any, rounds: int, **options: Any) -> tuple[float, float]:
-    """Return the mean score of rounds, lost ones as 0, and their share of lost rounds."""
-    env = make_vec_env(ID, n_envs=100, seed=2**40, env_kwargs=options)  # other deals than those of the training
+    """Return mean score and share of lost rounds; a lost round counts 0."""
+    env = make_vec_env(ID, n_envs=100, seed=2**40, env_kwargs=options)  # deals that no training had
     finals: list[dict[str, Any]] = []
     observation: Any = env.reset()
     while len(finals) < rounds:

@@ -345,7 +345,7 @@ def clients() -> str:
 
 
 def clients_learning() -> str:
-    """What PPO without masks learns from each way to treat illegal actions, by seed."""
+    """Mean scores of PPO without masks, for each treatment of illegal actions."""
     groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in _rows(CLIENTS_LEARNING):
         groups.setdefault((row["illegal"], row["preview"], row["steps"]), []).append(row)

@@ -4,18 +4,18 @@ The table of the game compares a player's points with them. It plays the final d
 every seat; a lost solitaire counts 0. That takes a minute or two.
 """
 
-import csv
-
 import numpy as np
+from tqdm import tqdm
 
 from quincunx_env.arena.benchmark import TASKS, Task
 from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.arena.runner import run_lineups
 from quincunx_env.play.comparison import COLUMNS, POLICY, SCORES
+from quincunx_env.utils.files import write_csv
 
 
 def row(task: Task) -> list[str]:
-    """The name of a task, the mean, and the percentiles 1 to 99 of the points of a seat."""
+    """Return the name of a task, the mean, and the percentiles 1 to 99 of the points of a seat."""
     deals = task.final
     config = MatchConfig(task.rules, deals.domain, deals.first, deals.count, 0, 250)
     results = run_lineups({POLICY: POLICY}, [(POLICY,)], config, None, 1, iter, None)[(POLICY,)]
@@ -25,5 +25,4 @@ def row(task: Task) -> list[str]:
 
 
 if __name__ == "__main__":
-    with SCORES.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *map(row, TASKS.values())])
+    write_csv(SCORES, COLUMNS, map(row, tqdm(TASKS.values())))

@@ -194,7 +194,7 @@ def _read(path: Path, what: str, names: set[str]) -> tuple[dict[str, Any], bytes
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or values.keys() != names:
-        raise ValueError(f"{path} is no {what} of a season, as 'quincunx seal new' writes it")
+        raise ValueError(f"{path} is not a {what} of a season, as 'quincunx seal new' writes it")
     return values, content
 
 

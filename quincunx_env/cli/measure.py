@@ -215,7 +215,7 @@ class Seal:
     """
 
     action: tyro.conf.Positional[Literal["new", "add"]]
-    """what to do"""
+    """``new`` opens a season, ``add`` hands in policies"""
     folder: tyro.conf.Positional[Path]
     """folder of the season"""
     policies: tyro.conf.Positional[tuple[Path, ...]] = ()

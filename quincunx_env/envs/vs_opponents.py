@@ -86,10 +86,10 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
     Args:
         num_envs: games played side by side.
         game: ``"quincunx"`` or ``"spiral"``, a name in `quincunx_env.registry.GAMES`.
-        opponents: the policy of all other seats, or a sequence of policies for the seats after the agent's, in order of
-            play; ``"greedy"`` if neither this nor ``pool`` is given. A policy is an object or a name: of a registered
-            policy, ``"module:attribute"``, or the path of a file (`quincunx_env.policies.resolve`). Names survive
-            ``spec.to_json()``, objects do not.
+        opponents: the policy of all other seats, or one for each seat after the agent's, in order of play. A policy is
+            an object, a registered name, ``"module:attribute"`` or the path of a file
+            (`quincunx_env.policies.resolve`). Names survive ``spec.to_json()``, objects do not. ``"greedy"`` if neither
+            this nor ``pool`` is given.
         pool: instead of ``opponents``: policies from which each game samples one for all other seats; `set_pool`
             replaces them.
         seat: the agent's seat, or ``"rotate"``: seat 0 in a row's first game, seat 1 in its second and so on.

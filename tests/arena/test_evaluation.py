@@ -193,7 +193,7 @@ def test_adjusted_intervals_count_the_luck_that_controls_share() -> None:
 
 
 def test_an_adjusted_interval_by_hand() -> None:
-    """The standard error of the regression at the means of the controls, and that of these means."""
+    """The error has two parts: of the regression at the means of the controls, and of these means."""
     stats = pytest.importorskip("scipy.stats")
     rng = np.random.default_rng(3)
     n, sizes = 7, (12, 20)

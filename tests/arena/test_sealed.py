@@ -55,7 +55,7 @@ def season(tmp_path: Path) -> Path:
 
 
 def test_a_season(tmp_path: Path) -> None:
-    """The secret is private, the commitment is its SHA-256, and the deals are those of the secret."""
+    """The secret is private, the commitment is its SHA-256, and the deals follow from it."""
     folder = tmp_path / "season"
     secret = new(folder, 6)
     assert secret == tmp_path / "season.secret.json"
@@ -167,11 +167,11 @@ FORGERIES: dict[Callable[[Path, Path], None], tuple[type[Exception], str]] = {
     policy_that_was_not_handed_in: (VerificationError, r"the policy 'late\.onnx' was not handed in before the games"),
     missing_policy: (ValueError, "there is no policy file"),
     missing_games: (ValueError, r"has no files of games \(\*\.npz\)"),
-    damaged_secret: (ValueError, r"secret\.json is no secret of a season, as 'quincunx seal new' writes it"),
+    damaged_secret: (ValueError, r"secret\.json is not a secret of a season, as 'quincunx seal new' writes it"),
     damaged_commitment: (ValueError, r"commitment\.json is damaged: it holds SHA-256 in hexadecimal"),
     path_in_the_commitment: (ValueError, r"commitment\.json is damaged: '\.\./mine\.onnx' is not a policy file's name"),
 }
-"""What each function forges or leaves out, and the one line that names it."""
+"""Functions that forge or leave out a part, each with the line that names it."""
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
@@ -254,7 +254,7 @@ class ByHeart:
 
 
 def test_deals_learned_by_heart_do_not_help_on_sealed_ones() -> None:
-    """On public deals the scores are above the best known ones; on sealed deals they are those of the honest policy."""
+    """On public deals the scores exceed the best known ones. On sealed deals they equal the honest policy's."""
     by_heart, best = ByHeart("heuristic"), best_known(Rules())
     assert best is not None
     public = evaluate(by_heart, 100)

@@ -1,11 +1,11 @@
-"""What other libraries run with these environments: the calls that their own documentation makes, and our ids.
+"""Programs of other libraries: the calls that their documentation makes, with the ids of this package.
 
 ``glue`` counts the lines that a user writes besides the id for the sake of this package.
 """
 
 from dataclasses import dataclass
 
-FLAT, MASKED = "Quincunx/SolitaireFlat-v0", "Quincunx/SolitaireMasked-v0"
+FLAT = "Quincunx/SolitaireFlat-v0"
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,6 @@ class Client:
         env: id of the environment, or its class.
         glue: lines that a user writes besides it.
         program: Python, executed in an empty folder.
-        learned: what a measurement of its own has shown.
     """
 
     library: str
@@ -28,7 +27,6 @@ class Client:
     env: str
     glue: int
     program: str
-    learned: str = ""
 
     @property
     def name(self) -> str:
@@ -226,6 +224,5 @@ CLIENTS = (
     Client("SuperSuit", ("supersuit",), "frame_stack_v1", "quincunx_v0", 1, SUPERSUIT),
     Client("OpenSpiel", ("open_spiel",), "cfr, mccfr, playthrough", "python_quincunx_mini", 1, SPIEL),
     Client("Shimmy", ("shimmy", "open_spiel"), "OpenSpielCompatibilityV0", "python_quincunx_mini", 1, SHIMMY),
-    Client("CleanRL", ("cleanrl",), "ppo, dqn, c51, pqn", FLAT, 0, ""),
     Client("AgileRL", ("agilerl",), "DQN with masks, PPO", FLAT, 0, AGILERL),
 )

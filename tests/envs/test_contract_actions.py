@@ -291,7 +291,7 @@ def test_an_illegal_action_may_end_the_game(case: Case) -> None:
 
 @every_environment(lambda case: not issubclass(case[0], Batched))
 def test_the_next_legal_action_may_take_the_place_of_an_illegal_one(case: Case) -> None:
-    """With ``illegal="next"``: that of the next higher number, from 0 on after the last; of a pair each part."""
+    """It has the next higher number, from 0 on after the last. Both parts of a pair are replaced so."""
     for steps in (0, 4):
         start = drive(case, illegal="next").started(steps)
         legal, number = np.flatnonzero(start.mask()), len(start.mask())

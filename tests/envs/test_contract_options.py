@@ -42,7 +42,7 @@ from tests.variants import same
 
 
 def parts(shown: Any, kind: type[Any]) -> Any:
-    """What an environment shows as lists and dictionaries; int16 arrays, which are flat observations, as ``kind``."""
+    """Return observations as lists and dictionaries, with int16 arrays, which are flat, as ``kind``."""
     if isinstance(shown, dict):
         return {name: parts(value, kind) for name, value in shown.items()}
     if isinstance(shown, list | tuple) or (isinstance(shown, np.ndarray) and shown.dtype.hasobject):
@@ -260,7 +260,7 @@ NAMES = {
     "pettingzoo": ["Quincunx/Quincunx-v0", "Quincunx/Spiral-v0"],
     "sb3": ["SolitaireVecEnv", "VsOpponentsVecEnv"],
 }
-"""What `made` makes, by its kind."""
+"""Names for `made`, by kind."""
 
 
 def rules_by_name(**options: Any) -> Any:
@@ -352,7 +352,7 @@ def test_options_of_numpys_types_are_written_as_json(make: Make, name: str, opti
 
 @pytest.mark.parametrize("value", [np.bool_(True), np.float64(1.0), np.array([1]), np.str_("1")], ids=repr)
 def test_numpys_values_of_another_kind_are_refused(value: Any) -> None:
-    """As Python's are: True and 1.0 are no number of players, nor of a seat."""
+    """As with Python's values, True and 1.0 are neither a number of players nor a seat."""
     with pytest.raises(ValueError, match="num_players must be "):
         Rules(num_players=value)
     with pytest.raises(ValueError, match="seat must be one of 'rotate', 0, 1, got"):

@@ -145,7 +145,7 @@ class MaskAlone(minari.StepDataCallback):  # type: ignore[misc, name-defined]  #
 
 
 def tree_map(function: Any, tree: Any, *others: Any) -> Any:
-    """That of JAX, for dictionaries."""
+    """The `tree_map` of JAX, for dictionaries."""
     if not isinstance(tree, dict):
         return function(tree, *others)
     if any(tree.keys() != other.keys() for other in others):

@@ -310,7 +310,7 @@ def test_algorithms_take_an_id_and_nothing_else(algorithm: Any) -> None:
 
 
 def test_the_learning_curve_is_stored_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each point is the mean return of the games since the previous one; the last one is that of the end."""
+    """Each point is the mean return of the games since the previous point. The last is at the end."""
     env = SolitaireVecEnv(ROWS, observation="flat", illegal="lose")
     model = PPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=SEED, device="cpu")
     curve = LearningCurve(tmp_path / "curves" / "mine.png", every=50, verbose=1)

@@ -58,7 +58,7 @@ def test_random_games_come_back(rules: BaseRules) -> None:
     ids=str,
 )
 def test_penalties_stand_where_a_round_ends(rules: Rules) -> None:
-    """In the middle of a match and at the end of a game; points are those of the play without them."""
+    """In a match and at the end of a game. The points of the play do not contain them."""
     seen = set()
     for number in range(1, 60, 2):
         record, game = random_record(rules, number)

@@ -64,7 +64,7 @@ SEALED_DEALS: list[tuple[str, Domain, int, int, int]] = [
     *(("solitaire", "sealed", SECRET + number, 0, 0) for number in range(15)),
     *((name, "sealed", SECRET + number, 0, 0) for number, name in enumerate(SEALED_VARIANTS, 15)),
 ]
-"""Likewise, the deals of a season."""
+"""Golden deals of the domain ``sealed``."""
 
 FILES = {GOLDEN: GOLDEN_DEALS, GOLDEN_SEALED: SEALED_DEALS}
 
