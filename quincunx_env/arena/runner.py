@@ -25,7 +25,7 @@ from quincunx_env.arena.matches import (
 from quincunx_env.core.policy import Agent
 from quincunx_env.policies import PolicyFile, definition, resolve
 from quincunx_env.utils.extras import missing_extra
-from quincunx_env.utils.processes import worker_processes
+from quincunx_env.utils.processes import results_in_order, worker_processes
 
 Lineup = tuple[str, ...]
 """Names of the policies of a game: the first plays one seat, the last all others."""
@@ -192,7 +192,7 @@ def _run_in_processes(chunks: list[Chunk], workers: int, progress: Callable[[Ite
             chunk.run()
         return
     with worker_processes(workers) as pool:
-        for _ in zip(progress(chunks), pool.map(Chunk.run, chunks), strict=True):
+        for _ in zip(progress(chunks), results_in_order(pool, Chunk.run, [(chunk,) for chunk in chunks]), strict=True):
             pass
 
 

@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from quincunx_env.cli.parser import parse
 from quincunx_env.oracle.store import BENCHMARK_FILE, NUM_BENCHMARK_DEALS, OracleEntry, improve, read, write
 from quincunx_env.utils.errors import one_line_errors, require_writable
-from quincunx_env.utils.processes import worker_processes
+from quincunx_env.utils.processes import results_in_order, worker_processes
 
 _WRITE_EVERY = 20
 """Deals searched between two writes of the file, as an interruption may lose them. Not tuned."""
@@ -117,4 +117,4 @@ def _improved(due: list[tuple[int, int, OracleEntry | None]], processes: int) ->
         yield from starmap(improve, due)
     else:
         with worker_processes(processes) as pool:
-            yield from pool.map(improve, *zip(*due, strict=True))
+            yield from results_in_order(pool, improve, due)

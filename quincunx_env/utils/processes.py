@@ -5,11 +5,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+_Result = TypeVar("_Result")
 
 _MOST_ON_WINDOWS = 61
 """The most processes that Windows waits for at a time."""
@@ -43,6 +46,24 @@ def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
                     "a worker process was killed, perhaps because memory ran out: use fewer workers"
                 ) from error
             raise
+
+
+def results_in_order(
+    pool: ProcessPoolExecutor, function: Callable[..., _Result], calls: Iterable[tuple[Any, ...]]
+) -> Iterator[_Result]:
+    """Yield the results of the calls of ``function``, in order.
+
+    Use it instead of ``Executor.map``, which cancels calls when the program is interrupted. Python before 3.12 prints
+    an error of its own for a call that is cancelled before its worker ends.
+
+    Args:
+        pool: runs the calls.
+        function: importable by the worker processes.
+        calls: positional arguments of each.
+    """
+    futures = [pool.submit(function, *call) for call in calls]
+    for future in futures:
+        yield future.result()
 
 
 @contextmanager

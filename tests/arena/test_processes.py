@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 
 from quincunx_env.arena import tournament
 from quincunx_env.cli import main
-from quincunx_env.utils.processes import worker_processes
+from quincunx_env.utils.processes import results_in_order, worker_processes
 
 pytest.importorskip("choix")
 pytest.importorskip("tyro")
@@ -43,6 +45,28 @@ def test_on_windows_more_processes_than_it_allows_are_not_started(monkeypatch: p
     monkeypatch.setattr(sys, "platform", "win32")
     with worker_processes(64) as pool:
         assert pool._max_workers == 61  # type: ignore[attr-defined]
+
+
+def test_calls_left_over_by_an_interruption_print_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes first, the end of the workers or of the executor."""
+    errors: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    shutdown = ProcessPoolExecutor.shutdown
+
+    def late_shutdown(pool: ProcessPoolExecutor, *args: Any, **options: Any) -> None:
+        time.sleep(0.5)
+        shutdown(pool, *args, **options)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "shutdown", late_shutdown)
+
+    def interrupted() -> None:
+        with worker_processes(1) as pool:
+            for _ in results_in_order(pool, time.sleep, [(0.1,)] * 100):
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert errors == []
 
 
 def start(folder: Path, program: list[str]) -> subprocess.Popen[str]:
