@@ -54,7 +54,7 @@ def results_in_order(
     """Yield the results of the calls of ``function``, in order.
 
     Use it instead of ``Executor.map``, which cancels calls when the program is interrupted. Python before 3.12 prints
-    an error of its own for a call that is cancelled before its worker ends.
+    ``InvalidStateError`` for a call that is cancelled before its worker ends.
 
     Args:
         pool: runs the calls.
