@@ -356,11 +356,11 @@ LEGEND = """\
 The last column says what was checked ([what the labels mean](submitting.md#what-the-labels-mean)). `replayed`: every
 game is legal, and the figures follow from the games. `rerun`: besides, the policy chose the recorded actions when it
 was asked again, in positions drawn at random or in that many chunks. `sealed`: besides, no policy could know the deals.
-Intervals are Student's t at 95 %, over deals; lost rounds count 0 unless the row says otherwise; such rows have a table
-of their own, and so have rows on other deals than the benchmark's. Ratings are Bradley-Terry in Elo points with mean 0,
-their intervals from resampled deals; the columns after them are the share of wins of the policy in the row against that
-in the column. Half a win for each pair, counted in deals, is added, so that ratings are finite. The ratings beside a
-policy that loses nearly all games, such as `uniform`, depend on it.
+Intervals are Student's t at 95 %, over deals. Lost rounds count 0 unless the row says otherwise. Such rows have a
+separate table, and so have rows on other deals than the benchmark's. Ratings are Bradley-Terry in Elo points with mean
+0, their intervals from resampled deals. The columns after them are the share of wins of the policy in the row against
+the policy in the column. Half a win for each pair, counted in deals, is added, so that ratings are finite. The ratings
+beside a policy that loses nearly all games, such as `uniform`, depend on it.
 """
 
 

@@ -19,6 +19,7 @@ from docs.pictures import ANIMATION, MANY, MANY_SIDE, SHEET, contact_sheet, game
 from quincunx_env import Batch, Rules
 from quincunx_env.arena.games import Games
 from quincunx_env.render.svg import font
+from tests.docs import test_language as language
 from tests.pictures import TOLERANCE, difference
 
 ROOT = Path(__file__).parents[2]
@@ -349,6 +350,13 @@ def test_tables_of_users_pages_have_cells_not_paragraphs(page: Path) -> None:
     shown = [re.sub(r"\]\([^)]*\)", "]", row) for row in rows]
     assert not [row for row in shown if len(row) > 200]
     assert not [cell for row in shown for cell in row.strip("| ").split(" | ") if len(cell.strip()) > 60]
+
+
+@pytest.mark.parametrize("page", sorted({*users_pages(), ROOT / "README.md"}), ids=lambda path: path.stem)
+def test_sentences_of_users_pages_are_short(page: Path) -> None:
+    text = re.sub(r"```.*?```|<!--.*?-->", "", text_of(page), flags=re.DOTALL)
+    shown = re.sub(r"\]\([^)]*\)", "]", text).replace("[", "").replace("]", "")
+    assert not [each for each in language.sentences(shown) if language.words(each) > language.LONGEST_SENTENCE]
 
 
 @pytest.mark.parametrize(
