@@ -33,10 +33,10 @@ test-openspiel: .venv-openspiel/.ready  ## the tests that need OpenSpiel
 	.venv-openspiel/bin/python -m pytest tests/openspiel $(ARGS)
 
 test-clients: .venv-clients-agilerl/.ready .venv-clients-jax/.ready .venv-clients-torch/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
-	.venv-clients-agilerl/bin/python -m pytest -m clients tests/clients $(ARGS)
-	.venv-clients-jax/bin/python -m pytest -m clients tests/clients $(ARGS)
-	.venv-clients-torch/bin/python -m pytest -m clients tests/clients $(ARGS)
-	.venv-openspiel/bin/python -m pytest -m clients tests/clients $(ARGS)
+	.venv-clients-agilerl/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
+	.venv-clients-jax/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
+	.venv-clients-torch/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
+	.venv-openspiel/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
 
 docs: $(FULL)  ## write the generated pages, run the notebooks, build the site: build/site/index.html
 	$(RUN) docs.generate
@@ -77,15 +77,16 @@ $(FULL): pyproject.toml constraints/default.txt
 	.venv-clients-agilerl/$(INSTALL) . pytest agilerl peft torch --constraint constraints/clients-agilerl.txt
 	touch $@
 
-# rl_zoo3 does not require requests, which its program imports, nor Tianshou joblib.
+# rl_zoo3 does not require requests, which its program imports.
 .venv-clients-jax/.ready: pyproject.toml constraints/clients-jax.txt
 	$(PYTHON) -m venv .venv-clients-jax
 	.venv-clients-jax/$(INSTALL) . pytest rl_zoo3 requests sbx-rl torch --constraint constraints/clients-jax.txt
 	touch $@
 
+# Tianshou imports joblib, rliable and scipy, which only an extra requires.
 .venv-clients-torch/.ready: pyproject.toml constraints/default.txt constraints/clients-torch.txt
 	$(PYTHON) -m venv .venv-clients-torch
-	.venv-clients-torch/$(INSTALL) . pytest joblib skrl supersuit tianshou torch torchrl \
+	.venv-clients-torch/$(INSTALL) . pytest joblib rliable scipy skrl supersuit tianshou torch torchrl \
 		--constraint constraints/default.txt --constraint constraints/clients-torch.txt
 	touch $@
 

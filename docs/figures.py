@@ -39,7 +39,7 @@ WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
 TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
 CLIENTS = HERE / "clients.csv"
-CLIENT_COLUMNS = ("library", "version", "entry", "env", "glue", "result")
+CLIENT_COLUMNS = ("library", "version", "entry", "env", "glue", "result", "score")
 CLIENTS_LEARNING = HERE / "clients_learning.csv"
 OPTIMAL_PLAY = HERE / "optimal_play"
 
@@ -340,7 +340,7 @@ def _methods() -> dict[str, dict[str, str]]:
 
 def clients() -> str:
     """Libraries whose programs run with the ids of this package."""
-    header = ("library", "version", "what runs", "environment", "glue", "result")
+    header = ("library", "version", "what runs", "environment", "glue", "result", "score")
     return markdown_table(header, ([row[column] for column in CLIENT_COLUMNS] for row in _rows(CLIENTS)))
 
 

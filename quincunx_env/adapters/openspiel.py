@@ -152,7 +152,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         if self.face_up and (self.chance != "cards" or len(self.face_up) > self.groups.count(1)):
             raise ValueError(f"face_up needs chance='cards' and at most {self.groups.count(1)} cards")
         if len({*self.face_up} & {*rules.deck}) != len(self.face_up):
-            raise ValueError(f"face_up holds different cards of the deck, got {given['face_up']!r}")
+            raise ValueError(f"face_up must hold different cards of the deck, got {given['face_up']!r}")
         low, high = rules.points_range
         least, most = {
             "points": (low, high),

@@ -74,8 +74,8 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
         options = {"preview": True} | dict(config or {})
         if AutoresetMode(options.get("autoreset_mode", AutoresetMode.NEXT_STEP)) != AutoresetMode.NEXT_STEP:
             raise ValueError(
-                "RLlib treats the step after the end of an episode as its reset and would silently lose a step of "
-                "every round: leave out autoreset_mode, which then is NEXT_STEP"
+                "RLlib needs autoreset_mode=NEXT_STEP, since it takes the step after an episode for a reset: "
+                "leave out autoreset_mode"
             )
         check_option("observation", options.pop("observation", "float32"), "flat", "float32")
         check_option("actions", options.get("actions", "joint"), "joint")

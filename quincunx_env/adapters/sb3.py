@@ -69,9 +69,8 @@ class GamesVecEnv(VecEnv):
     def __init__(self, envs: GamesVectorEnv) -> None:
         if envs.autoreset_mode != AutoresetMode.SAME_STEP or not envs._copy:
             raise ValueError(
-                "stable-baselines3 expects the next game in the step that ends one, and keeps observations: make the "
-                f"environment with autoreset_mode=SAME_STEP and copy=True, got {envs.autoreset_mode.name} and "
-                f"copy={envs._copy}"
+                "stable-baselines3 needs an environment made with autoreset_mode=SAME_STEP and copy=True, got "
+                f"{envs.autoreset_mode.name} and copy={envs._copy}"
             )
         self.envs = envs
         num_envs = envs.num_envs
@@ -205,7 +204,7 @@ class GamesVecEnv(VecEnv):
             ValueError: if the snapshot does not fit; nothing has changed then.
         """
         if not isinstance(state, Mapping):
-            raise ValueError(f"a state is a mapping of arrays by name, as get_state() returns it, got {state!r:.60}")
+            raise ValueError(f"a state must be the mapping that get_state() returns, got {state!r:.60}")
         steps = state_entry(state, "episode_steps", self._episode_steps).copy()
         if (steps < 0).any():
             raise ValueError("state array 'episode_steps' counts steps from 0 on")

@@ -369,7 +369,7 @@ def require_writable_file(path: Path | str | None) -> None:
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name a file for the games with --records")
     if path.exists() and path.stat().st_size and not holds_games(path):
-        raise ValueError(f"{path} holds something else than games: name another file with --records")
+        raise ValueError(f"{path} is not a file of games: name another file with --records")
     require_writable(path.parent, "--records")
 
 
@@ -485,12 +485,12 @@ def _read_games(
         raise RecordError(f"a file has at least one lineup and at most {MAX_GAMES} games, got {len(lineups)}, {total}")
     for name, shape in {"lengths": (total,), "totals": (total, rules.num_players), "lost": (total,)}.items():
         if shapes[name] != shape:
-            raise RecordError(f"{total} games are announced, whose {name} have the shape {shape}, got {shapes[name]}")
+            raise RecordError(f"{total} games need {name} of shape {shape}, got {shapes[name]}")
     lengths = _array(content, "lengths").astype(np.int64)
     if total and lengths.max() > most_actions(rules):
         raise RecordError(f"a game of these rules has at most {most_actions(rules)} actions, got {lengths.max()}")
     if shapes["actions"] != (lengths.sum(),):
-        raise RecordError(f"{lengths.sum()} actions are announced, got the shape {shapes['actions']}")
+        raise RecordError(f"{lengths.sum()} actions are needed, got the shape {shapes['actions']}")
     totals, lost, actions = (_array(content, name) for name in ("totals", "lost", "actions"))
     if (lost.view(np.uint8) > 1).any():
         raise RecordError("a game is lost or not, got another value")

@@ -138,7 +138,7 @@ class BaseDeal(ABC):
             raise ValueError(f"a deal holds tuples of card ids ({self.FORMAT}), got {self!r}") from None
         for card in cards:
             if type(card) is not int or card not in range(len(self.NAMES)):
-                raise ValueError(f"a deal holds plain ints, card ids from 0 to {len(self.NAMES) - 1}, got {card!r}")
+                raise ValueError(f"a deal must hold plain ints, card ids from 0 to {len(self.NAMES) - 1}, got {card!r}")
         counts = Counter(cards)
         all_dealt = rules.num_dealt == len(rules.deck)
         wrong = {

@@ -59,7 +59,7 @@ def reset_options(options: Mapping[str, Any] | None, *known: str) -> Mapping[str
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        raise ValueError(f"the options of reset() are a mapping with the keys {names}, got {options!r}")
+        raise ValueError(f"the options of reset() must be a mapping with the keys {names}, got {options!r}")
     if unknown := [name for name in options if name not in known]:
         raise ValueError(f"reset() has the options {names}, got {', '.join(map(repr, unknown))}")
     return options
@@ -278,7 +278,7 @@ def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
     missing = [name for name in ("game", "deals", *names) if not isinstance(state, Mapping) or name not in state]
     if missing:
         raise ValueError(
-            f"a snapshot is what get_state() of the same environment returns: {', '.join(missing)} missing"
+            f"a snapshot must be what get_state() of this environment returned: {', '.join(missing)} missing"
         )
     game, deals = state["game"], state["deals"]
     if not isinstance(game, spec_of(rules).Game):

@@ -214,7 +214,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         if self.game.over:
             raise ResetNeeded("the game is over: call reset() before the next step()")
         if not isinstance(action, str):
-            raise IllegalAction(f"an action of this environment is a string, got {action!r}")
+            raise IllegalAction(f"an action must be a string, got {action!r}")
         question = answer_of(action).rstrip("? ")
         if question in ("RULES", "LEGAL"):
             reply = rules_card(self.rules) if question == "RULES" else self._spec.notation.describe_legal(self.game)

@@ -120,14 +120,14 @@ class Record:
             object.__setattr__(self, "seats", (self.seats,) if isinstance(self.seats, str) else tuple(self.seats))
         except TypeError:
             raise RecordError(
-                f"a record has integers as actions and text as seats, got {self.actions!r} and {self.seats!r}"
+                f"actions must be integers and seats must be text, got {self.actions!r} and {self.seats!r}"
             ) from None
         if self.seats and len(self.seats) != self.rules.num_players:
             raise RecordError(f"these rules have {self.rules.num_players} seats, got names for {len(self.seats)}")
         for name in self.seats:
             if not _is_seat_name(name):
                 raise RecordError(
-                    f"the name of a seat is text of 1 to {MAX_NAME} printable characters, got {name!r:.220}"
+                    f"the name of a seat must have 1 to {MAX_NAME} printable characters, got {name!r:.220}"
                 )
         game, dealt = _start(self.rules, self.dealt), self.dealt
         if isinstance(dealt, Seeded):
@@ -375,7 +375,7 @@ def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Se
 def _read_seeded(text: str) -> Seeded:
     match = re.fullmatch(r"(\d{1,20}) game (\d{1,20}) domain (\w+)", text, re.ASCII)
     if not match:
-        raise ValueError(f"a seed reads as 'seed 7 game 0 domain play', got {text!r}")
+        raise ValueError(f"a seed must read like 'seed 7 game 0 domain play', got {text!r}")
     return Seeded(int(match[1]), int(match[2]), cast(Domain, match[3]))  # `_start` checks the values
 
 
@@ -410,7 +410,7 @@ def _read_action(line: _Line, game: Game, number: int) -> int:
     """
     match = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
     if not match:
-        raise line.error(f"a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")
+        raise line.error(f"a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")
     notation = spec_of(game.rules).notation
     try:
         action = notation.read_action(game.rules, match[1])

@@ -138,9 +138,8 @@ def oracle_scores(first: int = 0, deals: int = NUM_BENCHMARK_DEALS, path: Path |
     missing = [number for number in range(first, first + deals) if number not in entries]
     if missing:
         raise ValueError(
-            f"{len(missing)} of the benchmark deals {first} to {first + deals - 1} have no oracle score, the first is "
-            f"number {missing[0]}; the package has those below {NUM_BENCHMARK_DEALS}, and this command computes more "
-            f"in a file, which path= names:\n    {COMMAND} --deals {first + deals}"
+            f"benchmark deal {missing[0]} has no oracle score: the package has the first {NUM_BENCHMARK_DEALS}; "
+            f"compute more in a file, and pass it as path=:\n    {COMMAND} --deals {first + deals}"
         )
     return np.array([entries[number].score for number in range(first, first + deals)], np.int64)
 

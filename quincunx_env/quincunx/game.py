@@ -332,7 +332,7 @@ class Game(BaseGame[Rules, Deal]):
                 else "the game is over: reset to play again"
             )
         if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
-            raise IllegalAction(f"an announcement lies between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
+            raise IllegalAction(f"an announcement must lie between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
         card, cell = self.pending
         true, draws = self._value(card, cell)
         players = self.rules.num_players

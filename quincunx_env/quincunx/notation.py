@@ -36,7 +36,7 @@ class Notation(BaseNotation[Game]):
         if rules.simpleton and (announcement := _ANNOUNCEMENT.fullmatch(text)):
             points = int(announcement[1])
             if not ANNOUNCE_MIN <= points <= ANNOUNCE_MAX:
-                raise ValueError(f"an announcement lies between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
+                raise ValueError(f"an announcement must lie between {ANNOUNCE_MIN} and {ANNOUNCE_MAX}, got {points}")
             return rules.num_plays_encoded + points - ANNOUNCE_MIN
         play = _PLAY.fullmatch(text)
         if not play:

@@ -195,7 +195,7 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
     long = np.concatenate([[255], arrays["lengths"][1:]]).astype(np.uint16)
     pickled = io.BytesIO()
     np.lib.format.write_array(pickled, np.array([None] * 10), allow_pickle=True)
-    no_games, damaged, announced = "not a file of games", "the file is damaged or cut short", "10 games are announced"
+    no_games, damaged, announced = "not a file of games", "the file is damaged or cut short", "10 games need"
     return {
         b"": no_games,
         b"PK\3\4": no_games,
@@ -236,18 +236,18 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         lineup(seats=[0, 0]): "these rules have 1 seats, got [0, 0]",
         lineup(games=-1): "a lineup has at most 1000000 games, got -1",
         lineup(games=10**7): "a lineup has at most 1000000 games, got 10000000",
-        lineup(games=9): "9 games are announced, whose lengths have the shape (9,), got (10,)",
-        lineup(games=11): "11 games are announced, whose lengths have the shape (11,), got (10,)",
+        lineup(games=9): "9 games need lengths of shape (9,), got (10,)",
+        lineup(games=11): "11 games need lengths of shape (11,), got (10,)",
         seal(header | {"lineups": []}, arrays): "at least one lineup",
         seal(header | {"lineups": [header["lineups"][0] | {"games": 10**6}] * 2}, arrays): "at most 1000000 games",
         other("lengths", arrays["lengths"][:-1]): announced,
-        other("totals", arrays["totals"][:, 0]): f"{announced}, whose totals have the shape (10, 1), got (10,)",
+        other("totals", arrays["totals"][:, 0]): f"{announced} totals of shape (10, 1), got (10,)",
         other("totals", np.repeat(arrays["totals"], 2, axis=1)): announced,
         other("lost", arrays["lost"][:-1]): announced,
         other("lost", np.full(10, 2, np.uint8).view(np.bool_)): "a game is lost or not, got another value",
         other("lengths", long): "at most 72 actions, got 255",
-        other("actions", arrays["actions"][:-1]): f"{total} actions are announced, got the shape (",
-        other("actions", arrays["actions"][:, None]): f"{total} actions are announced, got the shape (",
+        other("actions", arrays["actions"][:-1]): f"{total} actions are needed, got the shape (",
+        other("actions", arrays["actions"][:, None]): f"{total} actions are needed, got the shape (",
         other("lost", arrays["lost"].astype(np.uint8)): "lost.npy has the dtype |u1, expected |b1",
         other("actions", arrays["actions"].astype(">u2")): "actions.npy has the dtype >u2, expected <u2",
         other("totals", arrays["totals"].astype(np.float32)): "totals.npy has the dtype <f4, expected <i4",
@@ -311,8 +311,8 @@ def test_a_small_file_cannot_demand_much_memory(content: bytes, monkeypatch: pyt
     tracemalloc.start()
     try:
         for damaged, message in (
-            (large, "actions are announced, got the shape"),
-            (seal(announced, arrays | {"actions": many}), "1000000 games are announced, whose lengths have the shape"),
+            (large, "actions are needed, got the shape"),
+            (seal(announced, arrays | {"actions": many}), "1000000 games need lengths of shape"),
         ):
             tracemalloc.reset_peak()
             before = tracemalloc.get_traced_memory()[0]

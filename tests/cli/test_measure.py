@@ -269,7 +269,7 @@ ERRORS = {
     "verify file --seed -1": "--seed must be at least 0, got -1",
     "verify file --positions 0": "positions must be at least 1, got 0",
     "evaluate greedy --records .": ". is a folder: name a file for the games with --records",
-    "evaluate greedy --records file": "file holds something else than games: name another file",
+    "evaluate greedy --records file": "file is not a file of games: name another file",
     "evaluate greedy --lost-value nan": "--lost-value must be finite, got nan",
     "leaderboard some.npz --page some.npz": "--page must name a separate file",
     "leaderboard some.npz --page page.png": "--page must name a separate file",

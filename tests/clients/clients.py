@@ -1,6 +1,7 @@
 """Programs of other libraries: the calls that their documentation makes, with the ids of this package.
 
-``glue`` counts the lines that a user writes besides the id for the sake of this package.
+A learner is started with an id and a number of steps. ``glue`` counts the lines that a user writes besides the id for
+the sake of this package.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ class Client:
         env: id of the environment, or its class.
         glue: lines that a user writes besides it.
         program: Python, executed in an empty folder.
+        learns: whether the program takes an id and a number of steps as arguments, and learns for so long.
     """
 
     library: str
@@ -27,6 +29,7 @@ class Client:
     env: str
     glue: int
     program: str
+    learns: bool = False
 
     @property
     def name(self) -> str:
@@ -35,27 +38,30 @@ class Client:
 
 
 SB3 = """
+import sys
+
 import {module} as library
 
-for name, options in {options}.items():
-    model = getattr(library, name)("MlpPolicy", "quincunx_env:Quincunx/SolitaireFlat-v0", **options)
-    assert model.learn(128).num_timesteps >= 128
+name, steps = sys.argv[1], int(sys.argv[2])
+assert library.{algorithm}("MlpPolicy", name).learn(steps).num_timesteps >= steps
 """
 
 ZOO = """
 import runpy, sys
 from pathlib import Path
 
-Path("quincunx.yml").write_text('''
-Quincunx/SolitaireFlat-v0:
+package, name = sys.argv[1].split(":")
+Path("quincunx.yml").write_text(f'''
+{name}:
   policy: MlpPolicy
   n_envs: 8
-  n_timesteps: 300000
+  n_timesteps: {sys.argv[2]}
 ''')
-own = "--algo ppo --env Quincunx/SolitaireFlat-v0 --gym-packages quincunx_env".split()
-small = "--conf-file quincunx.yml -n 512 --eval-freq -1 -params n_steps:32 batch_size:64".split()
-for module, arguments in (("train", small), ("enjoy", ["-f", "logs", "-n", "50", "--no-render"])):
-    sys.argv = [module, *own, *arguments]
+own = f"--algo ppo --env {name} --gym-packages {package}".split()
+for module, arguments in (
+    ("train", "--conf-file quincunx.yml --eval-freq -1"), ("enjoy", "-f logs -n 50 --no-render")
+):
+    sys.argv = [module, *own, *arguments.split()]
     runpy.run_module(f"rl_zoo3.{module}", run_name="__main__")
 """
 
@@ -78,14 +84,16 @@ check_env_specs(PettingZooWrapper(quincunx_v0.env(observation="float32"), use_ma
 """
 
 TIANSHOU = """
+import sys
+
 from tianshou.highlevel.config import OffPolicyTrainingConfig
 from tianshou.highlevel.env import EnvFactoryRegistered, VectorEnvType
 from tianshou.highlevel.experiment import DQNExperimentBuilder, ExperimentConfig
 
-envs = EnvFactoryRegistered(task="quincunx_env:Quincunx/SolitaireFlat-v0", venv_type=VectorEnvType.DUMMY)
-sizes = {name: 2 for name in ("num_training_envs", "num_test_envs")}
+envs = EnvFactoryRegistered(task=sys.argv[1], venv_type=VectorEnvType.DUMMY)
 training = OffPolicyTrainingConfig(
-    max_epochs=1, epoch_num_steps=64, batch_size=16, buffer_size=256, start_timesteps=32, **sizes
+    max_epochs=1, epoch_num_steps=int(sys.argv[2]), num_training_envs=8, num_test_envs=1, buffer_size=20_000,
+    collection_step_num_env_steps=80, update_step_num_gradient_steps_per_sample=0.1,
 )
 DQNExperimentBuilder(envs, ExperimentConfig(persistence_enabled=False, watch=False), training).build().run()
 """
@@ -128,16 +136,29 @@ assert collector.collect(n_step=80).n_collected_steps >= 80
 """
 
 SKRL = """
-import gymnasium
-import torch
-from skrl.envs.wrappers.torch import wrap_env
+import sys
 
-env = wrap_env(gymnasium.make_vec("quincunx_env:Quincunx/SolitaireFlat-v0", num_envs=4))
-observation, _ = env.reset()
-assert observation.shape == (4, env.observation_space.shape[0])
-for _ in range(30):
-    actions = torch.randint(env.action_space.n, (4, 1))
-    observation, reward, terminated, truncated, _ = env.step(actions)
+import gymnasium
+from skrl.agents.torch.dqn import DQN, DQN_CFG
+from skrl.envs.wrappers.torch import wrap_env
+from skrl.memories.torch import RandomMemory
+from skrl.trainers.torch import SequentialTrainer
+from skrl.utils.model_instantiators.torch import deterministic_model
+
+name, steps, number = sys.argv[1], int(sys.argv[2]), 4
+env = wrap_env(gymnasium.make_vec(name, num_envs=number))
+network = [{"name": "net", "input": "OBSERVATIONS", "layers": [64, 64], "activations": "relu"}]
+models = {
+    role: deterministic_model(
+        observation_space=env.observation_space, action_space=env.action_space, network=network, output="ACTIONS"
+    )
+    for role in ("q_network", "target_q_network")
+}
+agent = DQN(
+    models=models, memory=RandomMemory(memory_size=20_000, num_envs=number), cfg=DQN_CFG(),
+    observation_space=env.observation_space, action_space=env.action_space,
+)
+SequentialTrainer(env=env, agents=agent, cfg={"timesteps": steps // number, "headless": True}).train()
 """
 
 SUPERSUIT = """
@@ -180,49 +201,49 @@ for options in ({"game_name": "python_quincunx_mini"}, {"game_name": "python_spi
 """
 
 AGILERL = """
-from agilerl.algorithms import DQN, PPO
+import sys
+
+from agilerl.algorithms import {algorithm}
 from agilerl.components.replay_buffer import ReplayBuffer
-from agilerl.training.train_off_policy import train_off_policy
-from agilerl.training.train_on_policy import train_on_policy
+from agilerl.training.train_{kind}_policy import train_{kind}_policy
 from agilerl.utils.utils import make_vect_envs
 
-name = "quincunx_env:Quincunx/SolitaireFlat-v0"
-sizes = {"max_steps": 256, "evo_steps": 128, "eval_steps": 20, "verbose": False}
-
-
-def make(algorithm, illegal, **options):
-    env = make_vect_envs(name, num_envs=2, should_async_vector=False, illegal=illegal)
-    return env, [algorithm(env.single_observation_space, env.single_action_space, batch_size=16, **options)]
-
-
-env, agents = make(DQN, "raise")  # it reads the masks
-train_off_policy(env, name, "DQN", agents, ReplayBuffer(max_size=256), **sizes)
-assert agents[0].steps >= 256
-env, agents = make(PPO, "next", num_envs=2, learn_step=64)
-train_on_policy(env, name, "PPO", agents, **sizes)
-assert agents[0].steps >= 256
+name, steps = sys.argv[1], int(sys.argv[2])
+env = make_vect_envs(name, num_envs=4, should_async_vector=False{options})
+agents = [{algorithm}(env.single_observation_space, env.single_action_space)]
+sizes = dict(max_steps=steps, evo_steps=steps, eval_steps=20, verbose=False)
+train_{kind}_policy(env, name, "{algorithm}", agents, {memory}**sizes)
+assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else agents[0].steps >= steps
 """
 
 CLIENTS = (
-    Client(
-        *("stable-baselines3", ("stable_baselines3",), "PPO, A2C, DQN", FLAT, 0),
-        SB3.format(
-            module="stable_baselines3",
-            options={"PPO": {"n_steps": 32, "batch_size": 32}, "A2C": {}, "DQN": {"learning_starts": 32}},
-        ),
+    *(
+        Client(library, (package,), algorithm, FLAT, 0, SB3.format(module=module, algorithm=algorithm), learns=True)
+        for library, package, module, algorithms in (
+            ("stable-baselines3", "stable_baselines3", "stable_baselines3", ("PPO", "A2C", "DQN")),
+            ("sbx", "sbx-rl", "sbx", ("PPO", "DQN")),
+        )
+        for algorithm in algorithms
     ),
-    Client(
-        *("sbx", ("sbx-rl",), "PPO, DQN", FLAT, 0),
-        SB3.format(module="sbx", options={"PPO": {"n_steps": 32, "batch_size": 32}, "DQN": {"learning_starts": 32}}),
-    ),
-    Client("RL Zoo", ("rl_zoo3",), "train, enjoy", FLAT, 4, ZOO),
+    Client("RL Zoo", ("rl_zoo3",), "train, enjoy (PPO)", FLAT, 4, ZOO, learns=True),
     Client("TorchRL", ("torchrl",), "GymEnv, check_env_specs", FLAT, 0, TORCHRL),
     Client("TorchRL", ("torchrl",), "PettingZooWrapper, check_env_specs", "quincunx_v0", 1, TORCHRL_PLAYERS),
-    Client("Tianshou", ("tianshou",), "DQNExperimentBuilder", FLAT, 0, TIANSHOU),
+    Client("Tianshou", ("tianshou",), "DQNExperimentBuilder", FLAT, 0, TIANSHOU, learns=True),
     Client("Tianshou", ("tianshou",), "PettingZooEnv, DQN", "quincunx_v0", 1, TIANSHOU_PLAYERS),
-    Client("skrl", ("skrl",), "wrap_env of a vector environment", FLAT, 0, SKRL),
+    Client("skrl", ("skrl",), "wrap_env of a vector environment, DQN", FLAT, 0, SKRL, learns=True),
     Client("SuperSuit", ("supersuit",), "frame_stack_v1", "quincunx_v0", 1, SUPERSUIT),
     Client("OpenSpiel", ("open_spiel",), "cfr, mccfr, playthrough", "python_quincunx_mini", 1, SPIEL),
     Client("Shimmy", ("shimmy", "open_spiel"), "OpenSpielCompatibilityV0", "python_quincunx_mini", 1, SHIMMY),
-    Client("AgileRL", ("agilerl",), "DQN with masks, PPO", FLAT, 0, AGILERL),
+    Client(
+        *("AgileRL", ("agilerl",), "DQN with masks", FLAT, 0),
+        AGILERL.format(
+            algorithm="DQN", kind="off", options=', illegal="raise"', memory="ReplayBuffer(max_size=20_000), "
+        ),
+        learns=True,
+    ),
+    Client(
+        *("AgileRL", ("agilerl",), "PPO", FLAT, 0),
+        AGILERL.format(algorithm="PPO", kind="on", options="", memory=""),
+        learns=True,
+    ),
 )

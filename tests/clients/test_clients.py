@@ -1,18 +1,26 @@
 """Programs of other libraries run with the ids of this package. Each writes its row of ``docs/clients.csv``."""
 
 import csv
+import os
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from quincunx_env.utils.files import write_csv
+from tests.clients import recorded
 from tests.clients.clients import CLIENTS, Client
 
-TABLE = Path(__file__).parents[2] / "docs" / "clients.csv"
-COLUMNS = ("library", "version", "entry", "env", "glue", "result")
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "clients.csv"
+COLUMNS = ("library", "version", "entry", "env", "glue", "result", "score")
+
+STEPS = 100_000
+LAST = 1_000
+"""Rounds at the end of training whose mean is reported."""
 
 pytestmark = pytest.mark.clients
 
@@ -20,22 +28,40 @@ pytestmark = pytest.mark.clients
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_a_program_of_a_library_runs(client: Client, tmp_path: Path) -> None:
     """In a separate process and an empty folder; skipped where the library is not installed."""
+    run(client, tmp_path, f"quincunx_env:{client.env}", steps=500, timeout=900)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client.learns], ids=lambda client: client.name)
+def test_a_program_learns(client: Client, tmp_path: Path) -> None:
+    """In 100,000 steps, more than nothing."""
+    run(client, tmp_path, f"{recorded.__name__}:{recorded.NAME}", STEPS, timeout=3_600)
+    scores = np.loadtxt(tmp_path / recorded.FILE)
+    assert len(scores) >= LAST
+    write(client, score=f"{scores[-LAST:].mean():.1f}")
+
+
+def run(client: Client, folder: Path, name: str, steps: int, timeout: float) -> None:
+    """Run a program, and write the version of its library and the result."""
     try:
         versions = [version(package) for package in client.packages]
     except PackageNotFoundError as error:
         pytest.skip(f"needs {error}")
-    command = [sys.executable, "-W", "ignore", "-c", client.program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
-    if done.returncode:
-        write(client, versions[0], "fails")
+    command = [sys.executable, "-W", "ignore", "-c", client.program, name, str(steps)]
+    paths = {"PYTHONPATH": str(ROOT)}  # of the recorded id
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=timeout, env={**os.environ, **paths}
+    )
+    write(client, version=versions[0], result="fails" if done.returncode else "runs")
     assert done.returncode == 0, done.stderr[-3000:]
-    write(client, versions[0], "runs")
 
 
-def write(client: Client, number: str, result: str) -> None:
-    """Replace the row of a client. Rows of libraries that cannot be tried are written by hand, with the reason."""
+def write(client: Client, **cells: str) -> None:
+    """Change cells of a client's row. Rows of libraries that cannot be tried are written by hand, with the reason."""
     with TABLE.open(encoding="utf-8", newline="") as file:
-        rows = {(row["library"], row["entry"]): [*row.values()] for row in csv.DictReader(file)}
-    row = [client.library, number, client.entry, f"`{client.env}`", str(client.glue), result]
-    rows[client.library, client.entry] = row
-    write_csv(TABLE, COLUMNS, rows.values())
+        rows = {(row["library"], row["entry"]): row for row in csv.DictReader(file)}
+    known = {"library": client.library, "entry": client.entry, "env": f"`{client.env}`", "glue": str(client.glue)}
+    key = client.library, client.entry
+    rows[key] = dict.fromkeys(COLUMNS, "") | rows.get(key, {}) | known | cells
+    order = [*dict.fromkeys([*((client.library, client.entry) for client in CLIENTS), *rows])]
+    write_csv(TABLE, COLUMNS, ([rows[key][column] for column in COLUMNS] for key in order if key in rows))

@@ -434,7 +434,7 @@ def test_wrong_reset_options_are_refused(case: Case) -> None:
             with pytest.raises(ValueError, match=rf"reset\(\) has the options {known}, got {option!r}"):
                 driver.env.reset(seed=3, options={option: value})
         for options in ([1], (), "deal", 3):
-            with pytest.raises(ValueError, match=f"options of reset.. are a mapping with the keys {known}, got"):
+            with pytest.raises(ValueError, match=f"options of reset.. must be a mapping with the keys {known}, got"):
                 driver.env.reset(seed=3, options=options)
 
 

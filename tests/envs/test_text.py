@@ -229,7 +229,7 @@ def test_other_actions_than_text_are_refused() -> None:
         env.step("legal")
     env.reset(seed=0)
     for action in (3, None, b"CS (1, 3)", ["CS (1, 3)"]):
-        with pytest.raises(IllegalAction, match="an action of this environment is a string"):
+        with pytest.raises(IllegalAction, match="an action must be a string"):
             env.step(action)
 
 

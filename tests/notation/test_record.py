@@ -114,13 +114,13 @@ def test_a_record_reads_like_this() -> None:
         ("num_players=2", "num_players=5", "line 2: num_players must be 1 (solitaire), 2, 3 or 4"),
         ("num_players=2", "num_players=2 flush=maybe", "line 2: flush must be True or False, got 'maybe'"),
         ("ann, greedy", "ann", "these rules have 2 seats, got names for 1"),
-        ("seed 0", "seed x", "line 4: a seed reads as 'seed 7 game 0 domain play'"),
+        ("seed 0", "seed x", "line 4: a seed must read like 'seed 7 game 0 domain play'"),
         ("seed 0", "seed 9223372036854775808", "seed must be an integer from 0 to 2**63 - 1"),
         ("domain play", "domain work", "domain must be one of play, benchmark, validation, sealed, got 'work'"),
         ("seed 0 game 0 domain play", "deal AM | CM", "line 4: a deal is written 'face-up cards | hand"),
         ("seed 0 game 0 domain play", "deal AM | CM | AS", "this deal does not fit the rules; missing:"),
         ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 cannot be read: 'AV at 0' is not a play: write card, row"),
-        ("1. seat 0: AV (0, 1) = 3 0", "1. AV", "line 5: a play reads as '12. seat 1: 2MK (1, 3) = 7 0', got '1. AV'"),
+        ("1. seat 0: AV (0, 1) = 3 0", "1. AV", "line 5: a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got '1. AV'"),
         (
             "AM (0, 2)",
             "AM (0, 1)",
@@ -184,7 +184,7 @@ def test_seats_and_actions_of_other_types_are_refused(seats: Any) -> None:
     with pytest.raises(RecordError):
         Record(Rules(num_players=3), Seeded(0), seats=seats)
     for actions in (5, None, (33.0,), "33", (None,), (np.bool_(True),)):
-        with pytest.raises(RecordError, match="integers as actions"):
+        with pytest.raises(RecordError, match="actions must be integers"):
             Record(Rules(), Seeded(0), actions)  # type: ignore[arg-type]
 
 
@@ -231,7 +231,7 @@ def test_any_other_name_is_read_as_it_was_written(name: str, tmp_path: Path) -> 
     "mark", "\0\t\n\x0b\x0c\r\x1b\x1c\x1d\x1e\x7f\x85\xa0\u2028\u2029\u202e\ufeff\ud800", ids=ascii
 )
 def test_names_are_printable_where_they_are_written_and_read(mark: str) -> None:
-    refused = "the name of a seat is text of 1 to 1000 printable characters, got "
+    refused = "the name of a seat must have 1 to 1000 printable characters, got "
     with pytest.raises(RecordError, match=refused) as error:
         Record(Rules(), Seeded(0), seats=(f"a{mark}b",))
     assert str(error.value).isprintable()

@@ -138,7 +138,7 @@ SIMPLETON = Rules(num_players=2, simpleton=True)
         (Rules(), "AV (0, 0)", "the cell is taken", "legal cells are"),
         (Rules(), "CM (1, 1)", "it is not in the hand of seat 0", "which holds"),
         (SIMPLETON, "announce 3", "no announcement is due", "a card must be played first"),
-        (SIMPLETON, "announce 400", "an announcement lies between -64 and 319", "seat 0 may play"),
+        (SIMPLETON, "announce 400", "an announcement must lie between -64 and 319", "seat 0 may play"),
         (spiral.Rules(), "1S", "unknown card '1S'", "seat 0 may play"),
     ],
 )

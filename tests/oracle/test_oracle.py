@@ -208,7 +208,7 @@ def test_mean_and_share_of_high_oracle_scores() -> None:
 
 def test_deals_without_an_oracle_score_are_refused_with_the_command() -> None:
     with pytest.raises(
-        ValueError, match=f"number {NUM_BENCHMARK_DEALS}; .*\n.*quincunx oracle --deals {NUM_BENCHMARK_DEALS + 2}"
+        ValueError, match=f"deal {NUM_BENCHMARK_DEALS} has no .*\n.*quincunx oracle --deals {NUM_BENCHMARK_DEALS + 2}"
     ):
         oracle_scores(NUM_BENCHMARK_DEALS - 1, 3)
 

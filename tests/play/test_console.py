@@ -146,7 +146,7 @@ def test_announcements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     console.answer("x")
     console.answer("500")
     assert len(session.turns) == 1
-    assert "an announcement lies between" in capsys.readouterr().out
+    assert "an announcement must lie between" in capsys.readouterr().out
     console.answer("u")
     assert not session.turns, "the play is taken back"
     console.answer("AV (0, 1)")

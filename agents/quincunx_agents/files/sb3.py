@@ -122,8 +122,8 @@ def refuse_normalised(model: Any) -> None:
     seen = [np.asarray(piece) for piece in (last.values() if isinstance(last, dict) else [last])]
     if any(piece.dtype.kind == "f" and (piece != np.floor(piece)).any() for piece in seen):
         raise ValueError(
-            "its last observations were changed by a wrapper such as VecNormalize, which is not part of the file; "
-            "name it as 'module:attribute', with a function that does the same"
+            "a wrapper such as VecNormalize changed its observations, and the file does not contain the wrapper: "
+            "name it as 'module:attribute', with a function that changes them, too"
         )
 
 

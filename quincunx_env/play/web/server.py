@@ -314,7 +314,7 @@ class Answers:
         """
         table, position = self.lobby.table(name), _number(form, "position")
         if position is None:
-            raise ValueError("A request names the position that it is meant for.")
+            raise ValueError("The request must name its position.")
         problem, status = "", 200
         try:
             act(table, position)

@@ -129,7 +129,7 @@ def test_other_actions_are_illegal(rules: BaseRules, value: Any) -> None:
             game.step(value)
         assert state_of(game) == before
         game.step(random_action(game, random.Random(0)))
-    with pytest.raises(RecordError, match="a record has integers as actions"):
+    with pytest.raises(RecordError, match="actions must be integers"):
         Record(rules, Seeded(3), (value,))
 
 
