@@ -53,14 +53,14 @@ class Unimportable(pytest.File):
     """A module without tests for want of a library."""
 
     def collect(self) -> Iterable[pytest.Item]:
-        """Called by pytest."""
+        """Report the module as skipped."""
         [library] = (MISSING[path] for path in (self.path, *self.path.parents) if path in MISSING)
         pytest.skip(f"{self.path.relative_to(ROOT)} needs {library}")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, Any, Any]:
-    """Report modules as skipped that cannot be imported for want of a library."""
+    """Report modules as skipped whose libraries are missing."""
     collectors = yield
     if collectors and not MISSING.keys().isdisjoint((file_path, *file_path.parents)):
         named = file_path.name not in ("__init__.py", "conftest.py")
@@ -69,7 +69,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Called by pytest."""
+    """Declare options; pytest calls this."""
     parser.addoption("--at-most", type=int, metavar="N", help="run at most N sets of parameters of each test function")
     parser.addoption("--skipped", action="store_true", help="run what the last run skipped")
 
@@ -82,7 +82,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what was skipped, or sets of parameters in even distances, the first among them."""
+    """Keep what was skipped, or sets of parameters in even distances.
+
+    The first set is among them.
+    """
     if config.getoption("--skipped"):
         assert config.cache
         names = {*config.cache.get(SKIPPED, [])}

@@ -1,4 +1,4 @@
-"""README.md as package indexes show it: relative links become absolute once the repository has an address.
+"""README.md as package indexes show it, with absolute links.
 
 The address is ``Repository`` of ``[project.urls]`` in pyproject.toml. While there is none, links stay as they are.
 """
@@ -14,7 +14,9 @@ PICTURES = (".png", ".webp", ".svg")
 
 
 def with_absolute_links(markdown: str, address: str) -> str:
-    """Let relative links lead to the repository, in the form that GitHub and GitLab understand.
+    """Let relative links lead to the repository.
+
+    GitHub and GitLab understand the form.
 
     Args:
         markdown: a page at the top of the repository.
@@ -32,7 +34,7 @@ class ReadmeHook(MetadataHookInterface):
     """Gives hatchling the field ``readme``."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Called by hatchling with the table ``[project]``."""
+        """Change the table ``[project]``; hatchling calls this."""
         readme = Path(self.root, "README.md").read_text(encoding="utf-8")
         text = with_absolute_links(readme, metadata.get("urls", {}).get("Repository", ""))
         metadata["readme"] = {"content-type": "text/markdown", "text": text}

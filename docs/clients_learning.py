@@ -30,7 +30,7 @@ def trained(steps: int, seed: int, **options: Any) -> Any:
 
 
 def played(model: Any, rounds: int, **options: Any) -> tuple[float, float]:
-    """Return mean score and share of lost rounds; a lost round counts 0."""
+    """Return mean score, lost rounds as 0, and share of lost rounds."""
     env = make_vec_env(ID, n_envs=100, seed=2**40, env_kwargs=options)  # deals that no training had
     finals: list[dict[str, Any]] = []
     observation: Any = env.reset()

@@ -1,7 +1,7 @@
 """Configuration of the documentation site (``make docs``).
 
-The source folder is the repository, not this folder: relative links work on the site as on the code-hosting site, and
-RULES.md, CHANGELOG.md and the notebooks are pages without being copied.
+The source folder is the repository, not this folder. Relative links work here as on the code-hosting site. RULES.md,
+CHANGELOG.md and the notebooks are pages without being copied.
 """
 
 import re
@@ -73,7 +73,7 @@ nitpick_ignore_regex = [
 
 
 def setup(app: Any) -> None:
-    """Called by Sphinx."""
+    """Connect the functions below; Sphinx calls this one."""
     app.connect("autodoc-process-docstring", before_napoleon, priority=400)
     app.connect("autodoc-process-signature", short_array_types)
     app.connect("missing-reference", resolve_as_python)
@@ -91,7 +91,10 @@ def write_player(app: Any, error: Exception | None) -> None:
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Prepare a docstring for napoleon: headings become rubrics, tables list-tables, and no attribute has a type."""
+    """Prepare a docstring for napoleon.
+
+    Headings become rubrics, tables list-tables, and no attribute has a type.
+    """
     text = re.sub(r"^## (.*)$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
     text = re.sub(r"(?:^\|.*\n)+", list_table, text, flags=re.MULTILINE)
     lines[:] = text.splitlines()
@@ -100,7 +103,7 @@ def before_napoleon(app: Any, what: str, name: str, obj: object, options: object
 
 
 def list_table(markdown: re.Match[str]) -> str:
-    """A Markdown table as a reStructuredText list-table."""
+    """Return a Markdown table as a reStructuredText list-table."""
     header, _, *rows = (line.strip("| ").split(" | ") for line in markdown[0].splitlines())
     lines = (
         f"   {'* -' if number == 0 else '  -'} {cell}" for row in (header, *rows) for number, cell in enumerate(row)
@@ -116,17 +119,20 @@ ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?
 def short_array_types(
     app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Shorten array types in signatures to ``ndarray[int64]`` and ``ArrayLike``, and a module to its name."""
+    """Cut array types in signatures to ``ndarray[int64]`` and ``ArrayLike``.
+
+    A module is cut to its name.
+    """
     alike = (text and text.replace(ARRAY_LIKE, "~numpy.typing.ArrayLike") for text in (signature, returns))
     texts = (text and MODULE.sub(r"\1", ARRAY.sub(r"~numpy.ndarray[\1]", text)) for text in alike)
     return tuple(texts)  # type: ignore[return-value]
 
 
 def resolve_as_python(app: Any, env: Any, node: Any, content: Any) -> Any:
-    """Resolve a name in a docstring as Python does in that class or module, inherited and imported names included.
+    """Find a name in a docstring as Python does in that place.
 
-    Otherwise it refers to the only object of that name in its package, or anywhere. A name that exists but has no page
-    is not a link.
+    Inherited and imported names are found. Otherwise it refers to the only object of that name in its package, or
+    anywhere. A name that exists but has no page is not a link.
     """
     module = sys.modules.get(node.get("py:module") or "")
     if node["refdomain"] != "py" or module is None:
@@ -155,7 +161,7 @@ def resolve_as_python(app: Any, env: Any, node: Any, content: Any) -> Any:
 
 
 def exists(name: str) -> bool:
-    """Whether Python finds the name, or a class declares an attribute of that name."""
+    """Check that Python finds the name, or a class declares it."""
     owner, _, attribute = name.rpartition(".")
     try:
         found = resolve_name(owner)

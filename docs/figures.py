@@ -1,11 +1,16 @@
-"""Tables of figures in the hand-written pages, from the files that hold the figures, and the script of the quick start.
+"""Tables of figures in hand-written pages, and the quick start's script.
 
-Sources are the model cards beside the weights of the networks, the runs of ``make train`` in ``make_train.csv`` (their
-learning curves in ``make_train_curves.csv``), those of ``quick_start.py`` in ``quick_start.csv``, the oracle scores,
-the exact regrets in ``optimal_play``, the results of the standard benchmark in ``quincunx_env/arena/benchmark.csv``
-the learning curves in ``docs/benchmark``, and the programs of other libraries in ``clients.csv``, which `make
-test-clients` writes. A page marks the place of a table by ``<!-- figures: NAME -->`` and
-``<!-- end of figures -->``.
+A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``. Figures come from:
+
+- model cards beside the weights of the networks
+- ``make_train.csv``, ``make_train_curves.csv``: runs of ``make train``
+- ``quick_start.csv``: runs of ``quick_start.py``
+- ``clients.csv``: programs of other libraries, by ``make test-clients``
+- ``clients_learning.csv``: by ``python -m docs.clients_learning``
+- ``optimal_play``: exact regrets
+- ``benchmark``: learning curves
+- ``quincunx_env/arena/benchmark.csv``: results of the standard benchmark
+- the package: oracle scores
 """
 
 import csv
@@ -55,7 +60,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _cells(estimate: Estimate, spec: str = ".1f") -> tuple[str, str]:
-    """A value and its interval."""
+    """Return a value and its interval."""
     return f"{estimate.value:{spec}}", f"{estimate.low:z{spec}} to {estimate.high:{spec}}"
 
 
@@ -68,13 +73,13 @@ def _mean(rows: Iterable[Mapping[str, str]], column: str) -> float:
 
 
 def model_card(network: str) -> dict[str, Any]:
-    """The model card of a network of the package."""
+    """Return the model card of a network of the package."""
     card: dict[str, Any] = json.loads((WEIGHTS / f"{network}.json").read_text(encoding="utf-8"))
     return card
 
 
 def cost() -> str:
-    """Environment steps and processor time of the training runs."""
+    """List environment steps and processor time of the training runs."""
     rows = []
     for network in SHIPPED:
         card = model_card(network)
@@ -94,7 +99,7 @@ def cost() -> str:
 
 
 def make_train() -> str:
-    """Benchmark results of ``make train``: the baselines, the networks of every seed, and the mean over seeds."""
+    """List benchmark results of ``make train`` by seed, and of baselines."""
     shares = ("lost", "150 and more")
     runs = _rows(MAKE_TRAIN)
     trained = [run for run in runs if run["seed"]]
@@ -111,12 +116,12 @@ def make_train() -> str:
 
 
 def quick_start_script() -> str:
-    """The script of the quick start."""
+    """Return the script of the quick start."""
     return f"```python\n{QUICK_START.read_text(encoding='utf-8')}```\n"
 
 
 def quick_start() -> str:
-    """The table that the script of the quick start prints with seed 0."""
+    """Return the table that the quick start prints with seed 0."""
     printed = (row for row in _rows(QUICK_START_RUNS) if row["seed"] in ("", "0"))
     rows = (
         (row["agent"], row["deals"], *_cells(_estimate(row)), *(f"{float(row[share]):.1%}" for share in RATINGS))
@@ -126,7 +131,7 @@ def quick_start() -> str:
 
 
 def learning_curve() -> str:
-    """Means on validation deals in the course of ``make train``, at some of the evaluations."""
+    """List means on validation deals in the course of ``make train``."""
     curves: dict[int, list[dict[str, str]]] = {}
     for row in _rows(MAKE_TRAIN_CURVES):
         curves.setdefault(int(row["steps"]), []).append(row)
@@ -141,7 +146,7 @@ def learning_curve() -> str:
 
 
 def oracle() -> str:
-    """Oracle scores of the benchmark deals."""
+    """List the oracle scores of the benchmark deals."""
     scores = np.array([entry.score or 0 for entry in read().values()], np.float64)
     row = (
         f"{len(scores):,}",
@@ -153,7 +158,7 @@ def oracle() -> str:
 
 
 def exact_regret() -> str:
-    """Exact values and regrets of policies in the mini variant of the solitaire."""
+    """List exact values and regrets of policies in the mini solitaire."""
     rows = (
         (
             f"`{row['policy']}`",
@@ -167,7 +172,7 @@ def exact_regret() -> str:
 
 
 def equilibrium() -> str:
-    """Exploitability of the average policy of CFR+ in the mini variant for two players."""
+    """List exploitabilities of CFR+ in the mini variant for two players."""
     rows = (
         (row["iterations"], f"{float(row['value']):.3f}", f"{float(row['exploitability']):.4f}")
         for row in _rows(OPTIMAL_PLAY / "cfr.csv")
@@ -176,7 +181,7 @@ def equilibrium() -> str:
 
 
 def exploitability() -> str:
-    """Exact exploitability of policies in the mini variant for two players."""
+    """List exact exploitabilities of policies in the mini variant for two players."""
     rows = (
         (f"`{row['policy']}`", *(f"{float(row[figure]):.2f}" for figure in ("nash_conv", "exploitability")))
         for row in _rows(OPTIMAL_PLAY / "two_players.csv")
@@ -185,21 +190,21 @@ def exploitability() -> str:
 
 
 def _pyproject(path: Path) -> tuple[str, bool]:
-    """The address of the repository, empty if there is none, and whether a package index has the package."""
+    """Return the address of the repository, or "", and `published`."""
     settings = tomllib.loads(path.read_text(encoding="utf-8"))
     address = settings["project"]["urls"].get("Repository", "").rstrip("/")
     return address, settings["tool"]["quincunx"]["published"]
 
 
 def environments() -> str:
-    """The environments with their spaces."""
+    """List the environments with their spaces."""
     from docs import pages  # which needs the model cards, read by this module
 
     return pages.environments()
 
 
 def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
-    """Badges of the project, once its repository has an address, and of the package, once it is published."""
+    """Return badges of what exists: repository and published package."""
     address, published = _pyproject(pyproject)
     tests, index = f"{address}/actions/workflows/tests.yml", "https://pypi.org/project/quincunx_env/"
     lines = [f"[![tests]({tests}/badge.svg)]({tests})"] if address else []
@@ -211,7 +216,10 @@ def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
 
 
 def install(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
-    """The commands that install the package: from a checkout, and from a package index once it is published."""
+    """Return the commands that install the package.
+
+    An index stands there once the package is published.
+    """
     address, published = _pyproject(pyproject)
     lines = [f"git clone {address} && cd {address.rpartition('/')[2]}"] if address else []
     lines += ["python -m venv .venv && . .venv/bin/activate", 'pip install ".[arena,sb3]"']
@@ -228,7 +236,10 @@ TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
 
 
 def tasks() -> str:
-    """The tasks of the benchmark: rules, deals, scores of uniform play and of the reference."""
+    """List the tasks of the benchmark with their anchors.
+
+    These are the scores of uniform play and of the reference.
+    """
     rows = []
     for name, task in TASKS.items():
         uniform, reference = (baselines()[name, policy].score.value for policy in ("uniform", task.reference))
@@ -247,7 +258,7 @@ def tasks() -> str:
 
 
 def benchmark_baselines() -> str:
-    """Results of the baseline policies on the final deals of the benchmark."""
+    """List results of baseline policies on the benchmark's final deals."""
 
     def score(result: TaskResult) -> tuple[str, str]:
         if not result.task.opponent:
@@ -286,7 +297,7 @@ AGENTS = {
 
 
 def agents() -> str:
-    """Scores in the tasks of the benchmark, thinking time and method of the agents."""
+    """List scores, thinking time and method of the agents."""
     seconds = json.loads(TIMES.read_text(encoding="utf-8"))["seconds_per_action"]
     rows = []
     for name, method in AGENTS.items():
@@ -301,7 +312,7 @@ def agents() -> str:
 
 
 def learning() -> str:
-    """Learning results of the benchmark, from the learning curves in ``docs/benchmark``, and their figure."""
+    """List learning results of the benchmark, and show their figure."""
     rows = []
     for name, method in _methods().items():
         final = [row for row in _rows(BENCHMARK / f"{name}.csv") if row["domain"] == "benchmark"]
@@ -323,7 +334,7 @@ def learning() -> str:
 
 
 def learning_commands() -> str:
-    """Commands of seed 0 of the learning results."""
+    """List the commands of seed 0 of the learning results."""
     lines = []
     for method in _methods().values():
         # A command of an earlier commit is not one that runs in this tree.
@@ -333,19 +344,19 @@ def learning_commands() -> str:
 
 
 def _methods() -> dict[str, dict[str, str]]:
-    """The methods with results, by the names of their files."""
+    """Return the methods with results, by the names of their files."""
     methods = json.loads((BENCHMARK / "methods.json").read_text(encoding="utf-8"))
     return {name: method for name, method in methods.items() if (BENCHMARK / f"{name}.csv").exists()}
 
 
 def clients() -> str:
-    """Libraries whose programs run with the ids of this package."""
+    """List libraries whose programs run with the ids of this package."""
     header = ("library", "version", "what runs", "environment", "glue", "result", "score")
     return markdown_table(header, ([row[column] for column in CLIENT_COLUMNS] for row in _rows(CLIENTS)))
 
 
 def clients_learning() -> str:
-    """Mean scores of PPO without masks, for each treatment of illegal actions."""
+    """List mean scores of PPO without masks by treatment of illegal actions."""
     groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in _rows(CLIENTS_LEARNING):
         groups.setdefault((row["illegal"], row["preview"], row["steps"]), []).append(row)
@@ -409,7 +420,7 @@ PAGES = (
 
 
 def pages_with_figures() -> dict[Path, str]:
-    """The hand-written pages with their tables filled in, by path."""
+    """Return the hand-written pages with their tables filled in, by path."""
 
     def fill(place: re.Match[str]) -> str:
         text = FIGURES[place[2]]()

@@ -1,4 +1,6 @@
-"""Outlines of the letters in pictures, taken from the open font Manrope, so that text looks the same everywhere.
+"""Outlines of the letters in pictures, from the open font Manrope.
+
+With them text looks the same everywhere.
 
 ``pip install font-manrope fonttools && python -m docs.glyphs`` writes ``quincunx_env/render/glyphs.json`` and the
 licence of the font beside it.
@@ -19,7 +21,7 @@ from quincunx_env import render
 
 FOLDER = Path(render.__file__).parent
 WEIGHTS = {"text": "Manrope-SemiBold.ttf", "print": "Manrope-ExtraBold.ttf"}
-"""The font of labels, and that of ranks and numbers."""
+"""The fonts of labels, and of ranks and numbers."""
 LETTERS = [chr(code) for code in (*range(0x20, 0x7F), *range(0xC0, 0x100))] + list("\xb7\u2013\u2014\u2019\u2026\u2212")
 """ASCII, the letters of Latin-1, some signs. Other letters lose their accents."""
 EM = 1000
@@ -27,7 +29,10 @@ EM = 1000
 
 
 def outlines(path: Path) -> dict[str, tuple[int, str]]:
-    """Advance width and outline by letter, in units of 1 / `EM` of the font size; y points down."""
+    """Return advance width and outline by letter.
+
+    The unit is 1 / `EM` of the font size; y points down.
+    """
     font = TTFont(path)
     glyphs, names = font.getGlyphSet(), font.getBestCmap()
     scale = EM / font["head"].unitsPerEm
@@ -44,13 +49,16 @@ BAR = re.compile(r"M(?P<x>-?\d+) (?P<y>-?\d+)V(?P<to>-?\d+)H-?\d+V-?\d+Z")
 
 
 def _with_another_point(bar: re.Match[str]) -> str:
-    """A rectangle with a further point on its first edge: ThorVG rounds plain ones to pixels, and thin ones vanish."""
+    """Return a rectangle with a further point on its first edge.
+
+    ThorVG rounds plain rectangles to pixels, and thin ones vanish.
+    """
     middle = (int(bar["y"]) + int(bar["to"])) // 2
     return bar[0].replace("V", f"V{middle}V", 1)
 
 
 def font_files() -> Path:
-    """The folder of the installed font."""
+    """Return the folder of the installed font."""
     spec = find_spec("font_manrope")
     if spec is None or spec.origin is None:
         raise ImportError("the font is missing: pip install font-manrope")

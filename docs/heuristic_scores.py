@@ -1,7 +1,7 @@
-"""Write the points of the heuristic at the tasks of the benchmark: ``python -m docs.heuristic_scores``.
+"""Write the points of the heuristic: ``python -m docs.heuristic_scores``.
 
-The table of the game compares a player's points with them. It plays the final deals of each task, with the heuristic in
-every seat; a lost solitaire counts 0. That takes a minute or two.
+The table of the game compares a player's points with them. The program plays the final deals of each task, with the
+heuristic in every seat. A lost solitaire counts 0. That takes a minute or two.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from quincunx_env.utils.files import write_csv
 
 
 def row(task: Task) -> list[str]:
-    """Return the name of a task, the mean, and the percentiles 1 to 99 of the points of a seat."""
+    """Return name, mean and percentiles 1 to 99 of a task's points."""
     deals = task.final
     config = MatchConfig(task.rules, deals.domain, deals.first, deals.count, 0, 250)
     results = run_lineups({POLICY: POLICY}, [(POLICY,)], config, None, 1, iter, None)[(POLICY,)]

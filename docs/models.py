@@ -1,4 +1,4 @@
-"""The page of the model cards of the package's networks, from the JSON files beside their weights."""
+"""The page of model cards, from the JSON files beside the weights."""
 
 import textwrap
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ deal as the unit.
 
 {training}
 Games with options: the share of the games that were played with options of the rules drawn at random. Processor time
-is that of one core of an x86_64 machine, the sum over processes. Expert iteration begins with another network, whose
+is the sum over processes, each on one core of an x86_64 machine. Expert iteration begins with another network, whose
 training is not counted. All games were dealt from the domain `play`. No games of people and no data of others were
 used. Versions: {versions}.
 

@@ -176,14 +176,14 @@ class Page:
 
 
 def _docstring(source: Any) -> docstring_parser.Docstring:
-    """Return the parsed docstring; that of a dataclass includes the docstrings of its fields."""
+    """Return the parsed docstring, of a dataclass with its fields."""
     if is_dataclass(source):
         return docstring_parser.parse_from_object(source)
     return docstring_parser.parse(inspect.getdoc(source) or "")
 
 
 def _shown(value: Any) -> str:
-    """Return a value as a fact of an environment; a space without its bounds."""
+    """Return a value as text, a space without its bounds."""
     match value:
         case Dict():
             return f"Dict({', '.join(f'{name}: {_shown(part)}' for name, part in value.items())})"
@@ -195,7 +195,7 @@ def _shown(value: Any) -> str:
 
 
 def _literal(default: Any) -> str:
-    """Return a default as it is written in code; a member of an enumeration by its name."""
+    """Return a default as code, a member of an enumeration by name."""
     return str(getattr(default, "name", None) or repr(default))
 
 

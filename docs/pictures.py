@@ -1,4 +1,4 @@
-"""Pictures of the documentation: a game of each environment, a contact sheet, animations."""
+"""Pictures of the documentation: games, a contact sheet, animations."""
 
 from io import BytesIO
 from pathlib import Path
@@ -32,7 +32,10 @@ GAMES: dict[str, BaseRules] = {
 
 
 def games() -> dict[Path, str]:
-    """Draw by path, as SVG: a game of the greedy agent in motion for each of the `GAMES`, and the points of a card."""
+    """Draw a game of the greedy agent for each of `GAMES`.
+
+    Another picture shows the points of a card.
+    """
     rng = np.random.default_rng(0)
     rendered = {}
     for name, rules in GAMES.items():
@@ -62,7 +65,7 @@ MANY_SIDE = (6, 3)
 
 
 def contact_sheet() -> Image.Image:
-    """Arrange small pictures of all variants on a sheet, each with its name."""
+    """Draw small pictures of all variants with their names."""
     thumbnails = {name: Image.fromarray(render.frame(position(name), scale=0.4)).reduce(2) for name in EVERY_GAME}
     wide, high = thumbnails["solitaire"].size
     margin, label = 12, 28
@@ -80,7 +83,7 @@ def contact_sheet() -> Image.Image:
 
 
 def animation() -> bytes:
-    """Render a game of the solitaire played by the agent ``value``, as an animated WebP file."""
+    """Render a solitaire game of ``value`` as an animated WebP file."""
     session = Session(Rules(), ["value"], Seeded(1))
     frames = [render.frame(session.game, scale=0.75)]
     while session.mover is not None:
@@ -90,7 +93,7 @@ def animation() -> bytes:
 
 
 def many_games() -> bytes:
-    """Render games of the solitaire, which the agent ``value`` plays in one batch, as an animated WebP file."""
+    """Render many solitaire games of ``value`` as an animated WebP."""
     rules, (columns, rows) = Rules(), MANY_SIDE
     batch, observer, policy = Batch(rules, columns * rows), make_observer(rules, preview=True), policy_for(value, rules)
     batch.reset(seed=0)
@@ -105,7 +108,7 @@ def many_games() -> bytes:
 
 
 def side_by_side(batch: Batch) -> Image.Image:
-    """The grids of all games, with their points."""
+    """Draw the grids of all games with their points."""
     columns, rows = MANY_SIDE
     grids = [
         Image.fromarray(render.frame(game, portion="grid", scale=0.3))
@@ -124,7 +127,7 @@ def side_by_side(batch: Batch) -> Image.Image:
 
 
 def _webp(frames: list[Image.Image], seconds: float) -> bytes:
-    """An animated WebP file, which shows each frame for so long and the last one for longer."""
+    """Return an animated WebP file that shows the last frame longer."""
     first, *rest = frames
     milliseconds = [round(1000 * duration) for duration in (*[seconds] * len(rest), LAST_SECONDS)]
     written = BytesIO()

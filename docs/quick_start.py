@@ -1,4 +1,4 @@
-"""Train an agent for the solitaire, and compare it with others on benchmark deals."""
+"""Train an agent for the solitaire, and compare it on benchmark deals."""
 
 import argparse
 

@@ -161,7 +161,9 @@ def _verify_lineup(config: MatchConfig, lineup: LineupGames) -> Evaluation | Com
     if config.rules.num_players == 1:
         lost_value: Any = lineup.claims.get("lost_value")
         if type(lost_value) not in (int, float) or not abs(lost_value) <= MOST_POINTS:
-            raise VerificationError(f"{lineup}: the value of a lost round must be a number, got {reprlib.repr(lost_value)}")
+            raise VerificationError(
+                f"{lineup}: the value of a lost round must be a number, got {reprlib.repr(lost_value)}"
+            )
         result: Evaluation | Comparison = Evaluation.of_results(results, lost_value)
     else:
         result = Comparison(lineup.policies, lineup.seatings, results.totals, config)

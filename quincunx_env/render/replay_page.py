@@ -220,7 +220,7 @@ def _to_you(text: str, you: int) -> str:
 def _table(values: npt.ArrayLike, game: Game) -> npt.NDArray[np.float64]:
     table, shape = np.asarray(values, np.float64), (game.rules.num_cards, game.rules.num_cells)
     if table.shape != shape:
-        raise ValueError(f"values of plays must be an array [cards, cells], here {list(shape)}, got {list(table.shape)}")
+        raise ValueError(f"values must have the shape [cards, cells], {list(shape)}, got {list(table.shape)}")
     return table
 
 

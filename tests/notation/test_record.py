@@ -120,7 +120,11 @@ def test_a_record_reads_like_this() -> None:
         ("seed 0 game 0 domain play", "deal AM | CM", "line 4: a deal is written 'face-up cards | hand"),
         ("seed 0 game 0 domain play", "deal AM | CM | AS", "this deal does not fit the rules; missing:"),
         ("AV (0, 1) =", "AV at 0 =", "line 5: play 1 cannot be read: 'AV at 0' is not a play: write card, row"),
-        ("1. seat 0: AV (0, 1) = 3 0", "1. AV", "line 5: a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got '1. AV'"),
+        (
+            "1. seat 0: AV (0, 1) = 3 0",
+            "1. AV",
+            "line 5: a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got",
+        ),
         (
             "AM (0, 2)",
             "AM (0, 1)",

@@ -183,7 +183,7 @@ def test_a_replay_shows_a_game() -> None:
 
 
 def test_values_of_another_shape_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"\[cards, cells\], here \[36, 16\], got \[16\]"):
+    with pytest.raises(ValueError, match=r"\[cards, cells\], \[36, 16\], got \[16\]"):
         replay_page([Record(Rules(), Seeded(0))], values=lambda game: np.zeros(game.rules.num_cells))
 
 
