@@ -54,10 +54,9 @@ package, name = sys.argv[1].split(":")
 Path("quincunx.yml").write_text(f'''
 {name}:
   policy: MlpPolicy
-  n_envs: 8
   n_timesteps: {sys.argv[2]}
 ''')
-own = f"--algo ppo --env {name} --gym-packages {package}".split()
+own = f"--algo dqn --env {name} --gym-packages {package}".split()
 for module, arguments in (
     ("train", "--conf-file quincunx.yml --eval-freq -1"), ("enjoy", "-f logs -n 50 --no-render")
 ):
@@ -210,7 +209,7 @@ from agilerl.utils.utils import make_vect_envs
 
 name, steps = sys.argv[1], int(sys.argv[2])
 env = make_vect_envs(name, num_envs=4, should_async_vector=False{options})
-agents = [{algorithm}(env.single_observation_space, env.single_action_space)]
+agents = [{algorithm}(env.single_observation_space, env.single_action_space{agent})]
 sizes = dict(max_steps=steps, evo_steps=steps, eval_steps=20, verbose=False)
 train_{kind}_policy(env, name, "{algorithm}", agents, {memory}**sizes)
 assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else agents[0].steps >= steps
@@ -225,7 +224,7 @@ CLIENTS = (
         )
         for algorithm in algorithms
     ),
-    Client("RL Zoo", ("rl_zoo3",), "train, enjoy (PPO)", FLAT, 4, ZOO, learns=True),
+    Client("RL Zoo", ("rl_zoo3",), "train, enjoy: DQN", FLAT, 3, ZOO, learns=True),
     Client("TorchRL", ("torchrl",), "GymEnv, check_env_specs", FLAT, 0, TORCHRL),
     Client("TorchRL", ("torchrl",), "PettingZooWrapper, check_env_specs", "quincunx_v0", 1, TORCHRL_PLAYERS),
     Client("Tianshou", ("tianshou",), "DQNExperimentBuilder", FLAT, 0, TIANSHOU, learns=True),
@@ -237,13 +236,13 @@ CLIENTS = (
     Client(
         *("AgileRL", ("agilerl",), "DQN with masks", FLAT, 0),
         AGILERL.format(
-            algorithm="DQN", kind="off", options=', illegal="raise"', memory="ReplayBuffer(max_size=20_000), "
+            algorithm="DQN", kind="off", options=', illegal="raise"', agent="", memory="ReplayBuffer(max_size=20_000), "
         ),
         learns=True,
     ),
     Client(
         *("AgileRL", ("agilerl",), "PPO", FLAT, 0),
-        AGILERL.format(algorithm="PPO", kind="on", options="", memory=""),
+        AGILERL.format(algorithm="PPO", kind="on", options="", agent=", num_envs=4", memory=""),
         learns=True,
     ),
 )
