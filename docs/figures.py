@@ -44,7 +44,7 @@ WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
 TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
 CLIENTS = HERE / "clients.csv"
-CLIENT_COLUMNS = ("library", "version", "entry", "env", "glue", "result", "score")
+CLIENT_COLUMNS = ("library", "version", "entry", "env", "glue")
 CLIENTS_LEARNING = HERE / "clients_learning.csv"
 OPTIMAL_PLAY = HERE / "optimal_play"
 
@@ -351,8 +351,9 @@ def _methods() -> dict[str, dict[str, str]]:
 
 def clients() -> str:
     """List libraries whose programs run with the ids of this package."""
-    header = ("library", "version", "what runs", "environment", "glue", "result", "score")
-    return markdown_table(header, ([row[column] for column in CLIENT_COLUMNS] for row in _rows(CLIENTS)))
+    header = ("library", "version", "what runs", "environment", "glue", "result")
+    rows = ([row[column] for column in CLIENT_COLUMNS] + [row["score"] or row["result"]] for row in _rows(CLIENTS))
+    return markdown_table(header, rows)
 
 
 def clients_learning() -> str:
