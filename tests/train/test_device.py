@@ -247,6 +247,7 @@ def test_a_run_on_the_device_equals_one_on_the_cpu(tmp_path: Path, monkeypatch: 
     assert_equal_weights(tmp_path / "runs")
 
 
+@pytest.mark.slow
 def test_expert_iteration_on_the_device_equals_one_on_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = replace(EXPERT, files=2)
