@@ -117,7 +117,7 @@ def test_solitaire_lengths_and_returns_are_those_of_the_game(options: dict[str, 
 
 def test_same_step_would_lose_a_step_and_is_refused() -> None:
     for mode in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED, "SameStep"):
-        with pytest.raises(ValueError, match="lose a step"):
+        with pytest.raises(ValueError, match="needs autoreset_mode=NEXT_STEP"):
             SolitaireRLlibVectorEnv({"autoreset_mode": mode})
     runner = SingleAgentEnvRunner(config=solitaire_config(4))
     runner.env.unwrapped.autoreset_mode = AutoresetMode.SAME_STEP  # what would happen
