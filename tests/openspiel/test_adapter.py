@@ -239,7 +239,7 @@ def test_actions_are_written_in_our_notation() -> None:
         ("python_quincunx(chance=dice)", "chance must be one of 'number', 'cards'"),
         ("python_quincunx(games=0)", "games must be an integer from 1"),
         ("python_quincunx(face_up=AM)", "face_up needs chance='cards'"),
-        ("python_quincunx(chance=cards,face_up=AM AM)", "face_up holds different cards"),
+        ("python_quincunx(chance=cards,face_up=AM AM)", "face_up must hold different cards"),
         ("python_spiral(reward=win)", "reward must be one of 'points', 'margin', 'outcome'"),
         ("python_spiral(reward=outcome,dense=True)", "comes at the end"),
         ("python_spiral(players=3)", "players=3 does not fit a game of 2"),
