@@ -311,6 +311,7 @@ def test_a_guided_game_to_its_end(open_page: OpenPage, server: Running, lesson: 
     for number in range(1, steps + 1):
         expect(page.locator("#lesson")).to_contain_text(f"{number} of {steps}")
         expect(page.locator("#hand .card:enabled")).to_have_count(1)
+        page.wait_for_load_state()  # the style sheet lays the page out
         assert page.evaluate(HIDDEN.replace(", #status", ", #lesson")) == []
         before = plays(page)
         card = page.locator("#hand .card:enabled")
