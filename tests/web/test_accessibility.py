@@ -65,6 +65,7 @@ def test_axe_finds_nothing(
     check("start")
     page.get_by_role("button", name="Learn Quincunx").click()
     expect(page.locator("#lesson")).to_contain_text("1 of 8")
+    page.wait_for_load_state()  # the style sheet sets the colours
     check("guided game")
     for rules in (Rules(num_players=4, simpleton=True), spiral.Rules()):
         table = server.lobby.start(Session(rules, [None] * rules.num_players, Seeded(0), "greedy"))
