@@ -259,6 +259,7 @@ def test_the_number_of_processes_makes_no_difference(tmp_path: Path, monkeypatch
     assert cards[0]["steps"] == cards[2]["steps"]
 
 
+@pytest.mark.slow
 def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A best response: all the other seats are the shipped network's, and learning begins with its weights."""
     monkeypatch.chdir(tmp_path)
@@ -276,11 +277,16 @@ def test_starts_from_a_shipped_network(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        ("solitaire", "solitaire"),
         ("two-players", "2-corners"),
-        ("three-four-players", "4-open"),
-        ("spiral", "spiral"),
-        ("spiral-end", "spiral-end"),
+        *(
+            pytest.param(name, variant, marks=pytest.mark.slow)
+            for name, variant in (
+                ("solitaire", "solitaire"),
+                ("three-four-players", "4-open"),
+                ("spiral", "spiral"),
+                ("spiral-end", "spiral-end"),
+            )
+        ),
     ],
 )
 def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) -> None:
