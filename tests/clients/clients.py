@@ -37,6 +37,19 @@ class Client:
         return f"{self.library}-{self.entry}".replace(" ", "")
 
 
+RANDOM = """
+import sys
+
+import gymnasium
+
+env = gymnasium.make(sys.argv[1])
+env.action_space.seed(0)
+env.reset(seed=0)
+for _ in range(int(sys.argv[2])):
+    if env.step(env.action_space.sample())[2]:
+        env.reset()
+"""
+
 SB3 = """
 import sys
 
@@ -216,6 +229,7 @@ assert agents[0].steps[-1] >= steps if isinstance(agents[0].steps, list) else ag
 """
 
 CLIENTS = (
+    Client("Gymnasium", ("gymnasium",), "uniformly random actions", FLAT, 0, RANDOM, learns=True),
     *(
         Client(library, (package,), algorithm, FLAT, 0, SB3.format(module=module, algorithm=algorithm), learns=True)
         for library, package, module, algorithms in (

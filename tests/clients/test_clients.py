@@ -19,6 +19,9 @@ TABLE = ROOT / "docs" / "clients.csv"
 COLUMNS = ("library", "version", "entry", "env", "glue", "result", "score")
 
 STEPS = 100_000
+MOST_STEPS = 12
+"""Steps of the longest round."""
+
 LAST = 1_000
 """Rounds at the end of training whose mean is reported."""
 
@@ -33,11 +36,11 @@ def test_a_program_of_a_library_runs(client: Client, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("client", [client for client in CLIENTS if client.learns], ids=lambda client: client.name)
-def test_a_program_learns(client: Client, tmp_path: Path) -> None:
-    """In 100,000 steps, more than nothing."""
+def test_a_learner_plays_all_steps(client: Client, tmp_path: Path) -> None:
+    """The mean score of its last rounds is written; a learner need not learn."""
     run(client, tmp_path, f"{recorded.__name__}:{recorded.NAME}", STEPS, timeout=3_600)
     scores = np.loadtxt(tmp_path / recorded.FILE)
-    assert len(scores) >= LAST
+    assert len(scores) >= STEPS / MOST_STEPS
     write(client, score=f"{scores[-LAST:].mean():.1f}")
 
 
@@ -62,6 +65,9 @@ def write(client: Client, **cells: str) -> None:
         rows = {(row["library"], row["entry"]): row for row in csv.DictReader(file)}
     known = {"library": client.library, "entry": client.entry, "env": f"`{client.env}`", "glue": str(client.glue)}
     key = client.library, client.entry
-    rows[key] = dict.fromkeys(COLUMNS, "") | rows.get(key, {}) | known | cells
+    old = rows.get(key, dict.fromkeys(COLUMNS, ""))
+    rows[key] = old | known | cells
+    if rows[key]["version"] != old["version"] or rows[key]["result"] != "runs":
+        rows[key]["score"] = ""  # of another version, or of a program that no longer runs
     order = [*dict.fromkeys([*((client.library, client.entry) for client in CLIENTS), *rows])]
     write_csv(TABLE, COLUMNS, ([rows[key][column] for column in COLUMNS] for key in order if key in rows))
