@@ -91,10 +91,7 @@ def write_player(app: Any, error: Exception | None) -> None:
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Prepare a docstring for napoleon.
-
-    Headings become rubrics, tables list-tables, and no attribute has a type.
-    """
+    """Prepare a docstring for napoleon. Headings become rubrics, tables list-tables, and no attribute has a type."""
     text = re.sub(r"^## (.*)$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
     text = re.sub(r"(?:^\|.*\n)+", list_table, text, flags=re.MULTILINE)
     lines[:] = text.splitlines()
@@ -119,10 +116,7 @@ ARRAY = re.compile(r"~?numpy\.ndarray\[~?tuple\[.*?\], ~?numpy\.dtype\[~?[\w.]*?
 def short_array_types(
     app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """Cut array types in signatures to ``ndarray[int64]`` and ``ArrayLike``.
-
-    A module is cut to its name.
-    """
+    """Cut array types in signatures to ``ndarray[int64]`` and ``ArrayLike``. A module is cut to its name."""
     alike = (text and text.replace(ARRAY_LIKE, "~numpy.typing.ArrayLike") for text in (signature, returns))
     texts = (text and MODULE.sub(r"\1", ARRAY.sub(r"~numpy.ndarray[\1]", text)) for text in alike)
     return tuple(texts)  # type: ignore[return-value]

@@ -216,10 +216,7 @@ def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
 
 
 def install(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
-    """Return the commands that install the package.
-
-    An index stands there once the package is published.
-    """
+    """Return the commands that install the package. An index stands there once the package is published."""
     address, published = _pyproject(pyproject)
     lines = [f"git clone {address} && cd {address.rpartition('/')[2]}"] if address else []
     lines += ["python -m venv .venv && . .venv/bin/activate", 'pip install ".[arena,sb3]"']
@@ -236,10 +233,7 @@ TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
 
 
 def tasks() -> str:
-    """List the tasks of the benchmark with their anchors.
-
-    These are the scores of uniform play and of the reference.
-    """
+    """List the tasks of the benchmark with their anchors. These are the scores of uniform play and of the reference."""
     rows = []
     for name, task in TASKS.items():
         uniform, reference = (baselines()[name, policy].score.value for policy in ("uniform", task.reference))

@@ -1,7 +1,4 @@
-"""Write the generated pages and tables, and render the pictures: ``make docs``.
-
-A test keeps them up to date.
-"""
+"""Write the generated pages and tables, and render the pictures: ``make docs``. A test keeps them up to date."""
 
 from docs.figures import pages_with_figures
 from docs.pages import pages

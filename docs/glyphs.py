@@ -29,10 +29,7 @@ EM = 1000
 
 
 def outlines(path: Path) -> dict[str, tuple[int, str]]:
-    """Return advance width and outline by letter.
-
-    The unit is 1 / `EM` of the font size; y points down.
-    """
+    """Return advance width and outline by letter. The unit is 1 / `EM` of the font size; y points down."""
     font = TTFont(path)
     glyphs, names = font.getGlyphSet(), font.getBestCmap()
     scale = EM / font["head"].unitsPerEm

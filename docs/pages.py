@@ -498,7 +498,7 @@ def reference() -> dict[Path, str]:
     rows = []
     for name in quincunx_env.__all__:
         public = getattr(quincunx_env, name)
-        summary = constants.get(name) or (inspect.getdoc(public) or "").partition("\n")[0]
+        summary = constants.get(name) or re.split(r"(?<=\.)\s", inspect.getdoc(public) or "")[0]
         link = f"{{py:obj}}`{name} <{documented[id(public)]}>`" if id(public) in documented else f"`{name}`"
         rows.append((link, summary))
     packages = [(f"[{title}]({name}.md)", _packages(modules)) for name, (title, _, modules) in PACKAGES.items()]

@@ -131,10 +131,7 @@ else:
 
 
 def _draw(shown: object) -> str | None:
-    """Draw a game, a deal or a record.
-
-    The renderer is imported when a notebook asks for a picture.
-    """
+    """Draw a game, a deal or a record. The renderer is imported when a notebook asks for a picture."""
     from quincunx_env.render.notebook import picture_of
 
     return picture_of(shown)

@@ -1,7 +1,4 @@
-"""Registry of games.
-
-A new game is a package like ``quincunx_env.quincunx``, and an entry in `GAMES`.
-"""
+"""Registry of games. A new game is a package like ``quincunx_env.quincunx``, and an entry in `GAMES`."""
 
 from typing import Any
 

@@ -151,10 +151,7 @@ def assert_same_information_set(game: Game, seat: int, batch: Any) -> None:
 
 
 def _require(condition: bool, message: str) -> None:
-    """Raise an AssertionError if the condition does not hold.
-
-    It is raised under ``python -O``, too.
-    """
+    """Raise an AssertionError if the condition does not hold. It is raised under ``python -O``, too."""
     if not condition:
         raise AssertionError(message)
 

@@ -1,4 +1,1 @@
-"""Scripts for training and for benchmarks, run from a checkout.
-
-They share `train.common`.
-"""
+"""Scripts for training and for benchmarks, run from a checkout. They share `train.common`."""

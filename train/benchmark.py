@@ -56,10 +56,7 @@ class Arguments(CheckedOptions):
 
 @dataclass
 class Interface:
-    """An interface ready to be timed.
-
-    ``run`` replays ``steps`` recorded actions from the first deal on.
-    """
+    """An interface ready to be timed. ``run`` replays ``steps`` recorded actions from the first deal on."""
 
     name: str
     run: Callable[[], None]

@@ -56,10 +56,7 @@ REFERENCES = ("greedy", "heuristic", "value", "quincunx_agents.search.pimc_beam:
 
 
 class RunError(ValueError):
-    """Runs that do not make a learning result of the benchmark.
-
-    The message names the reason.
-    """
+    """Runs that do not make a learning result of the benchmark. The message names the reason."""
 
 
 class Point(NamedTuple):
@@ -173,10 +170,7 @@ def check_runs(runs: list[Run], command: str, min_seeds: int = MIN_SEEDS) -> Non
 
 
 def rows_of(method: str, run: Run, final: tuple[DealRange, Estimate, float]) -> list[tuple[Any, ...]]:
-    """Return a run's learning curve on validation deals, and its final figure.
-
-    They are rows of the file.
-    """
+    """Return a run's learning curve on validation deals, and its final figure. They are rows of the file."""
     validation = DealRange("validation", 0, run.arguments["eval_deals"])
     deals, score, lost = final
     points = [(point.steps, validation, point.score, point.lost) for point in run.curve]

@@ -148,10 +148,7 @@ fewer."""
 
 @checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Play, search, learn, evaluate, and write everything to ``runs/<name>``.
-
-    Return the model card.
-    """
+    """Play, search, learn, evaluate, and write everything to ``runs/<name>``. Return the model card."""
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(arguments.seed)
     teacher = value.load(arguments.teacher).weights
@@ -198,10 +195,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def begin(arguments: Arguments) -> None:
-    """Make the folder of a new run, or check a resumed one.
-
-    The arguments of a resumed run must be the same.
-    """
+    """Make the folder of a new run, or check a resumed one. The arguments of a resumed run must be the same."""
     path = arguments.folder / "checkpoint.pt"
     if arguments.resume:
         with checkpoint.restoring(arguments, checkpoint.load(path), MAY_CHANGE):
@@ -220,10 +214,7 @@ def file_of(arguments: Arguments, variant: str, number: int) -> Path:
 
 
 def variant_of(arguments: Arguments, variant: str, place: int, number: int) -> str:
-    """Return the variant of a file's games.
-
-    A share of the files has options of the rules.
-    """
+    """Return the variant of a file's games. A share of the files has options of the rules."""
     rng = np.random.default_rng([arguments.seed, place, number, 0])
     plain = rng.random() >= arguments.options_share
     return variant if plain else str(rng.choice(with_options(variant) or [variant]))
@@ -277,10 +268,7 @@ def play(arguments: Arguments, teacher: ValueWeights) -> None:
 
 
 def write(path: Path, positions: SearchTargets, layout: FeatureLayout, seconds: float) -> None:
-    """Write positions, with the most elements of each set.
-
-    The processor time that they took is written, too.
-    """
+    """Write positions, with the most elements of each set. The processor time that they took is written, too."""
     sets = split_sets(positions.features, layout)
     most = [int((elements[..., 0] > 0).sum(axis=-1).max()) for elements in sets]
 
@@ -328,10 +316,7 @@ def read(paths: Sequence[Path], layout: FeatureLayout) -> tuple[SearchTargets, F
 
 
 def split_sets(features: npt.NDArray[np.float16], layout: FeatureLayout) -> list[npt.NDArray[np.float16]]:
-    """Return the sets in the features of plays, [n, k, E, F] each.
-
-    The features are [n, k, layout.size].
-    """
+    """Return the sets in the features of plays, [n, k, E, F] each. The features are [n, k, layout.size]."""
     ends = np.cumsum([most * size for most, size in layout.sets])
     parts = np.split(features, ends, axis=2)[:-1]
     return [part.reshape(*part.shape[:2], *shape) for part, shape in zip(parts, layout.sets, strict=True)]

@@ -144,10 +144,7 @@ MAY_CHANGE = (
 
 @checkpoint.unlocks_runs()
 def main(arguments: Arguments) -> dict[str, Any]:
-    """Train, evaluate, and write everything to ``runs/<name>``.
-
-    Return the final results, by agent or opponent.
-    """
+    """Train, evaluate, and write everything to ``runs/<name>``. Return the final results, by agent or opponent."""
     folder = arguments.folder
     content = checkpoint.load(folder / "checkpoint.pt") if arguments.resume else None
     checkpoint.begin_run(folder, arguments.resume)
@@ -408,18 +405,12 @@ def restore(
 
 
 def strength_on_validation(arguments: Arguments, agent: Agent) -> dict[str, float]:
-    """Return the `strength` of an agent on validation deals.
-
-    The variant is the trained one.
-    """
+    """Return the `strength` of an agent on validation deals. The variant is the trained one."""
     return strength(agent, arguments.against, arguments.rules, arguments.eval_deals, "validation")
 
 
 def report(arguments: Arguments, folder: Path, recorder: Recorder, model: MaskablePPO) -> dict[str, Any]:
-    """Print the final results, and write them.
-
-    The files are JSON, the learning curve, and the model.
-    """
+    """Print the final results, and write them. The files are JSON, the learning curve, and the model."""
     rules, deals, alone = arguments.rules, arguments.test_deals, arguments.rules.num_players == 1
     results, printed = final_figures(recorder.agent, (*arguments.opponents, arguments.against), rules, deals)
     write_json(folder / "evaluation.json", results)
@@ -449,10 +440,7 @@ def report(arguments: Arguments, folder: Path, recorder: Recorder, model: Maskab
 
 
 def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of the model card.
-
-    They are how the run was made, its learning curve and its final figures.
-    """
+    """Return the facts of the model card. They are how the run was made, its learning curve and its final figures."""
     variant = variant_name(arguments.rules)
     curve = []
     for entry in recorder.history:
@@ -465,10 +453,7 @@ def facts(arguments: Arguments, recorder: Recorder, steps: int, evaluation: dict
 
 
 def variant_name(rules: Rules) -> str:
-    """Return "solitaire", or "2-corners" and the like.
-
-    Options that are not the default ones follow.
-    """
+    """Return "solitaire", or "2-corners" and the like. Options that are not the default ones follow."""
     form = Rules(num_players=rules.num_players, start=rules.start)
     changed = [name for name, value in asdict(rules).items() if value != getattr(form, name)]
     base = "solitaire" if rules.num_players == 1 else f"{rules.num_players}-{rules.start}"

@@ -124,10 +124,7 @@ class Arguments(PPOOptions, RunOptions):
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether there is a checkpoint from which ``--resume`` continues.
-
-        On another file system one is assumed.
-        """
+        """Whether there is a checkpoint from which ``--resume`` continues. On another file system one is assumed."""
         return "://" in self.storage or bool(complete_checkpoints(self))
 
 
@@ -210,10 +207,7 @@ def main(arguments: Arguments) -> dict[str, Any]:
 
 
 def make_config(arguments: Arguments, state: State) -> PPOConfig:
-    """Return RLlib's PPO, in the form that ``train.ppo`` uses.
-
-    It has other hyperparameters.
-    """
+    """Return RLlib's PPO, in the form that ``train.ppo`` uses. It has other hyperparameters."""
     several, rows = arguments.rules.num_players > 1, arguments.num_envs_per_env_runner
     module = RLModuleSpec(PPOPolicyNetworkModule, model_config={"rules": arguments.rules})
     config = PPOConfig()
@@ -305,10 +299,7 @@ def copy_learner(algorithm: Algorithm, places: Iterable[int]) -> None:
 
 
 def broadcast_weights(algorithm: Algorithm) -> None:
-    """Send the weights of all modules to the env runners.
-
-    RLlib itself sends only the trained ones.
-    """
+    """Send the weights of all modules to the env runners. RLlib itself sends only the trained ones."""
     state = {COMPONENT_RL_MODULE: algorithm.learner_group.get_weights()}
     algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_state(state))
 
@@ -331,10 +322,7 @@ def storage(arguments: Arguments) -> tuple[pyarrow.fs.FileSystem, str]:
 
 
 def complete_checkpoints(arguments: Arguments) -> list[Checkpoint]:
-    """Return all checkpoints whose metadata can be read, earliest first.
-
-    The metadata are written last.
-    """
+    """Return all checkpoints whose metadata can be read, earliest first. The metadata are written last."""
     files, folder = storage(arguments)
     inside = files.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
     return [found for path in sorted(each.path for each in inside) if _metadata(found := Checkpoint(path, files))]
@@ -388,10 +376,7 @@ def last_state(arguments: Arguments) -> State:
 
 
 def restore_checkpoint(arguments: Arguments, algorithm: Algorithm) -> None:
-    """Restore RLlib's part of the last complete checkpoint.
-
-    Env runners deal new games.
-    """
+    """Restore RLlib's part of the last complete checkpoint. Env runners deal new games."""
     last = complete_checkpoints(arguments)[-1]
     algorithm.restore_from_path(last.path, filesystem=last.filesystem)
     broadcast_weights(algorithm)

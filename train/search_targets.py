@@ -88,10 +88,7 @@ class Searched(NamedTuple):
 
 
 def play_and_search(options: SearchOptions, job: Job, backend: Backend = NUMPY) -> list[Searched]:
-    """Play the shares of a job and search some positions.
-
-    The backend is the one of the weights.
-    """
+    """Play the shares of a job and search some positions. The backend is the one of the weights."""
     pool, found = opponents_of(job), []
     for share in job.shares:
         timer, rng = PhaseTimer(), np.random.default_rng(share.randomness)
@@ -198,10 +195,7 @@ def _policy_named(name: str, rules: BaseRules) -> Policy:
 
 
 def redeal(games: Any, rng: np.random.Generator) -> None:
-    """Permute the cards that the seat to move cannot see.
-
-    They are permuted at random in each game.
-    """
+    """Permute the cards that the seat to move cannot see. They are permuted at random in each game."""
     rows, cards = np.arange(games.num_games), games.rules.num_cards
     visible = as_bits(games.board, games.board != EMPTY) | games.hands[rows, games.mover]
     hidden = as_bits(np.array([games.rules.deck])) & ~visible
@@ -225,10 +219,7 @@ def redeal(games: Any, rng: np.random.Generator) -> None:
 
 
 def outputs_of_plays(network: ValueNetwork, features: Tensor) -> Tensor:
-    """Return the network's outputs for plays, [B, k, SEATS + 1].
-
-    The features of the plays are [B, k, size].
-    """
+    """Return the network's outputs for plays, [B, k, SEATS + 1]. The features of the plays are [B, k, size]."""
     outputs: Tensor = network.forward_present(features.flatten(0, 1)).unflatten(0, features.shape[:2])
     return outputs
 
@@ -263,10 +254,7 @@ def policy_loss(outputs: Tensor, points: Tensor, values: Tensor, seats: Tensor) 
 
 
 def predicted_values(outputs: Tensor, points: Tensor, seats: Tensor) -> Tensor:
-    """Return values of plays to the mover, [B, k].
-
-    `quincunx_agents.networks.value.action_values` computes the same.
-    """
+    """Return values of plays to the mover, [B, k]. `quincunx_agents.networks.value.action_values` computes the same."""
     weights = torch.from_numpy(
         np.stack([np.append(margin_weights(number), np.float32(1)) for number in range(SEATS + 1)])
     )

@@ -235,10 +235,7 @@ def begin(arguments: Arguments) -> Run:
 
 
 def weights_of(network: ValueNetwork, backend: Backend) -> Weights:
-    """Return a copy of the weights as arrays of a backend.
-
-    The backend is on the network's device.
-    """
+    """Return a copy of the weights as arrays of a backend. The backend is on the network's device."""
     if backend == NUMPY:
         return network.weights()
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
@@ -271,10 +268,7 @@ def next_job(run: Run) -> Job:
 
 
 def receive(run: Run, played: list[Played]) -> None:
-    """Add the targets of played games to the replay.
-
-    Also count their results.
-    """
+    """Add the targets of played games to the replay. Also count their results."""
     run.replay.append(join([each.targets for each in played], run.arguments.backend))
     run.steps += len(run.replay[-1].seats)
     for each in played:
@@ -288,10 +282,7 @@ def receive(run: Run, played: list[Played]) -> None:
 
 
 def average(run: Run) -> None:
-    """Move the average towards the latest weights.
-
-    See Polyak & Juditsky, SIAM J. Control Optim. 30, 1992.
-    """
+    """Move the average towards the latest weights. See Polyak & Juditsky, SIAM J. Control Optim. 30, 1992."""
     kept = 1 - 1 / (1 + run.arguments.averaging * (run.iteration - 1))
     latest = weights_of(run.network, run.arguments.backend)
     run.averaged = {name: latest[name] + kept * (past - latest[name]) for name, past in run.averaged.items()}
@@ -392,10 +383,7 @@ def restore_checkpoint(run: Run) -> None:
 
 
 def write_card(run: Run) -> dict[str, Any]:
-    """Write results and model card of the finished run.
-
-    Return the results.
-    """
+    """Write results and model card of the finished run. Return the results."""
     seconds = run.seconds
     card = provenance("train.selfplay", run.arguments) | {
         "steps": run.steps,

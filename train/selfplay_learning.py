@@ -1,7 +1,4 @@
-"""Gradient steps of a value network on TD(lambda) targets.
-
-Axes: B afterstates of a minibatch.
-"""
+"""Gradient steps of a value network on TD(lambda) targets. Axes: B afterstates of a minibatch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,10 +57,7 @@ def learn(
 
 
 def value_loss(outputs: Tensor, targets: Tensor, seats: Tensor) -> Tensor:
-    """Compute the Huber loss of the values of each seat.
-
-    Outputs are [B, SEATS + 1], targets [B, SEATS], seats [B].
-    """
+    """Compute the Huber loss of the values of each seat. Outputs are [B, SEATS + 1], targets [B, SEATS], seats [B]."""
     present = torch.arange(SEATS, device=seats.device) < seats[:, None]
     errors = nn.functional.smooth_l1_loss(outputs[:, :SEATS] / VALUE_SCALE, targets / VALUE_SCALE, reduction="none")
     return errors[present].mean()

@@ -303,10 +303,7 @@ def sample_opponents(pool: Opponents, games: int, players: int, share: float, rn
 
 
 def sampled_opponents(pool: Opponents, member: Ints) -> Iterator[tuple[Member[Agent | Weights], Ints]]:
-    """Yield each pool member that is to move, and its rows.
-
-    ``member`` is [n], as in `sample_opponents`.
-    """
+    """Yield each pool member that is to move, and its rows. ``member`` is [n], as in `sample_opponents`."""
     for number in np.unique(member[member >= 0]):
         yield pool.members[number], np.flatnonzero(member == number)
 
@@ -314,10 +311,7 @@ def sampled_opponents(pool: Opponents, member: Ints) -> Iterator[tuple[Member[Ag
 def fixed_agents_actions(
     pool: Opponents, rules: BaseRules, member: Ints, observation: Pieces, mask: Bools, rng: np.random.Generator
 ) -> Ints:
-    """Return the actions of fixed agents to move, int64 [n].
-
-    Other rows have -1.
-    """
+    """Return the actions of fixed agents to move, int64 [n]. Other rows have -1."""
     actions = np.full(len(member), -1)
     for opponent, rows in sampled_opponents(pool, member):
         if not isinstance(opponent.opponent, dict):
@@ -327,10 +321,7 @@ def fixed_agents_actions(
 
 
 def results(members: Ints, batch: Any) -> list[Result]:
-    """Return the results of finished games against pool members.
-
-    ``members`` is as `sample_opponents` returned it.
-    """
+    """Return the results of finished games against pool members. ``members`` is as `sample_opponents` returned it."""
     best = batch.totals == batch.totals.max(axis=1, keepdims=True)
     wins = best / best.sum(axis=1, keepdims=True)
     against = np.flatnonzero((members >= 0).any(axis=1))
@@ -368,10 +359,7 @@ Targets = TypeVar("Targets", bound=NamedTuple)
 
 
 def join(parts: Sequence[Targets], backend: Backend = NUMPY) -> Targets:
-    """Join targets along their first axis.
-
-    Their first field is the features, arrays of the backend.
-    """
+    """Join targets along their first axis. Their first field is the features, arrays of the backend."""
     features, *others = zip(*parts, strict=True)
     joined: Targets = type(parts[0])(backend.xp.concat(features), *map(np.concatenate, others))
     return joined

@@ -103,10 +103,7 @@ def one_hot(xp: Any, numbers: Ints, first: int, stop: int) -> Bools:
 
 
 class FeatureLayout(NamedTuple):
-    """Shape of the features of an afterstate: sets of elements and context.
-
-    A set is, for example, the empty cells.
-    """
+    """Shape of the features of an afterstate: sets of elements and context. A set is, for example, the empty cells."""
 
     sets: tuple[tuple[int, int], ...]
     """Of each set (E, F): the most elements, and the number of features of each."""
@@ -129,10 +126,7 @@ class AfterstateFeatures(NamedTuple):
 
 
 class Afterstates(NamedTuple):
-    """Legal actions of n positions with their points and afterstates.
-
-    The m actions are in order of their positions.
-    """
+    """Legal actions of n positions with their points and afterstates. The m actions are in order of their positions."""
 
     rows: Ints
     """int64 [m], ascending: position of each action."""

@@ -1,7 +1,4 @@
-"""Parts of each game that agents use, beside its `quincunx_env.core.spec.GameSpec`.
-
-Add a new game here.
-"""
+"""Parts of each game that agents use, beside its `quincunx_env.core.spec.GameSpec`. Add a new game here."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -38,10 +35,7 @@ class Forms(Protocol):
         ...
 
     def form_of(self, rules: Any) -> str:
-        """Return the name in ``VARIANTS`` of the set-up of these rules.
-
-        A network must have learned this set-up.
-        """
+        """Return the name in ``VARIANTS`` of the set-up of these rules. A network must have learned this set-up."""
         ...
 
     def plays_so_far(self, position: Pieces, counts: Mapping[str, Any], rules: Any) -> tuple[Ints, Ints, Ints]:
@@ -59,17 +53,11 @@ class RolloutPolicy(Protocol):
     """
 
     def prior(self, rules: Any, observation: Pieces, mask: Bools) -> npt.NDArray[np.floating[Any]]:
-        """Return values of all actions before any search, [n, actions].
-
-        Illegal actions have -inf.
-        """
+        """Return values of all actions before any search, [n, actions]. Illegal actions have -inf."""
         ...
 
     def step(self, games: Any, actions: Ints) -> None:
-        """Take an action in each game, int64 [B].
-
-        The announcement that follows it in Simpleton is taken, too.
-        """
+        """Take an action in each game, int64 [B]. The announcement that follows it in Simpleton is taken, too."""
         ...
 
     def plays_left(self, games: Any) -> int:
@@ -77,17 +65,11 @@ class RolloutPolicy(Protocol):
         ...
 
     def rollout_actions(self, games: Any) -> Ints:
-        """Choose the action of the rollout policy in each game, int64 [B].
-
-        Where a game is over, it is any number.
-        """
+        """Choose the action of the rollout policy in each game, int64 [B]. Where a game is over, it is any number."""
         ...
 
     def candidate_actions(self, games: Any, count: int) -> Bools:
-        """Return the ``count`` most promising actions of each game, bool [B, A].
-
-        A game may have fewer.
-        """
+        """Return the ``count`` most promising actions of each game, bool [B, A]. A game may have fewer."""
         ...
 
 
@@ -149,10 +131,7 @@ def agent_spec_of(rules: BaseRules) -> AgentSpec:
 
 
 def form_of(rules: BaseRules) -> str:
-    """Return the name in `VARIANTS` of the set-up of these rules.
-
-    A network must have learned this set-up.
-    """
+    """Return the name in `VARIANTS` of the set-up of these rules. A network must have learned this set-up."""
     return agent_spec_of(rules).forms.form_of(rules)
 
 
@@ -163,9 +142,6 @@ def single_round(rules: BaseRules) -> BaseRules:
 
 
 def with_options(variant: str) -> list[str]:
-    """Return all variants that share a variant's set-up.
-
-    The plain variant is left out.
-    """
+    """Return all variants that share a variant's set-up. The plain variant is left out."""
     form = form_of(VARIANTS[variant])
     return [name for name, rules in VARIANTS.items() if form_of(rules) == form and name != form]

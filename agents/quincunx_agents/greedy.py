@@ -1,7 +1,4 @@
-"""Greedy agent: the legal play with most immediate points.
-
-`HighestValue` is greedy for other values.
-"""
+"""Greedy agent: the legal play with most immediate points. `HighestValue` is greedy for other values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,10 +25,7 @@ def greedy(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
 
 
 def points_of_plays(observation: Pieces, mask: Bools, rng: np.random.Generator) -> npt.NDArray[np.floating[Any]]:
-    """Return points of all legal plays, the values of `greedy`.
-
-    See `quincunx_env.core.policy.ValuedPolicy`.
-    """
+    """Return points of all legal plays, the values of `greedy`. See `quincunx_env.core.policy.ValuedPolicy`."""
     points = observation["preview"][..., 0].reshape(len(mask), -1)
     values = np.full(mask.shape, -np.inf)
     values[:, : points.shape[1]] = np.where(mask[:, : points.shape[1]], points, -np.inf)
@@ -56,10 +50,7 @@ def with_announcements(observation: Pieces, chosen: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class HighestValue:
-    """Policy that takes the action of the highest value.
-
-    It is a `quincunx_env.core.policy.ValuedPolicy`.
-    """
+    """Policy that takes the action of the highest value. It is a `quincunx_env.core.policy.ValuedPolicy`."""
 
     values: Callable[[Pieces, Bools], npt.NDArray[np.floating[Any]]]
     """Maps pieces [n, ...] and masks [n, A] to values of all actions, [n, A]; announcements have none."""

@@ -70,10 +70,7 @@ def best_of_rows(values: npt.NDArray[np.floating], rows: Ints) -> Ints:
 
 
 def highest(values: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.bool_]:
-    """Mark the ``count`` highest values of each row, and equal ones.
-
-    Float [n, A] -> bool [n, A].
-    """
+    """Mark the ``count`` highest values of each row, and equal ones. Float [n, A] -> bool [n, A]."""
     count = min(count, values.shape[1])
     least = np.partition(values, -count, axis=1)[:, -count, None]
     found: npt.NDArray[np.bool_] = values >= least - TOLERANCE

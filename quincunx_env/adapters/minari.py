@@ -214,10 +214,7 @@ def _check_name(dataset_id: str) -> None:
 def _episodes(
     envs: SolitaireVectorEnv | VsOpponentsVectorEnv, policy: Any, rng: np.random.Generator, seed: int
 ) -> Iterator[EpisodeBuffer]:
-    """Play the first game of every row of a vector environment.
-
-    Later games of a row are left out.
-    """
+    """Play the first game of every row of a vector environment. Later games of a row are left out."""
     observer, batch = make_observer(envs.rules, preview=True), envs.batch
     shown: Any
     shown, _ = envs.reset(seed=seed)

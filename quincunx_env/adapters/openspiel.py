@@ -63,10 +63,7 @@ MINI: dict[str, Any] = {"mini": True, "num_players": 2, "games": 2}
 def _type(
     spec: GameSpec, name: str, defaults: dict[str, Any], rules: Any = None, zero_sum: bool = True, dense: bool = False
 ) -> Any:
-    """Return the type of a game.
-
-    It covers these rules, or all variants without ``rules``.
-    """
+    """Return the type of a game. It covers these rules, or all variants without ``rules``."""
     parameters = {field.name: field.default for field in fields(spec.Rules)}
     return Type(
         short_name=name,
@@ -187,10 +184,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         return 1 if self.chance == "number" else self.rules.num_rounds * self.rules.num_dealt
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> Any:
-        """Return the observer of a type of observations.
-
-        There are no parameters.
-        """
+        """Return the observer of a type of observations. There are no parameters."""
         if params:
             raise ValueError(f"observations have no parameters, got {params}")
         return _Observer(self, kind or pyspiel.IIGObservationType(perfect_recall=False))
@@ -238,10 +232,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return not self.due or self.waiting >= 0
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """List the possible outcomes with their probabilities.
-
-        They are numbers of games, or cards.
-        """
+        """List the possible outcomes with their probabilities. They are numbers of games, or cards."""
         game = self.get_game()
         if game.chance == "number":
             return game.numbers  # type: ignore[no-any-return]
@@ -445,10 +436,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         return got
 
     def place(self, game: Game) -> None:
-        """Set a new state to a game in progress.
-
-        The history is unknown: cards count as dealt at the beginning.
-        """
+        """Set a new state to a game in progress. The history is unknown: cards count as dealt at the beginning."""
         self.game, self.due, self.chosen, self.waiting, round = game, (), (), -1, game.round
         self._begin_round()
         order = np.array(game.order[: game.rules.num_cells])  # type: ignore[attr-defined]
@@ -461,10 +449,7 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
 
 
 def _dealt(laid: Ints, got: npt.NDArray[np.int8]) -> list[int]:
-    """List the cards of all rounds in the order of chance nodes.
-
-    This order is face-up cards, hands, draws.
-    """
+    """List the cards of all rounds in the order of chance nodes. This order is face-up cards, hands, draws."""
     cards: list[int] = []
     for cells, seats in zip(laid, got, strict=True):
         cards += [card - 1 for card, ply, _ in cells.tolist() if card and not ply]

@@ -85,10 +85,7 @@ class SolitaireRLlibVectorEnv(SolitaireVectorEnv):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Deal new games, see `GamesVectorEnv.reset`.
-
-        A single seed s seeds row i with s + i * `SEED_STRIDE`.
-        """
+        """Deal new games, see `GamesVectorEnv.reset`. A single seed s seeds row i with s + i * `SEED_STRIDE`."""
         if isinstance(seed, int | np.integer):
             seed = [int(seed) + row * SEED_STRIDE for row in range(self.num_envs)]
         return super().reset(seed=seed, options=options)

@@ -191,10 +191,7 @@ class GamesVecEnv(VecEnv):
         return [wrapper_class is Monitor for _ in self._get_indices(indices)]
 
     def get_state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a snapshot of all games and counters, for `set_state`.
-
-        It is a dictionary of arrays by name.
-        """
+        """Return a snapshot of all games and counters, for `set_state`. It is a dictionary of arrays by name."""
         return self.envs.get_state() | {"episode_steps": self._episode_steps.copy()}
 
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> VecEnvObs:

@@ -58,19 +58,13 @@ class Comparison:
 
     @property
     def even(self) -> Floats:
-        """float64 [N]: a policy's share of the seats.
-
-        It is the expected share of wins of equally strong policies.
-        """
+        """float64 [N]: a policy's share of the seats. It is the expected share of wins of equally strong policies."""
         even: Floats = self._seats[:, 0].mean(axis=1)
         return even
 
     @cached_property
     def points(self) -> Floats:
-        """float64 [D, N]: mean points of a policy in a game.
-
-        The mean is over its seats and the seatings of a deal.
-        """
+        """float64 [D, N]: mean points of a policy in a game. The mean is over its seats and the seatings of a deal."""
         return self._means(self.totals, self._seats)
 
     @cached_property
@@ -121,10 +115,7 @@ class Comparison:
         return Estimate.of_mean(self.margins[:, policy])
 
     def win_rate(self, policy: int = 0) -> Estimate:
-        """Average a policy's `wins` over deals.
-
-        The interval lies between 0 and 1.
-        """
+        """Average a policy's `wins` over deals. The interval lies between 0 and 1."""
         return Estimate.of_mean(self.wins[:, policy]).within(0, 1)
 
     def figures(self) -> dict[str, Any]:
@@ -160,10 +151,7 @@ class Comparison:
         return self.table()
 
     def table(self) -> str:
-        """Return a Markdown table with a row for each policy.
-
-        The column ``even`` is `Comparison.even`.
-        """
+        """Return a Markdown table with a row for each policy. The column ``even`` is `Comparison.even`."""
         rows = []
         for number, name in enumerate(self.names):
             margin, wins = self.margin(number).cells("+.1f"), self.win_rate(number).cells(".1%")
@@ -238,10 +226,7 @@ def compare(
 
 
 def _line_up(policies: Sequence[Agent], num_players: int) -> list[int]:
-    """Return the number of each seat's policy in the first seating.
-
-    Policies are numbered in order of appearance.
-    """
+    """Return the number of each seat's policy in the first seating. Policies are numbered in order of appearance."""
     if len(policies) == 2:
         return one_against_others(2, num_players)
     if len(policies) != num_players:

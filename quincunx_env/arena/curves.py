@@ -9,10 +9,7 @@ from quincunx_env.utils.files import write_atomically, write_csv
 
 
 class Curve(NamedTuple):
-    """A learning curve with its 95 % interval.
-
-    All sequences have the same length.
-    """
+    """A learning curve with its 95 % interval. All sequences have the same length."""
 
     steps: Sequence[float]
     estimate: Sequence[float]

@@ -290,10 +290,7 @@ def holds_games(path: Path) -> bool:
 
 
 def _is_games(content: bytes) -> bool:
-    """Return whether a content begins as a file of games.
-
-    It begins with the first array.
-    """
+    """Return whether a content begins as a file of games. It begins with the first array."""
     return content[:4] == b"PK\3\4" and content[_LOCAL_HEADER:40] == b"header.npy"
 
 
@@ -309,10 +306,7 @@ def _readable() -> Iterator[None]:
 
 
 def _shapes(content: bytes) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays, compared with the sizes.
-
-    No array is read.
-    """
+    """Return the shapes of the arrays, compared with the sizes. No array is read."""
     if content.count(b"PK\1\2") > _MAX_MEMBERS:  # the beginning of each entry of the directory
         raise RecordError(f"the file has more than {len(DTYPES)} arrays")
     with _readable(), zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -418,10 +412,7 @@ def most_actions(rules: BaseRules) -> int:
 
 
 def _entry(values: Any, name: str, kind: type) -> Any:
-    """Return an entry of a JSON object, of this very type.
-
-    True is not an integer.
-    """
+    """Return an entry of a JSON object, of this very type. True is not an integer."""
     value = values.get(name) if isinstance(values, dict) else None
     if type(value) is not kind:
         raise RecordError(f"the header has no {name!r} of type {kind.__name__}")

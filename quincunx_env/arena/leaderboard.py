@@ -92,10 +92,7 @@ class VerifiedFile:
 
     @property
     def ranked(self) -> bool:
-        """Whether a task of the benchmark or a season gave the deals.
-
-        Then the author did not choose them.
-        """
+        """Whether a task of the benchmark or a season gave the deals. Then the author did not choose them."""
         return self.sealed or on_deals_of_a_task(self.records.config)
 
     def label(self, name: str) -> str:
@@ -126,10 +123,7 @@ class VerifiedFile:
 
     @property
     def command(self) -> str:
-        """The command that plays these games.
-
-        Each policy is named as it was given, where the file says so.
-        """
+        """The command that plays these games. Each policy is named as it was given, where the file says so."""
         config, lineups = self.records.config, self.records.lineups
         rules: Any = config.rules
         alone = rules.num_players == 1
@@ -233,10 +227,7 @@ def _lost_value(result: Evaluation) -> str:
 
 
 def _flag(rules: BaseRules, result: Evaluation) -> str:
-    """Mark a mean above the best known one.
-
-    Lost rounds count 0 here. The policy may have seen hidden cards.
-    """
+    """Mark a mean above the best known one. Lost rounds count 0 here. The policy may have seen hidden cards."""
     best = best_known(rules)
     if best is None or dataclasses.replace(result, lost_value=0.0).mean <= best.score.value + ROUNDING:
         return ""

@@ -26,18 +26,12 @@ RAISED_BY = "raised by the policy"
 
 
 def raised_by_policy(error: BaseException) -> bool:
-    """Return whether a policy raised this exception.
-
-    Then its author needs the traceback.
-    """
+    """Return whether a policy raised this exception. Then its author needs the traceback."""
     return any(note.startswith(RAISED_BY) for note in getattr(error, "__notes__", ()))
 
 
 class MatchResults(NamedTuple):
-    """Games on D deals, each from S seatings, with final results.
-
-    A seating has P seats.
-    """
+    """Games on D deals, each from S seatings, with final results. A seating has P seats."""
 
     totals: Ints
     """int64 [D, S, P]: points of each seat in the whole game."""

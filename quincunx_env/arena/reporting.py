@@ -150,10 +150,7 @@ def _scores(name: str, scores: npt.ArrayLike) -> Floats:
 
 
 def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples: int, seed: int) -> Estimate:
-    """Estimate a statistic with its interval.
-
-    It maps scores [B, runs, games] of each array, for B draws, to [B].
-    """
+    """Estimate a statistic with its interval. It maps scores [B, runs, games] of each array, for B draws, to [B]."""
     stats = scipy_stats()
     games, deals = arrays[0].shape[1:]
 

@@ -36,10 +36,7 @@ MAX_PENDING_TASKS = 10_000
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of the deals of a lineup, and its file.
-
-    It has plain values, to be sent to another process or machine.
-    """
+    """A chunk of the deals of a lineup, and its file. It has plain values, to be sent to another process or machine."""
 
     names: Lineup
     policies: tuple[Agent | str, ...]
@@ -82,10 +79,7 @@ class Chunk:
         return results
 
     def _games(self, results: MatchResults) -> Games:
-        """Return the file of these results.
-
-        It does not depend on the number of deals of the whole run.
-        """
+        """Return the file of these results. It does not depend on the number of deals of the whole run."""
         deals = max(2, min((self.number + 1) * self.config.chunk, self.config.deals))
         lineup = LineupGames.of_results(self.names, self.seats, results, {})
         return Games(replace(self.config, deals=deals), (lineup,), part=self.number)

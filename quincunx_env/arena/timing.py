@@ -1,7 +1,4 @@
-"""Processor time of policies per action.
-
-Between machines only ratios can be compared.
-"""
+"""Processor time of policies per action. Between machines only ratios can be compared."""
 
 import time
 from collections.abc import Iterable, Mapping

@@ -115,10 +115,7 @@ class Tournament:
         return self.table()
 
     def table(self) -> str:
-        """Return a Markdown table of ratings and win rates, best first.
-
-        The win rates are against each policy.
-        """
+        """Return a Markdown table of ratings and win rates, best first. The win rates are against each policy."""
         ratings = self.ratings
         order = sorted(range(len(self.names)), key=lambda n: -ratings[n].value)
         rows = []

@@ -55,10 +55,7 @@ TOLERANCE = 1e-9
 
 
 class VerificationError(RecordError):
-    """The recorded games do not match the file's claims.
-
-    The message names the first game at fault.
-    """
+    """The recorded games do not match the file's claims. The message names the first game at fault."""
 
 
 # --- Replaying -------------------------------------------------------------------------------------------------------
@@ -230,10 +227,7 @@ def _illegal(config: MatchConfig, lineup: LineupGames, game: int, deal: int, fau
 
 
 def _origins(config: MatchConfig, lineup: LineupGames, game: int, deal: int) -> Iterator[str]:
-    """Yield other deals, domains and rules that fit a game.
-
-    Under them the game is legal and has the claimed points.
-    """
+    """Yield other deals, domains and rules that fit a game. Under them the game is legal and has the claimed points."""
     start, length = lineup.starts[game], lineup.lengths[game]
     actions, totals = lineup.actions[start : start + length], lineup.totals[game]
 
@@ -321,10 +315,7 @@ class Rerun:
 
     @property
     def counted(self) -> str:
-        """The number of equal chunks, or of equal actions.
-
-        The actions are in positions drawn at random.
-        """
+        """The number of equal chunks, or of equal actions. The actions are in positions drawn at random."""
         if not self.chunks:
             return f"{self.equal} of {self.positions} actions equal"
         text = f"{self.chunks - self.different} of {self.of_chunks} chunks equal"

@@ -14,10 +14,7 @@ from quincunx_env.utils.errors import fail, requires_extra
 
 
 class Command(NamedTuple):
-    """A subcommand.
-
-    Its module is imported when it runs: the libraries of other subcommands may be missing.
-    """
+    """A subcommand. Its module is imported when it runs: the libraries of other subcommands may be missing."""
 
     module: str
     """Has a function ``main(name, arguments)``, which gets the name of the subcommand."""
@@ -83,10 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(name: str, arguments: Sequence[str]) -> None:
-    """Run a subcommand.
-
-    It finds modules in the current folder, such as policies, as ``python -m`` does.
-    """
+    """Run a subcommand. It finds modules in the current folder, such as policies, as ``python -m`` does."""
     if name not in COMMANDS:
         nearest = get_close_matches(name, COMMANDS, n=1)
         meant = f"did you mean {nearest[0]!r}? " if nearest else ""
@@ -102,10 +96,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 
 
 def _commands(everything: bool = False) -> Iterator[str]:
-    """Yield a heading and a line for each subcommand.
-
-    Rare subcommands are left out, except with ``everything``.
-    """
+    """Yield a heading and a line for each subcommand. Rare subcommands are left out, except with ``everything``."""
     yield "Commands: quincunx <command>; quincunx <command> --help lists the options"
     width = max(map(len, COMMANDS))
     for name, command in COMMANDS.items():

@@ -131,10 +131,7 @@ class Evaluate(_Options):
 
     @property
     def named(self) -> dict[str, Agent | str]:
-        """The policies by their names in tables.
-
-        On sealed deals these are the names of their files.
-        """
+        """The policies by their names in tables. On sealed deals these are the names of their files."""
         return super().named if self.sealed is None else {**sealed.policy_files(self.policies)}
 
     def run(self, command: str) -> None:

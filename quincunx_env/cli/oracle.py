@@ -100,10 +100,7 @@ def _search(
 
 
 def _merge(path: Path, entries: dict[int, OracleEntry]) -> None:
-    """Take better entries from the file, and write all.
-
-    Another command may have written the file during the search.
-    """
+    """Take better entries from the file, and write all. Another command may have written the file during the search."""
     for number, stored in read(path).items():
         known = entries.get(number, stored)
         best = max(stored, known, key=lambda entry: (bool(entry.plays), entry.score))

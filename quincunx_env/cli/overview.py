@@ -132,10 +132,7 @@ def _described(
     options: Collection[inspect.Parameter],
     default: BaseRules | None = None,
 ) -> str:
-    """Describe an environment.
-
-    ``default`` has the defaults of options that it passes on to its rules.
-    """
+    """Describe an environment. ``default`` has the defaults of options that it passes on to its rules."""
     own = [option for option in options if option.kind != option.VAR_KEYWORD]
     rows = {"observation": observation, "action": action, "options": ", ".join(map(_option, own))}
     if len(own) < len(options):  # the others are the options of the rules

@@ -85,9 +85,6 @@ def as_bits(cards: npt.NDArray[np.integer[Any]], members: Bools | bool = True) -
 
 
 def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:
-    """Unpack the low ``count`` bits of words.
-
-    uint64 [..., W] -> uint8 [..., count] of 0 and 1.
-    """
+    """Unpack the low ``count`` bits of words. uint64 [..., W] -> uint8 [..., count] of 0 and 1."""
     octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=count, bitorder="little")

@@ -45,17 +45,11 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @abstractmethod
     def _is_legal(self, rows: Ints, actions: Ints) -> Bools:
-        """Return whether each action is legal in its game, bool [len(rows)].
-
-        No game is over.
-        """
+        """Return whether each action is legal in its game, bool [len(rows)]. No game is over."""
 
     @abstractmethod
     def _play(self, rows: Ints, actions: Ints) -> Ints:
-        """Play legal actions in games that are not over.
-
-        Return the gains, int64 [len(rows), P].
-        """
+        """Play legal actions in games that are not over. Return the gains, int64 [len(rows), P]."""
 
     @abstractmethod
     def mask(self, out: Bools | None = None) -> Bools:
@@ -128,10 +122,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         self._begin_round(rows)
 
     def _seeds(self, seed: int | Sequence[int] | Ints | None, rows: Ints) -> Ints:
-        """Return the seeds of these rows, int64 [n].
-
-        Rows without one draw it at random.
-        """
+        """Return the seeds of these rows, int64 [n]. Rows without one draw it at random."""
         if seed is None:
             seeds = self._row_seed[rows]
             unseeded = seeds < 0
@@ -184,10 +175,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @property
     def first(self) -> Ints:
-        """int64 [B]: the seat that begins the round.
-
-        R15: the last seat deals first, so seat 0 begins, then seat 1.
-        """
+        """int64 [B]: the seat that begins the round. R15: the last seat deals first, so seat 0 begins, then seat 1."""
         return self._first(slice(None))
 
     def _first(self, rows: slice | Ints) -> Ints:
@@ -195,10 +183,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
 
     @property
     def resets(self) -> Ints:
-        """int64 [B]: number of deals since the row was seeded, less one.
-
-        It is -1 before the first deal.
-        """
+        """int64 [B]: number of deals since the row was seeded, less one. It is -1 before the first deal."""
         return self._row_resets
 
     # --- Steps -------------------------------------------------------------------------------------------------------
@@ -273,10 +258,7 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         return array.astype(np.int64, copy=False)
 
     def _at(self, rows: Ints) -> slice | Ints:
-        """Return these rows as an index of state arrays.
-
-        All rows are a slice, which copies nothing.
-        """
+        """Return these rows as an index of state arrays. All rows are a slice, which copies nothing."""
         return slice(None) if rows is self._all else rows
 
     def _mover_hand(self, rows: Ints) -> Ints:

@@ -1,7 +1,4 @@
-"""State of many games as NumPy arrays.
-
-It has their declaration, copies, snapshots, positions and checks.
-"""
+"""State of many games as NumPy arrays. It has their declaration, copies, snapshots, positions and checks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -49,10 +46,7 @@ def state_array(
 
 @cache
 def state_arrays(cls: type["BatchState[Any]"]) -> dict[str, StateArray]:
-    """Return the state arrays of a batch class by name.
-
-    Inherited ones come first.
-    """
+    """Return the state arrays of a batch class by name. Inherited ones come first."""
     declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
     return {name: value for name, value in declared.items() if isinstance(value, StateArray)}
 
@@ -133,10 +127,7 @@ class BatchState(ABC, Generic[AnyRules]):
         """
 
     def _derived(self) -> dict[str, npt.NDArray[Any]]:
-        """Compute the derived arrays by name from the others.
-
-        These have no faults.
-        """
+        """Compute the derived arrays by name from the others. These have no faults."""
         return {}
 
     # --- Decks -------------------------------------------------------------------------------------------------------
@@ -149,10 +140,7 @@ class BatchState(ABC, Generic[AnyRules]):
         return np.stack(decks, axis=1)
 
     def _are_decks(self, decks: npt.NDArray[np.int8]) -> Bools:
-        """Return whether decks hold cards of these rules, none twice, bool [n].
-
-        Decks are int8 [n, R, cards dealt].
-        """
+        """Return whether decks hold cards of these rules, none twice, bool [n]. Decks are int8 [n, R, cards dealt]."""
         ordered = np.sort(decks, axis=2)
         known = np.isin(ordered, self.rules.deck)
         known[:, :, 1:] &= np.diff(ordered, axis=2) > 0
@@ -212,10 +200,7 @@ class BatchState(ABC, Generic[AnyRules]):
         self._copy_from(self._with_state(state))
 
     def _with_state(self, state: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Return a new batch in a state, checked.
-
-        Its rules and size are the same.
-        """
+        """Return a new batch in a state, checked. Its rules and size are the same."""
         if not isinstance(state, Mapping):
             raise ValueError(f"a state must be the mapping that get_state() returned, got {state!r:.60}")
         own = {"version": (self.VERSION, "this package reads version"), "rules": (repr(self.rules), "this batch plays")}

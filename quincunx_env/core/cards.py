@@ -1,7 +1,4 @@
-"""Printing and parsing of card names, for any pack.
-
-Everywhere in this package a card is its id, a plain int.
-"""
+"""Printing and parsing of card names, for any pack. Everywhere in this package a card is its id, a plain int."""
 
 from collections.abc import Iterable, Sequence
 

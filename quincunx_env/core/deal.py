@@ -55,10 +55,7 @@ class BaseDeal(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[Groups, ...]:
-        """The parts in the order in which they are dealt.
-
-        Each is a tuple of groups of cards.
-        """
+        """The parts in the order in which they are dealt. Each is a tuple of groups of cards."""
 
     @classmethod
     @abstractmethod
@@ -262,9 +259,6 @@ _BLOCK = 64
 
 @lru_cache(maxsize=128)
 def _decks(deck: tuple[int, ...], seed: int, block: int, round: int, domain: Domain) -> npt.NDArray[np.int8]:
-    """Return the decks of `_BLOCK` games, int8 [games, cards in the deck].
-
-    The games are consecutive.
-    """
+    """Return the decks of `_BLOCK` games, int8 [games, cards in the deck]. The games are consecutive."""
     games = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype=np.uint64)
     return shuffle(deck, np.full_like(games, seed), games, np.full_like(games, round), domain)

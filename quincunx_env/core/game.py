@@ -1,7 +1,4 @@
-"""Base class of the plain Python engines.
-
-It has rounds from deals, seats in turn, totals and copies of one game.
-"""
+"""Base class of the plain Python engines. It has rounds from deals, seats in turn, totals and copies of one game."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -20,10 +17,7 @@ AnyGame = TypeVar("AnyGame", bound="BaseGame[Any, Any]")
 
 
 class IllegalAction(ValueError):
-    """An action that the rules do not allow in this state.
-
-    The game is unchanged.
-    """
+    """An action that the rules do not allow in this state. The game is unchanged."""
 
 
 def as_action(action: Any) -> int:
@@ -41,10 +35,7 @@ def as_action(action: Any) -> int:
 
 
 def explain_ids(rules: BaseRules, card: Any, cell: Any) -> str:
-    """Return the error message for a card and a cell.
-
-    At least one of them is not an integer.
-    """
+    """Return the error message for a card and a cell. At least one of them is not an integer."""
     return (
         f"card and cell must be integers, got {card!r} and {cell!r}: parse_card returns the id of a card, "
         f"the cell at (row, column) is row * {isqrt(rules.num_cells)} + column"
@@ -150,10 +141,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def first(self) -> int:
-        """The seat that begins this round.
-
-        R15: the last seat deals first, so seat 0 begins, then seat 1 and so on.
-        """
+        """The seat that begins this round. R15: the last seat deals first, so seat 0 begins, then seat 1 and so on."""
         return self.round % self.rules.num_players
 
     def redeal(self, deal: AnyDeal) -> None:
@@ -170,10 +158,7 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
         self._begin_round(self.round)
 
     def forfeit(self) -> None:
-        """End the game at once.
-
-        Points stay as they are; a solitaire is lost.
-        """
+        """End the game at once. Points stay as they are; a solitaire is lost."""
         self.over = True
 
     def hand(self, seat: int) -> tuple[int, ...]:
@@ -248,28 +233,19 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
 
     @property
     def decided(self) -> bool:
-        """Whether the last round has ended, which decides the winners.
-
-        A forfeit decides a solitaire alone.
-        """
+        """Whether the last round has ended, which decides the winners. A forfeit decides a solitaire alone."""
         played = self.ply == self.rules.num_plays or self.rules.num_players == 1
         return self.over and played and self.round + 1 == self.rules.num_rounds
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win.
-
-        There are none if a solitaire is lost.
-        """
+        """The seats with the highest total, which share the win. There are none if a solitaire is lost."""
         return tuple(seat for seat, total in enumerate(self.totals) if total == max(self.totals))
 
     # --- Copies ------------------------------------------------------------------------------------------------------
 
     def copy(self) -> Self:
-        """Return an independent game in the same state.
-
-        It has the same hidden cards.
-        """
+        """Return an independent game in the same state. It has the same hidden cards."""
         copy = type(self).__new__(type(self))
         copy.rules, copy.deals, copy.round, copy.ply = self.rules, self.deals, self.round, self.ply
         copy.mover, copy.over, copy.previous_round = self.mover, self.over, self.previous_round

@@ -1,7 +1,4 @@
-"""Base class of a game's notation: actions as text, positions as data.
-
-The data is the public part of a position.
-"""
+"""Base class of a game's notation: actions as text, positions as data. The data is the public part of a position."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -13,10 +10,7 @@ from quincunx_env.core.integers import check_integer
 
 
 class BaseNotation(ABC, Generic[AnyGame]):
-    """Notation of a game.
-
-    It has no state; a `quincunx_env.core.spec.GameSpec` holds the one instance of a game.
-    """
+    """Notation of a game. It has no state; a `quincunx_env.core.spec.GameSpec` holds the one instance of a game."""
 
     NAMES: ClassVar[CardNames]
     PLAY_FORM: ClassVar[str]
@@ -54,10 +48,7 @@ class BaseNotation(ABC, Generic[AnyGame]):
 
     @abstractmethod
     def public_state(self, game: AnyGame) -> dict[str, Any]:
-        """Return the game-specific public part of a position as plain data.
-
-        It includes the board.
-        """
+        """Return the game-specific public part of a position as plain data. It includes the board."""
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
 

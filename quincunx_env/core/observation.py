@@ -97,17 +97,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def make_batch(self, num_games: int) -> AnyBatch:
-        """Make a batch of ``num_games`` games with these rules.
-
-        `BaseBatch.reset` deals them.
-        """
+        """Make a batch of ``num_games`` games with these rules. `BaseBatch.reset` deals them."""
 
     @abstractmethod
     def _counts(self) -> dict[str, Count]:
-        """Return meaning and range of the counts by name.
-
-        Counts that cannot vary under these rules are left out.
-        """
+        """Return meaning and range of the counts by name. Counts that cannot vary under these rules are left out."""
 
     @abstractmethod
     def _layout(self) -> tuple[Piece | None, ...]:
@@ -115,10 +109,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def observe(self, game: AnyGame, seat: int = 0) -> Pieces:
-        """Return a seat's observation of one game, as pieces in order.
-
-        The arrays are new.
-        """
+        """Return a seat's observation of one game, as pieces in order. The arrays are new."""
 
     @abstractmethod
     def observe_batch(self, batch: AnyBatch, seats: Ints | None = None, copy: bool = True) -> Pieces:
@@ -132,10 +123,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @abstractmethod
     def mask(self, game: AnyGame) -> Mask:
-        """Return legal actions of the seat to move, int8 [A], 1 = legal.
-
-        All are 0 when the game is over.
-        """
+        """Return legal actions of the seat to move, int8 [A], 1 = legal. All are 0 when the game is over."""
 
     @abstractmethod
     def hidden(self, pieces: Pieces) -> Hidden:
@@ -199,17 +187,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     @cached_property
     def _spaces(self) -> tuple[spaces.Dict, spaces.Box]:
-        """Both spaces, for checks.
-
-        Callers of `dict_space` get a new space, which they may seed.
-        """
+        """Both spaces, for checks. Callers of `dict_space` get a new space, which they may seed."""
         return self.dict_space(), self.flat_space(np.float32)
 
     def _limits(self, piece: Piece) -> tuple[Any, Any]:
-        """Return lowest and highest values of a piece.
-
-        For the counts, which differ in range, they are arrays.
-        """
+        """Return lowest and highest values of a piece. For the counts, which differ in range, they are arrays."""
         if piece.name != "counts":
             return piece.low, piece.high
         low, high = zip(*((low, high) for _, low, high in self.counts.values()), strict=True)
@@ -239,31 +221,19 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
     def mask_batch(self, batch: AnyBatch, out: Bools | None = None) -> Bools:
-        """Return legal actions of the seats to move, bool [B, A].
-
-        See `BaseBatch.mask`.
-        """
+        """Return legal actions of the seats to move, bool [B, A]. See `BaseBatch.mask`."""
         return batch.mask(out)
 
     def factored_mask(self, game: AnyGame) -> Mask:
-        """Return legal cards and cells, int8 [cards + cells], 1 = legal.
-
-        It needs `factors`.
-        """
+        """Return legal cards and cells, int8 [cards + cells], 1 = legal. It needs `factors`."""
         raise NotImplementedError
 
     def factored_mask_batch(self, batch: AnyBatch) -> Bools:
-        """Return legal cards and cells of each game, bool [B, cards + cells].
-
-        It needs `factors`.
-        """
+        """Return legal cards and cells of each game, bool [B, cards + cells]. It needs `factors`."""
         raise NotImplementedError
 
     def to_engine(self, actions: Ints) -> Ints:
-        """Convert actions to the engines', int64 [n] -> int64 [n].
-
-        Actions that the engines do not have become -1.
-        """
+        """Convert actions to the engines', int64 [n] -> int64 [n]. Actions that the engines do not have become -1."""
         return actions
 
     # --- Conversions between encodings -------------------------------------------------------------------------------
@@ -275,10 +245,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
         return np.concatenate(parts, axis=-1, dtype=dtype)
 
     def unflatten(self, flat: npt.NDArray[Any]) -> Pieces:
-        """Convert flat observations [..., size] to pieces ``[..., *shape]``.
-
-        This is the inverse of `flatten`.
-        """
+        """Convert flat observations [..., size] to pieces ``[..., *shape]``. This is the inverse of `flatten`."""
         return {
             piece.name: flat[..., self.slices[piece.name]].reshape(*flat.shape[:-1], *piece.shape).astype(piece.dtype)
             for piece in self.pieces
@@ -306,18 +273,12 @@ Observer = BaseObserver[Any, Any, Any]
 
 
 def from_seat(by_seat: list[Any], seat: int) -> list[Any]:
-    """Return values by seat in order from this seat on.
-
-    From seat 0 it is the list itself.
-    """
+    """Return values by seat in order from this seat on. From seat 0 it is the list itself."""
     return by_seat[seat:] + by_seat[:seat] if seat else by_seat
 
 
 def batch_from_seat(seats: Ints, *by_seat: npt.NDArray[Any]) -> Iterator[list[npt.NDArray[Any]]]:
-    """Do `from_seat` for many games.
-
-    For each array [B, P] it yields P arrays [B], from the seats [B] on.
-    """
+    """Do `from_seat` for many games. For each array [B, P] it yields P arrays [B], from the seats [B] on."""
     games, players = by_seat[0].shape
     if players == 1:
         yield from ([array[:, 0]] for array in by_seat)

@@ -10,10 +10,7 @@ from quincunx_env.core.rules import BaseRules
 
 
 class NotFiniteError(ValueError):
-    """A policy that computes NaN or infinite numbers for legal actions.
-
-    It has no choice then.
-    """
+    """A policy that computes NaN or infinite numbers for legal actions. It has no choice then."""
 
 
 class Policy(Protocol):

@@ -8,10 +8,7 @@ from quincunx_env.core.integers import as_plain
 
 
 class BaseRules(Hashable, Protocol):
-    """Options of a game, and quantities that follow from them.
-
-    Each game has a frozen dataclass of its options.
-    """
+    """Options of a game, and quantities that follow from them. Each game has a frozen dataclass of its options."""
 
     @property
     def num_players(self) -> int:
@@ -95,9 +92,6 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
 
 
 def make_plain(rules: Any) -> None:
-    """Replace options of NumPy's types by Python's values.
-
-    The rules check them afterwards.
-    """
+    """Replace options of NumPy's types by Python's values. The rules check them afterwards."""
     for field in fields(rules):
         object.__setattr__(rules, field.name, as_plain(getattr(rules, field.name)))  # the dataclass is frozen

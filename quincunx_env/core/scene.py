@@ -40,10 +40,7 @@ class Stroke(NamedTuple):
 
 
 class Suit(NamedTuple):
-    """Appearance of a suit.
-
-    Suits differ in shape and in colour, so that either is enough.
-    """
+    """Appearance of a suit. Suits differ in shape and in colour, so that either is enough."""
 
     name: str
     letter: str
@@ -174,10 +171,7 @@ class Scene:
 
     @property
     def shown(self) -> int:
-        """The seat whose hand is shown large.
-
-        It is the observing seat, or the seat to move if all hands are open.
-        """
+        """The seat whose hand is shown large. It is the observing seat, or the seat to move if all hands are open."""
         return self.mover if self.seat is None else self.seat
 
     def place(self, cell: int) -> tuple[int, int]:
@@ -218,10 +212,7 @@ class Scene:
         return points + draws + "".join(f"\n    {line}" for line in self.sums(play))
 
     def sums(self, play: ScoredPlay) -> list[str]:
-        """Return a line of text for each kind of part.
-
-        An example is ``basic +4 (0, 1), +9 (1, 2)``.
-        """
+        """Return a line of text for each kind of part. An example is ``basic +4 (0, 1), +9 (1, 2)``."""
         names = dict.fromkeys(part.name for part in play.parts)
         return [f"{name} " + ", ".join(self._part(part) for part in play.parts if part.name == name) for name in names]
 

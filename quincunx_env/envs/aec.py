@@ -355,10 +355,7 @@ def make_aec(game: str, rules: RulesLike | None, options: dict[str, Any]) -> Car
 
 
 class Ordered(OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's check of the order of calls.
-
-    It accepts `set_state` in place of the first reset.
-    """
+    """PettingZoo's check of the order of calls. It accepts `set_state` in place of the first reset."""
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a snapshot, see `CardGameAEC.set_state`."""

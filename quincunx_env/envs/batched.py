@@ -1,7 +1,4 @@
-"""Many games for several players, stepped together.
-
-Each game has its own seat to move.
-"""
+"""Many games for several players, stepped together. Each game has its own seat to move."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy

@@ -104,10 +104,7 @@ class EnvCodec:
         return pieces | {"action_mask": mask}
 
     def encode(self, pieces: Pieces) -> Pieces | Flat:
-        """Encode pieces as observations of the environment.
-
-        The pieces are of one game or of a batch.
-        """
+        """Encode pieces as observations of the environment. The pieces are of one game or of a batch."""
         return self.observer.flatten(pieces, self.dtype) if self.flat else pieces
 
     def observe(self, game: Game, seat: int = 0) -> Pieces | Flat:
@@ -119,10 +116,7 @@ class EnvCodec:
         return self.observer.factored_mask(game) if self.factored else self.observer.mask(game)
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
-        """Return the masks of the seats to move, bool [B, mask_size].
-
-        ``out`` is overwritten and returned if given.
-        """
+        """Return the masks of the seats to move, bool [B, mask_size]. ``out`` is overwritten and returned if given."""
         return self.observer.factored_mask_batch(batch) if self.factored else self.observer.mask_batch(batch, out)
 
     def _next_legal(self, actions: Ints, masks: Bools) -> Ints:

@@ -93,10 +93,7 @@ def given_game(rules: BaseRules, deals: BaseDeal | str | Sequence[BaseDeal | str
 
 
 def drawn_seed(rng: np.random.Generator | None = None) -> int:
-    """Draw a seed that leaves room for the seeds of further rows.
-
-    It comes from the system's entropy by default.
-    """
+    """Draw a seed that leaves room for the seeds of further rows. It comes from the system's entropy by default."""
     return int((rng or np.random.default_rng()).integers(MAX_SEED // 2))
 
 
@@ -124,28 +121,19 @@ class GymnasiumEnv:
 
     @property
     def np_random_seed(self) -> int:
-        """The seed of the generator and of the games.
-
-        It is -1 from the assignment of a generator to the next reset.
-        """
+        """The seed of the generator and of the games. It is -1 from the assignment of a generator to the next reset."""
         _ = self.np_random
         return -1 if self._np_random_seed is None else self._np_random_seed
 
     def _next_seed(self, started: bool) -> int | None:
-        """Return the seed for a reset without one.
-
-        None continues the sequence of games that has ``started``.
-        """
+        """Return the seed for a reset without one. None continues the sequence of games that has ``started``."""
         if self.np_random_seed < 0:
             return drawn_seed(self.np_random)
         return None if started else self.np_random_seed
 
     @property
     def spec(self) -> EnvSpec | None:
-        """The specification that Gymnasium made the environment from.
-
-        Its options are plain Python values.
-        """
+        """The specification that Gymnasium made the environment from. Its options are plain Python values."""
         return self._made_by
 
     @spec.setter
@@ -190,10 +178,7 @@ class OneGame(Generic[AnyGame]):
         self._renderer.close()
 
     def _repr_svg_(self) -> str | None:
-        """Draw the game as SVG, for notebooks, with all hands.
-
-        The result is None before the first reset.
-        """
+        """Draw the game as SVG, for notebooks, with all hands. The result is None before the first reset."""
         try:
             return to_svg(self.game)
         except ResetNeeded:
@@ -201,10 +186,7 @@ class OneGame(Generic[AnyGame]):
 
 
 def notebook_gallery(games: Iterable[Game]) -> str:
-    """Draw the grids of games side by side, as HTML for notebooks.
-
-    The points stand below each.
-    """
+    """Draw the grids of games side by side, as HTML for notebooks. The points stand below each."""
     figures = []
     for game in games:
         # An element of its own: the parts of inline pictures would share their ids.

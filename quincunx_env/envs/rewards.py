@@ -21,37 +21,25 @@ REWARDS = ("points", "margin", "outcome")
 
 
 def step_rewards(reward: str, gains: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return the rewards of a step from its gains.
-
-    int64 [n, P] -> float64 [n, P]; 0 for ``outcome``.
-    """
+    """Return the rewards of a step from its gains. int64 [n, P] -> float64 [n, P]; 0 for ``outcome``."""
     if reward == "points":
         return gains.astype(np.float64)
     return np.stack(margin(list(gains.T)), axis=1) if reward == "margin" else np.zeros(gains.shape)
 
 
 def end_rewards(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return the ``outcome`` rewards of ended games from their totals.
-
-    int64 [n, P] -> float64 [n, P].
-    """
+    """Return the ``outcome`` rewards of ended games from their totals. int64 [n, P] -> float64 [n, P]."""
     return np.stack(outcome(list(totals.T)), axis=1)
 
 
 def margin(gains: Sequence[Number]) -> list[Any]:
-    """Return the ``margin`` rewards of each seat from their gains.
-
-    Both are numbers, or arrays [n] of many games.
-    """
+    """Return the ``margin`` rewards of each seat from their gains. Both are numbers, or arrays [n] of many games."""
     players, total = len(gains), sum(gains)
     return [(players * gain - total) / (players - 1) for gain in gains]
 
 
 def outcome(totals: Sequence[Number]) -> list[Any]:
-    """Return the ``outcome`` rewards of each seat from their totals.
-
-    Both are numbers, or arrays [n] of many games.
-    """
+    """Return the ``outcome`` rewards of each seat from their totals. Both are numbers, or arrays [n] of many games."""
     players, shares = len(totals), win_shares(np.asarray(totals).T).T
     return list((players * shares - 1) / (players - 1))
 

@@ -216,10 +216,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         return self.codec.mask(self.game).view(np.bool_)
 
     def get_state(self) -> dict[str, Any]:
-        """Return a snapshot of the game for `set_state`.
-
-        It includes the sequence of deals and the generator.
-        """
+        """Return a snapshot of the game for `set_state`. It includes the sequence of deals and the generator."""
         return {
             "game": self.game.copy(),
             "deals": replace(self._deals),

@@ -231,10 +231,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         return text, float(reward), over, False, self._info(print_action(self.game, chosen)) | _plain(info)
 
     def _refuse(self, reason: str) -> tuple[str, float, bool, bool, Info]:
-        """Answer an illegal action.
-
-        The state is unchanged, unless the game is forfeited.
-        """
+        """Answer an illegal action. The state is unchanged, unless the game is forfeited."""
         self.mistakes += 1
         reason = f"Illegal: {self._named(reason)}."
         if self.max_mistakes is None or self.mistakes <= self.max_mistakes:
@@ -295,10 +292,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
 
 
 class _Recorded:
-    """A policy whose actions are recorded.
-
-    Its environment returns only the position that they lead to.
-    """
+    """A policy whose actions are recorded. Its environment returns only the position that they lead to."""
 
     def __init__(self, policy: Policy, actions: list[Any]) -> None:
         self._policy, self._actions = policy, actions

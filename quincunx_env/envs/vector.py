@@ -132,17 +132,11 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         raise NotImplementedError
 
     def _final_values(self, rows: Ints) -> dict[str, npt.NDArray[Any]]:
-        """Return the entries of the last infos of these rows.
-
-        They are arrays [len(rows), ...] by name.
-        """
+        """Return the entries of the last infos of these rows. They are arrays [len(rows), ...] by name."""
         raise NotImplementedError
 
     def _observing_seats(self) -> Ints | None:
-        """Return the seats that observe, int64 [num_envs].
-
-        None stands for the seats to move.
-        """
+        """Return the seats that observe, int64 [num_envs]. None stands for the seats to move."""
         return None
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
@@ -249,10 +243,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return rewards, terminated, info
 
     def _decks_of(self, name: str, deals: GivenDeals) -> npt.NDArray[np.int8]:
-        """Return given deals as decks, int8 [deals, rounds, cards dealt].
-
-        ``name`` is their name in error messages.
-        """
+        """Return given deals as decks, int8 [deals, rounds, cards dealt]. ``name`` is their name in error messages."""
         if isinstance(deals, BaseDeal | str) or not isinstance(deals, Sequence) or not deals:
             raise ValueError(f"{name} must be a sequence of deals, one for each game, got {deals!r:.60}")
         parsed = [as_deals(spec_of(self.rules).Deal, each) for each in deals]
@@ -261,10 +252,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _deal(
         self, rows: Ints, seed: int | Sequence[int] | None = None, decks: npt.NDArray[np.int8] | None = None
     ) -> None:
-        """Deal the next games of `rows`.
-
-        They come from ``decks``, from the list of given deals, or from seeds.
-        """
+        """Deal the next games of `rows`. They come from ``decks``, from the list of given deals, or from seeds."""
         if decks is not None or self._decks is None:
             self.batch._reset(rows, seed, decks)
             return
@@ -284,10 +272,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return info
 
     def _final_observation(self, ended: Bools) -> npt.NDArray[np.object_]:
-        """Return the observations of these rows, None elsewhere.
-
-        Gymnasium's own vector environments do the same.
-        """
+        """Return the observations of these rows, None elsewhere. Gymnasium's own vector environments do the same."""
         rows, seats = np.flatnonzero(ended), self._observing_seats()
         games = self.batch.fork(rows)
         now = self.codec.encode(self.observer.observe_batch(games, None if seats is None else seats[rows]))

@@ -110,10 +110,7 @@ def _answers(text: str) -> tuple[str, str]:
 
 
 def _without_reasoning(text: str) -> str:
-    """Drop blocks of reasoning.
-
-    One may have begun in the prompt, and one may have no end.
-    """
+    """Drop blocks of reasoning. One may have begun in the prompt, and one may have no end."""
     kept, *parts = _REASONING.split(text)
     reasoning = False
     for closing, part in zip(parts[::2], parts[1::2], strict=True):
@@ -124,10 +121,7 @@ def _without_reasoning(text: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    """Return the last line that holds more than punctuation.
-
-    A JSON object at the end is one line.
-    """
+    """Return the last line that holds more than punctuation. A JSON object at the end is one line."""
     lines = _OBJECT.sub(_in_one_line, text).splitlines()
     plain = (" ".join(_DECORATION.sub(" ", line.translate(_LOOK_ALIKE)).split()) for line in lines)
     return ([""] + [line.upper() if line.isascii() else line for line in plain if line])[-1]
@@ -180,20 +174,14 @@ def read_action(game: Game, text: str) -> int:
 
 
 def _parts(answer: str) -> dict[str, str]:
-    """Return the parts of an action by name, each in one form.
-
-    There are none if the answer is not an action.
-    """
+    """Return the parts of an action by name, each in one form. There are none if the answer is not an action."""
     found = _ANNOUNCEMENT.fullmatch(answer) or _PLAY.fullmatch(answer)
     parts = {name: part for name, part in found.groupdict().items() if part} if found else {}
     return {name: _sorted(part) if name == "card" else str(int(part)) for name, part in parts.items()}
 
 
 def _sorted(card: str) -> str:
-    """Return the name of a card with its suits in alphabetical order.
-
-    People often write them in another order.
-    """
+    """Return the name of a card with its suits in alphabetical order. People often write them in another order."""
     card = card.replace(" ", "").replace("10", "T")
     return card[0] + "".join(sorted(card[1:]))
 

@@ -157,10 +157,7 @@ class Record:
         return game
 
     def replay(self) -> Iterator[tuple[RecordedAction, Game]]:
-        """Yield the actions, each with the game after it.
-
-        All items share one game object.
-        """
+        """Yield the actions, each with the game after it. All items share one game object."""
         game = _start(self.rules, self.dealt)
         for number, action in enumerate(self.actions, 1):
             yield apply_action(game, number, action, explain=True), game
@@ -354,10 +351,7 @@ class _Line(NamedTuple):
 
 
 def _read_header(lines: Sequence[_Line]) -> tuple[BaseRules, tuple[str, ...], Seeded | Deals]:
-    """Read rules, names of seats and deals.
-
-    `_compare` checks the order of lines, and that there are no others.
-    """
+    """Read rules, names of seats and deals. `_compare` checks the order of lines, and that there are no others."""
 
     def lines_of(keyword: str) -> list[_Line]:
         return [line for line in lines if line.text.split()[0] == keyword]
@@ -404,10 +398,7 @@ def _read_option(text: str, default: bool | int | str) -> bool | int | str:
 
 
 def _read_action(line: _Line, game: Game, number: int) -> int:
-    """Apply the action of a line to a game, and return it.
-
-    The line is checked against the result.
-    """
+    """Apply the action of a line to a game, and return it. The line is checked against the result."""
     match = re.fullmatch(r"\d+\. seat \d+: (.+) = [-\d ]+", line.text)
     if not match:
         raise line.error(f"a play must read like '12. seat 1: 2MK (1, 3) = 7 0', got {line.text!r}")

@@ -45,18 +45,12 @@ class Viewer:
         self.number = 0
 
     def go(self, steps: int) -> None:
-        """Step forwards, or backwards for negative ``steps``.
-
-        Steps stop at the ends of the record.
-        """
+        """Step forwards, or backwards for negative ``steps``. Steps stop at the ends of the record."""
         self.number = min(max(self.number + steps, 0), len(self.record.actions))
 
     @property
     def game(self) -> Game:
-        """The position.
-
-        After the last play of a round it is the end of that round, not the next deal.
-        """
+        """The position. After the last play of a round it is the end of that round, not the next deal."""
         game = self.record.game(max(self.number - 1, 0))
         if self.number:
             game.deals = game.deals[: game.round + 1]  # without later deals the game stays at the end of the round

@@ -71,10 +71,7 @@ class _ValueWeights(NamedTuple):
 
 
 def _value_weights(plays_left: int, ranks: list[str]) -> _ValueWeights:
-    """Return the weights with ``plays_left`` (at least 1) plays to come.
-
-    They are for cards of these ranks.
-    """
+    """Return the weights with ``plays_left`` (at least 1) plays to come. They are for cards of these ranks."""
     column = min(plays_left, 10) - 1
     weights = {name: float(by_left[column]) for name, by_left in STATE_VALUE_WEIGHTS.items()}
     # No weights were fitted to the extensions: the Pawn counts as a 5, a middling card; the Excuse counts nothing.
@@ -108,10 +105,7 @@ class LineOfPlay(NamedTuple):
 
 
 class _States(NamedTuple):
-    """States at the same ply.
-
-    Cards are numbered by place: first the hand at the root, then the pile from the top.
-    """
+    """States at the same ply. Cards are numbered by place: first the hand at the root, then the pile from the top."""
 
     hands: Words
     """[n]: bit set of the cards in hand."""
@@ -201,10 +195,7 @@ class _Search:
         )
 
     def expand(self, states: _States) -> _Successors:
-        """List every legal play of every state.
-
-        They are ordered by state, card and cell.
-        """
+        """List every legal play of every state. They are ordered by state, card and cell."""
         count = len(states.hands)
         if count <= _BLOCK_SIZE:
             return self._expand_block(states)
@@ -352,10 +343,7 @@ def beam_search(game: Game, width: int = 20_000) -> LineOfPlay | None:
 
 
 class _LaidWords(NamedTuple):
-    """The words of `scoring.tables`, arranged by the card laid.
-
-    This card contributes to later plays.
-    """
+    """The words of `scoring.tables`, arranged by the card laid. This card contributes to later plays."""
 
     nothing: int
     """The word of any play on an empty grid."""

@@ -1,7 +1,4 @@
-"""Oracle scores of numbered benchmark deals, in a CSV file.
-
-The file has the lines of play that reach them, too.
-"""
+"""Oracle scores of numbered benchmark deals, in a CSV file. The file has the lines of play that reach them, too."""
 
 import csv
 import io
@@ -107,10 +104,7 @@ def _read_play(text: str) -> tuple[int, int]:
 
 
 def write(path: Path | str, entries: Iterable[OracleEntry]) -> None:
-    """Write oracle scores atomically.
-
-    Concurrent readers find either the old file or the new one.
-    """
+    """Write oracle scores atomically. Concurrent readers find either the old file or the new one."""
     grid, text = Rules().grid, io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(OracleEntry._fields)

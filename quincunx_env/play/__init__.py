@@ -1,4 +1,1 @@
-"""Play against agents (``quincunx play``).
-
-`session` has the logic, the others are user interfaces.
-"""
+"""Play against agents (``quincunx play``). `session` has the logic, the others are user interfaces."""

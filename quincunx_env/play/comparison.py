@@ -51,10 +51,7 @@ def stored_scores() -> dict[str, StoredScores]:
 
 
 def scores_of(rules: BaseRules) -> StoredScores | None:
-    """Return the stored points for these rules.
-
-    The result is None if no task of the benchmark has them.
-    """
+    """Return the stored points for these rules. The result is None if no task of the benchmark has them."""
     return next((stored_scores()[task.name] for task in TASKS.values() if task.rules == rules), None)
 
 

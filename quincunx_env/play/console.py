@@ -50,10 +50,7 @@ class Console:
         self.session, self.path = session, path
 
     def run(self) -> None:
-        """Play until the game is over or the input ends.
-
-        An interrupt ends the input, too.
-        """
+        """Play until the game is over or the input ends. An interrupt ends the input, too."""
         session, spec = self.session, spec_of(self.session.rules)
         players = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(session.names))
         print(f"{spec.scene(session.game).title}: {players}")
@@ -138,10 +135,7 @@ class Console:
     # --- Commands ----------------------------------------------------------------------------------------------------
 
     def _hint(self) -> None:
-        """Print the plays that the adviser prefers.
-
-        Each has the other cells in which it is the same play.
-        """
+        """Print the plays that the adviser prefers. Each has the other cells in which it is the same play."""
         session = self.session
         scene = spec_of(session.rules).scene(session.game)
         print(f"{session.adviser} prefers:" if session.adviser else "most points at once:")
@@ -153,10 +147,7 @@ class Console:
             print(printable(f"{type(error).__name__}: {error}"))
 
     def _scores(self, name: str) -> None:
-        """Print points and draws of the legal plays of a card.
-
-        Without a name, print them for all cards in the hand.
-        """
+        """Print points and draws of the legal plays of a card. Without a name, print them for all cards in the hand."""
         session = self.session
         faces = spec_of(session.rules).scene(session.game).faces
         hand = {faces[card].name: card for card in session.game.hand(session.game.mover)}
@@ -181,10 +172,7 @@ class Console:
 
 
 def _read(prompt: str) -> str:
-    """Read a line.
-
-    A line in a foreign encoding counts as a call for help.
-    """
+    """Read a line. A line in a foreign encoding counts as a call for help."""
     try:
         return input(prompt)
     except UnicodeDecodeError:
@@ -192,10 +180,7 @@ def _read(prompt: str) -> str:
 
 
 def replay(record: Record) -> None:
-    """Step through a record, with all hands shown.
-
-    It ends when the input ends or is interrupted.
-    """
+    """Step through a record, with all hands shown. It ends when the input ends or is interrupted."""
     viewer, steps = Viewer(record), {"": 1, "b": -1}
     print(spec_of(record.rules).scene(record.game(0)).title)
     with suppress(EOFError, KeyboardInterrupt):

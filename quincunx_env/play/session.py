@@ -108,10 +108,7 @@ def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
 
 
 def unregistered(record: Record) -> list[str]:
-    """List names of players that are not registered policies, by seat.
-
-    Such a name may stand for any code.
-    """
+    """List names of players that are not registered policies, by seat. Such a name may stand for any code."""
     known = {HUMAN, *registered_policies()}
     return [name for name in record.seats if name not in known]
 
@@ -268,10 +265,7 @@ class Session:
     # --- Actions -----------------------------------------------------------------------------------------------------
 
     def parse(self, text: str) -> int:
-        """Return the legal action that a text denotes.
-
-        See `quincunx_env.notation.text.parse_action`.
-        """
+        """Return the legal action that a text denotes. See `quincunx_env.notation.text.parse_action`."""
         return parse_action(self.game, text)
 
     def play(self, action: int) -> RecordedAction:
@@ -320,10 +314,7 @@ class Session:
     # --- Hints -------------------------------------------------------------------------------------------------------
 
     def candidates(self) -> list[Hint]:
-        """Return the legal plays by decreasing immediate score.
-
-        There are none while an announcement is due.
-        """
+        """Return the legal plays by decreasing immediate score. There are none while an announcement is due."""
         game = self.game
         legal = spec_of(self.rules).notation.legal_plays(game)
         plays = (Hint(play, print_action(game, play), play_score(game, play)) for play in legal)
@@ -369,10 +360,7 @@ class Session:
             mask[group] = False
 
     def _ask(self, policy: Policy, game: Game, number: int, mask: npt.NDArray[np.bool_]) -> int:
-        """Return a policy's action after ``number`` actions.
-
-        It is one of the actions of a mask, bool [actions].
-        """
+        """Return a policy's action after ``number`` actions. It is one of the actions of a mask, bool [actions]."""
         observation = {name: piece[None] for name, piece in self._observer.observe(game, game.mover).items()}
         rng = np.random.default_rng([self._seed, game.mover, number])
         with self._policy_lock:
@@ -400,20 +388,14 @@ def _by_points(play: Hint) -> tuple[int, int]:
 
 
 def _scored_plays(game: Game, card: int | None = None) -> dict[int, ScoredPlay]:
-    """Return the legal plays by action, with the parts of their scores.
-
-    With ``card`` only the plays of this card.
-    """
+    """Return the legal plays by action, with the parts of their scores. With ``card`` only the plays of this card."""
     spec = spec_of(game.rules)
     places = {action: spec.notation.decode_play(game, action) for action in spec.notation.legal_plays(game)}
     return {action: spec.candidate(game, *place) for action, place in places.items() if card in (None, place[0])}
 
 
 def _groups(plays: Mapping[int, ScoredPlay]) -> list[list[int]]:
-    """Group actions that play one card for the same parts and cells.
-
-    Mirror images of a play do.
-    """
+    """Group actions that play one card for the same parts and cells. Mirror images of a play do."""
     groups: dict[object, list[int]] = {}
     for action, play in plays.items():
         parts = sorted(part._replace(cells=tuple(sorted(part.cells))) for part in play.parts)

@@ -43,10 +43,7 @@ CONSTRUCTOR = "class_and_ctor_args.pkl"
 
 
 class PolicyFileError(ValueError):
-    """A file that cannot be used as a policy.
-
-    The message names it and gives the reason.
-    """
+    """A file that cannot be used as a policy. The message names it and gives the reason."""
 
 
 class UntrustedFileError(PolicyFileError):
@@ -63,10 +60,7 @@ def untrusted(path: Path) -> UntrustedFileError:
 
 @cache
 def readers() -> dict[str, EntryPoint]:
-    """Return the readers of all installed packages, by suffix.
-
-    None of them is imported.
-    """
+    """Return the readers of all installed packages, by suffix. None of them is imported."""
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
 
 
@@ -157,10 +151,7 @@ class PolicyFile:
 
 
 class _FilePolicy:
-    """The policy in a file; a `quincunx_env.core.policy.Policy`.
-
-    Pickles hold the name of the file, not its content.
-    """
+    """The policy in a file; a `quincunx_env.core.policy.Policy`. Pickles hold the name of the file, not its content."""
 
     def __init__(self, file: PolicyFile, rules: BaseRules) -> None:
         self._source = file, rules
@@ -196,10 +187,7 @@ class _ValuedFilePolicy(_FilePolicy):
 
 @contextmanager
 def _naming(file: PolicyFile) -> Iterator[None]:
-    """Let a network overflow without warnings.
-
-    If it cannot choose any more, the error names its file.
-    """
+    """Let a network overflow without warnings. If it cannot choose any more, the error names its file."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
@@ -209,10 +197,7 @@ def _naming(file: PolicyFile) -> Iterator[None]:
 
 @lru_cache(maxsize=MAX_LOADED)
 def same(file: PolicyFile) -> PolicyFile:
-    """Return the first `PolicyFile` that was equal to this one.
-
-    So one file is one policy in a comparison.
-    """
+    """Return the first `PolicyFile` that was equal to this one. So one file is one policy in a comparison."""
     return file
 
 

@@ -130,10 +130,7 @@ class Batch(BaseBatch[Rules, Game]):
         return gains
 
     def _card_and_cell(self, plays: Ints) -> tuple[Ints, Ints]:
-        """Return the card and the cell of plays, int64 [n] each.
-
-        It is faster than ``np.divmod``.
-        """
+        """Return the card and the cell of plays, int64 [n] each. It is faster than ``np.divmod``."""
         cards = plays // self.rules.num_cells
         return cards, plays - cards * self.rules.num_cells
 
@@ -256,10 +253,7 @@ class Batch(BaseBatch[Rules, Game]):
         return points, draws
 
     def preview(self) -> npt.NDArray[np.int16]:
-        """Return points and draws of every legal play, int16 [B, K, C, 2].
-
-        Other entries are 0.
-        """
+        """Return points and draws of every legal play, int16 [B, K, C, 2]. Other entries are 0."""
         return self._values.legal_plays(self.board, self._legal_hands(), self.cell_mask())
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
@@ -285,10 +279,7 @@ class Batch(BaseBatch[Rules, Game]):
     # --- 1.6 Simpleton -----------------------------------------------------------------------------------------------
 
     def _announce(self, rows: Ints, actions: Ints) -> Ints:
-        """Score the pending plays of these rows as announced.
-
-        Return the gains, int64 [n, P].
-        """
+        """Score the pending plays of these rows as announced. Return the gains, int64 [n, P]."""
         players = self.rules.num_players
         cards, cells = self.pending[rows].T
         true, draws = self._value(cards, cells, rows)
@@ -315,10 +306,7 @@ class Batch(BaseBatch[Rules, Game]):
         return np.where(self._no_play(), np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
 
     def cell_mask(self) -> Bools:
-        """Return the cells for any legal card, bool [B, C].
-
-        There are none in finished and announcing games.
-        """
+        """Return the cells for any legal card, bool [B, C]. There are none in finished and announcing games."""
         legal = np.where(self._no_play()[:, None], np.uint64(0), self.legal)
         return unpack(legal, self.rules.num_cells).view(np.bool_)
 
@@ -490,10 +478,7 @@ def _span(used: Bools) -> Ints:
 
 
 def ratings(scores: Ints, lost: Bools) -> Ints:
-    """Return indices into `scoring.RATINGS` of solitaire rounds.
-
-    Points int64 [n], lost bool [n] -> int64 [n].
-    """
+    """Return indices into `scoring.RATINGS` of solitaire rounds. Points int64 [n], lost bool [n] -> int64 [n]."""
     return np.where(lost, 0, 1 + np.searchsorted(_RATING_STEPS, scores, side="right"))
 
 
@@ -533,10 +518,7 @@ def _tables(rules: Rules) -> _Tables:
         return [number >> _WORD * word & 2**_WORD - 1 for word in range(_num_words(rules))]
 
     def window(used: int, axis: int) -> list[int]:
-        """Return the bits of cells within the span of used lanes.
-
-        Lanes are rows (axis 0) or columns (axis 1).
-        """
+        """Return the bits of cells within the span of used lanes. Lanes are rows (axis 0) or columns (axis 1)."""
         lanes = [lane for lane in range(grid.side) if used >> lane & 1]
         near = [lane for lane in range(grid.side) if max([*lanes, lane]) - min([*lanes, lane]) < OPEN_SPAN]
         return bits(cell for cell in range(grid.num_cells) if grid.place(cell)[axis] in near)

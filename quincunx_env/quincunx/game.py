@@ -233,10 +233,7 @@ class Game(BaseGame[Rules, Deal]):
             self.lost = self.over = True
 
     def _explain_illegal(self, card: int, cell: int) -> str:
-        """Return the error message for an illegal play.
-
-        It gives the reason and the legal plays.
-        """
+        """Return the error message for an illegal play. It gives the reason and the legal plays."""
         if self.over:
             return "the game is over: reset to play again"
         rules = self.rules
@@ -371,27 +368,18 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def winners(self) -> tuple[int, ...]:
-        """The seats with the highest total, which share the win.
-
-        There are none if a solitaire is lost.
-        """
+        """The seats with the highest total, which share the win. There are none if a solitaire is lost."""
         return () if self.lost else super().winners
 
     def forfeit(self) -> None:
-        """End the game at once.
-
-        Points stay as they are; a solitaire is lost.
-        """
+        """End the game at once. Points stay as they are; a solitaire is lost."""
         if not self.over:
             self.lost = self.rules.num_players == 1
         super().forfeit()
 
     @property
     def pile(self) -> tuple[int, ...]:
-        """The rest of the draw pile, top card first.
-
-        It is hidden from all seats.
-        """
+        """The rest of the draw pile, top card first. It is hidden from all seats."""
         return self._pile[self.drawn :]
 
     def stack(self, pile: Sequence[int]) -> None:
@@ -416,10 +404,7 @@ class Game(BaseGame[Rules, Deal]):
         self.deals = (*self.deals[: self.round], deal, *self.deals[self.round + 1 :])
 
     def copy(self) -> Self:
-        """Return an independent game in the same state.
-
-        It has the same hidden cards.
-        """
+        """Return an independent game in the same state. It has the same hidden cards."""
         copy = super().copy()
         copy.order, copy.legal = self.order[:], self.legal[:]
         copy.drawn, copy.pending, copy.lost = self.drawn, self.pending, self.lost

@@ -22,10 +22,7 @@ BOXES = ("upper left", "upper right", "lower left", "lower right")
 
 
 class Grid:
-    """A ``side`` x ``side`` grid.
-
-    `grid` returns the one instance of each size.
-    """
+    """A ``side`` x ``side`` grid. `grid` returns the one instance of each size."""
 
     def __init__(self, side: int) -> None:
         self.side = side
@@ -53,10 +50,7 @@ class Grid:
         return row * self.side + column if inside else self.off
 
     def line(self, cell: int, line: int, distances: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the cells at signed distances from ``cell`` on a line.
-
-        ``line`` is an index into `LINES`.
-        """
+        """Return the cells at signed distances from ``cell`` on a line. ``line`` is an index into `LINES`."""
         row, column = STEPS[line]
         return tuple(self._at(cell, row * distance, column * distance) for distance in distances)
 

@@ -1,7 +1,4 @@
-"""Notation of Quincunx: actions as text, public positions as plain data.
-
-Actions are plays and announcements.
-"""
+"""Notation of Quincunx: actions as text, public positions as plain data. Actions are plays and announcements."""
 
 import re
 from collections.abc import Iterable

@@ -120,10 +120,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Many games --------------------------------------------------------------------------------------------------
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Return observations of one seat of each game, [B, ...].
-
-        See `BaseObserver.observe_batch`.
-        """
+        """Return observations of one seat of each game, [B, ...]. See `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
         board, order = batch.board[:, :-1], batch.order[:, :-1]
         hands, *points = batch_from_seat(seats, batch.hands, batch.scores, batch.totals)
@@ -165,10 +162,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Masks -------------------------------------------------------------------------------------------------------
 
     def mask(self, game: Game) -> Mask:
-        """Return legal actions of the seat to move, int8 [A].
-
-        Every legal card may be played in every legal cell.
-        """
+        """Return legal actions of the seat to move, int8 [A]. Every legal card may be played in every legal cell."""
         rules = self.rules
         mask, plays = bytearray(rules.num_actions), rules.num_plays_encoded
         if game.pending:

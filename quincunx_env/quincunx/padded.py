@@ -83,10 +83,7 @@ class PaddedObserver(Observer):
         return {name: piece[0] for name, piece in self.pad(one).items()}
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Return observations of one seat of each game, [B, ...].
-
-        They are padded pieces (new arrays).
-        """
+        """Return observations of one seat of each game, [B, ...]. They are padded pieces (new arrays)."""
         return self.pad(self._unpadded.observe_batch(batch, seats, copy=False))
 
     def pad(self, pieces: Mapping[str, npt.NDArray[np.integer[Any]]]) -> Pieces:
@@ -148,19 +145,13 @@ class PaddedObserver(Observer):
     # --- Masks and actions -------------------------------------------------------------------------------------------
 
     def mask(self, game: Game) -> Mask:
-        """Return legal actions of the seat to move, int8 [A].
-
-        1 is legal; all are 0 when the game is over.
-        """
+        """Return legal actions of the seat to move, int8 [A]. 1 is legal; all are 0 when the game is over."""
         mask = np.zeros(self.num_actions, np.int8)
         mask[self._actions] = self._unpadded.mask(game)
         return mask
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
-        """Return legal actions of the seats to move, bool [B, A].
-
-        The array is new; ``out`` is not used.
-        """
+        """Return legal actions of the seats to move, bool [B, A]. The array is new; ``out`` is not used."""
         return self.pad_mask(batch.mask())
 
     def pad_mask(self, mask: Bools) -> Bools:
@@ -193,10 +184,7 @@ class PaddedObserver(Observer):
         return np.where(known, self._engine[np.where(known, actions, 0)], -1)
 
     def unpad_policy(self, policy: Policy) -> Policy:
-        """Wrap a policy for padded observations as one for unpadded ones.
-
-        Its actions are padded, too.
-        """
+        """Wrap a policy for padded observations as one for unpadded ones. Its actions are padded, too."""
 
         def unpadded(observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
             return self.to_engine(policy(self.pad(observation), self.pad_mask(mask), rng))

@@ -115,10 +115,7 @@ class PlayValues:
         return values
 
     def _entries(self, board: Boards, rows: Ints, cells: Ints) -> Ints:
-        """Return the entry of each table for cells, int64 [tables, n].
-
-        Arguments are as for `plays`.
-        """
+        """Return the entry of each table for cells, int64 [tables, n]. Arguments are as for `plays`."""
         around = self._around.take(cells, axis=1)
         around += rows * board.shape[1]
         near = board.reshape(-1).take(around)

@@ -87,10 +87,7 @@ def candidate(game: Game, card: int, cell: int) -> ScoredPlay:
 
 
 def _last(game: Game) -> ScoredPlay | None:
-    """Return the last play of the round.
-
-    Its score follows from the grid without the card (R2).
-    """
+    """Return the last play of the round. Its score follows from the grid without the card (R2)."""
     if not game.ply:
         return None
     cell = game.order.index(game.ply)
@@ -156,10 +153,7 @@ def _wave(y: float) -> Stroke:
 
 
 def _leaf() -> tuple[Polygon | Stroke, ...]:
-    """Draw a leaf: two arcs, a stem and a vein.
-
-    The arcs meet in the tip at the upper right.
-    """
+    """Draw a leaf: two arcs, a stem and a vein. The arcs meet in the tip at the upper right."""
     steps = [step / 16 for step in range(17)]
     along = [(1.15 - 1.95 * step, 0.66 * sin(pi * step**0.85)) for step in steps]
     blade = ((x * 0.71 - y * 0.71, -x * 0.71 - y * 0.71) for x, y in (*along, *((x, -y) for x, y in reversed(along))))
@@ -182,10 +176,7 @@ def _knot() -> tuple[Stroke, ...]:
 
 
 def _wyrm() -> tuple[Disc | Stroke, ...]:
-    """Draw a serpent that winds upwards.
-
-    It has a thin tail, and a head with an eye.
-    """
+    """Draw a serpent that winds upwards. It has a thin tail, and a head with an eye."""
     steps = [step / 30 for step in range(31)]
     spine = [(0.62 * sin(2.1 * pi * step) - 0.08, 0.84 - 1.42 * step) for step in steps]
     body = [Stroke(tuple(spine[at : at + 2]), 0.12 + 0.26 * min(1.0, 1.6 * steps[at])) for at in range(30)]

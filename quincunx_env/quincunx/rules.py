@@ -1,7 +1,4 @@
-"""Rules of Quincunx: options, set-ups and quantities that follow.
-
-The rules are RULES.md 1.1, 1.2, 1.5 and 1.6.
-"""
+"""Rules of Quincunx: options, set-ups and quantities that follow. The rules are RULES.md 1.1, 1.2, 1.5 and 1.6."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -150,10 +147,7 @@ class Rules:
 
     @cached_property
     def num_cards(self) -> int:
-        """Length of every axis of cards.
-
-        It is 36 for the basic deck, 41 with either extension.
-        """
+        """Length of every axis of cards. It is 36 for the basic deck, 41 with either extension."""
         return 41 if self.pawns or self.excuse else 36
 
     @cached_property

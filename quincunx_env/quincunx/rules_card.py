@@ -1,7 +1,4 @@
-"""The rules of Quincunx in short, for given options.
-
-See RULES.md Part 1. All numbers are the engine's.
-"""
+"""The rules of Quincunx in short, for given options. See RULES.md Part 1. All numbers are the engine's."""
 
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.rules import OPEN_SPAN, Rules

@@ -63,10 +63,7 @@ def basic(card: int, neighbour: int) -> tuple[int, int]:
 
 
 def rank_order(card: int, ranks: str) -> int | None:
-    """Return the place of a card's rank among ``ranks`` (`Rules.ranks`).
-
-    None: the rank is not one of them.
-    """
+    """Return the place of a card's rank among ``ranks`` (`Rules.ranks`). None: the rank is not one of them."""
     return ranks.index(CARDS[card].rank) if card != EMPTY and CARDS[card].rank in ranks else None
 
 
@@ -89,10 +86,7 @@ def line_run(ranks: Sequence[int | None], at: int) -> tuple[int, range]:
 
 
 def _run(ranks: Sequence[int | None], at: int, step: int) -> range:
-    """Return indices of the unbroken run through ``at``.
-
-    In it the rank changes by ``step`` from card to card.
-    """
+    """Return indices of the unbroken run through ``at``. In it the rank changes by ``step`` from card to card."""
     here = ranks[at]
     assert here is not None
     start, stop = at, at + 1
@@ -107,10 +101,7 @@ def _run(ranks: Sequence[int | None], at: int, step: int) -> range:
 
 
 def pair(card: int, neighbour: int) -> bool:
-    """Return whether two cards have one rank.
-
-    R9: Pawn is a rank.
-    """
+    """Return whether two cards have one rank. R9: Pawn is a rank."""
     return EMPTY not in (card, neighbour) and CARDS[card].rank == CARDS[neighbour].rank != "X"
 
 
@@ -118,10 +109,7 @@ def pair(card: int, neighbour: int) -> bool:
 
 
 def power(card: int, neighbour: int) -> bool:
-    """Return whether two cards are Ace and Crown of one suit.
-
-    R10: a Pawn is neither.
-    """
+    """Return whether two cards are Ace and Crown of one suit. R10: a Pawn is neither."""
     if EMPTY in (card, neighbour):
         return False
     one, other = CARDS[card], CARDS[neighbour]
@@ -129,10 +117,7 @@ def power(card: int, neighbour: int) -> bool:
 
 
 def power_points(suit: int, grid_cards: Sequence[int]) -> int:
-    """Sum the values of cards of a suit in the grid.
-
-    ``suit`` is a bit of `Card.suits`. Ace and Crown do not count.
-    """
+    """Sum the values of cards of a suit in the grid. ``suit`` is a bit of `Card.suits`. Ace and Crown do not count."""
     cards = [CARDS[card] for card in grid_cards if card != EMPTY]
     return sum(card.value for card in cards if card.suits & suit and card.rank not in "AC")
 
@@ -162,18 +147,12 @@ def flush_run(suits: Sequence[int], at: int) -> range:
 
 
 def flush_box(suits: Sequence[int]) -> bool:
-    """Return whether the four cards of a box share a suit.
-
-    See R6 and R14.
-    """
+    """Return whether the four cards of a box share a suit. See R6 and R14."""
     return bool(suits[0] & suits[1] & suits[2] & suits[3])
 
 
 def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[str, ...]:
-    """Return the `LINES` and `BOXES` where a card scores a flush.
-
-    R7: in the solitaire no diagonals.
-    """
+    """Return the `LINES` and `BOXES` where a card scores a flush. R7: in the solitaire no diagonals."""
     suits = [CARDS[other].suits if other != EMPTY else 0 for other in board]
     suits[cell] = CARDS[card].suits
     lines = _whole_lines(rules, cell).items()
@@ -186,10 +165,7 @@ def flushes(rules: Rules, board: Sequence[int], cell: int, card: int) -> tuple[s
 
 @cache
 def _whole_lines(rules: Rules, cell: int) -> dict[str, tuple[int, ...]]:
-    """Return the lines that count, with the cell at index 4.
-
-    They go as far as five cards in a row can reach.
-    """
+    """Return the lines that count, with the cell at index 4. They go as far as five cards in a row can reach."""
     return {LINES[line]: rules.grid.line(cell, line, tuple(range(-4, 5))) for line in range(rules.num_lines)}
 
 
@@ -198,10 +174,7 @@ def _whole_lines(rules: Rules, cell: int) -> dict[str, tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Score:
-    """The score of a play, by parts.
-
-    Places are (row, column).
-    """
+    """The score of a play, by parts. Places are (row, column)."""
 
     basic: dict[Place, int]
     """Points from each adjacent card that scores any; a sum of 10 does not."""
@@ -220,10 +193,7 @@ class Score:
 
     @property
     def parts(self) -> dict[str, int]:
-        """Points by the name of the part, without parts of 0.
-
-        The names are as in `parts` and in text.
-        """
+        """Points by the name of the part, without parts of 0. The names are as in `parts` and in text."""
         points = {
             "basic": sum(self.basic.values()),
             "three": THREE_BONUS * len(self.threes),
@@ -327,10 +297,7 @@ def rating(points: int, lost: bool) -> int:
 
 
 def simpleton(announced: int, true: int) -> tuple[int, int]:
-    """Return the points of the announcing and of the next player.
-
-    See 1.6 and R11.
-    """
+    """Return the points of the announcing and of the next player. See 1.6 and R11."""
     # Too low: the announcement. Too high: the true points less the difference. In both cases the lower of the two.
     return min(announced, 2 * true - announced), max(true - announced, 0)
 
@@ -354,10 +321,7 @@ _UNRELATED, _SAME, _ABOVE, _BELOW = range(4)
 
 
 class Tables(NamedTuple):
-    """Lookup tables of both engines.
-
-    See the comment above for the bit fields.
-    """
+    """Lookup tables of both engines. See the comment above for the bit fields."""
 
     around: tuple[tuple[int, ...], ...]
     """[cell][place]: the cells within reach, line by line, by ``DISTANCES``."""
@@ -397,10 +361,7 @@ def words(num_lines: int, ranks: str) -> tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def is_orthogonal(line: int) -> bool:
-    """Return whether a line of `LINES` is a row or column.
-
-    Its adjacent cards share an edge.
-    """
+    """Return whether a line of `LINES` is a row or column. Its adjacent cards share an edge."""
     return LINES[line] in ("row", "column")
 
 
@@ -414,10 +375,7 @@ def _word(card: int, other: int, line: int, distance: int, ranks: str) -> int:
 
 
 def _relation(card: int, other: int, distance: int, ranks: str) -> int:
-    """Return the relation of a card's rank to the played card's.
-
-    The card is within reach.
-    """
+    """Return the relation of a card's rank to the played card's. The card is within reach."""
     here, there = rank_order(card, ranks), rank_order(other, ranks)
     if here is None or there is None:
         return _UNRELATED
@@ -425,10 +383,7 @@ def _relation(card: int, other: int, distance: int, ranks: str) -> int:
 
 
 def _coded_bonus(line: int, code: int) -> int:
-    """Return `line_bonus` of a line with this code, and its pairs.
-
-    Pairs add their points.
-    """
+    """Return `line_bonus` of a line with this code, and its pairs. Pairs add their points."""
     ranks: list[int | None] = []
     for index, distance in enumerate(DISTANCES):
         relation = code >> 2 * index & 3

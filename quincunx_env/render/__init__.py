@@ -153,10 +153,7 @@ def save(path: Path | str, game: Game, seat: int | None = None, **options: Unpac
 
 
 def text(game: Game, seat: int | None = None, *, colour: bool | None = None) -> str:
-    """Describe a game as text.
-
-    ``colour=True`` colours the suits; by default `in_colour` decides.
-    """
+    """Describe a game as text. ``colour=True`` colours the suits; by default `in_colour` decides."""
     return spec_of(game.rules).ansi(game, seat, in_colour() if colour is None else colour)
 
 

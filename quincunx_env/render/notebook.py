@@ -30,10 +30,7 @@ _DEALT_BY: tuple[BaseRules, ...] = (
 
 @singledispatch
 def picture_of(shown: object) -> str | None:
-    """Draw a game, a deal or a record as SVG.
-
-    Return None if it has no picture.
-    """
+    """Draw a game, a deal or a record as SVG. Return None if it has no picture."""
     return None
 
 

@@ -146,10 +146,7 @@ def _name(record: Record, you: int | None) -> str:
 
 
 class _Shared:
-    """Definitions, lines and groups of lines of SVG, each once.
-
-    Their numbers follow the order in which they occur.
-    """
+    """Definitions, lines and groups of lines of SVG, each once. Their numbers follow the order in which they occur."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, None] = {}
@@ -173,10 +170,7 @@ class _Shared:
 def _positions(
     record: Record, seat: int | None, values: Values | None, shared: _Shared, you: int | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the positions of a game.
-
-    Each has its picture, the picture with values, and the words about them.
-    """
+    """Yield the positions of a game. Each has its picture, the picture with values, and the words about them."""
     viewer = Viewer(record)
     for viewer.number in range(len(record.actions) + 1):
         game = viewer.game
@@ -196,10 +190,7 @@ def _positions(
 
 
 def _named(scene: Scene, record: Record, you: int | None) -> Scene:
-    """Return the scene without title, which the page has.
-
-    Players have names where there is room.
-    """
+    """Return the scene without title, which the page has. Players have names where there is room."""
     seats = []
     for number, shown in enumerate(scene.seats):
         player = _player(record, number, you)
@@ -225,10 +216,7 @@ def _table(values: npt.ArrayLike, game: Game) -> npt.NDArray[np.float64]:
 
 
 def _thoughts(game: Game, table: npt.NDArray[np.float64], actions: Sequence[int]) -> str:
-    """Name the plays of the highest values.
-
-    The value of the play that follows comes after them.
-    """
+    """Name the plays of the highest values. The value of the play that follows comes after them."""
     notation = spec_of(game.rules).notation
     plays = {action: table[notation.decode_play(game, action)] for action in notation.legal_plays(game)}
     known = {action: value for action, value in plays.items() if np.isfinite(value)}

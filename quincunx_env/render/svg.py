@@ -140,10 +140,7 @@ def draw(
 
 
 def draw_card(scene: Scene, card: int, theme: Theme = PAGE) -> str:
-    """Draw a card of a scene as an SVG document.
-
-    By default it has the colours of a page.
-    """
+    """Draw a card of a scene as an SVG document. By default it has the colours of a page."""
     drawing = _Drawing(scene, theme)
     drawing.card(scene.faces[card], Rect(0.5, 0.5, 79, 99))
     return drawing.document(Rect(0, 0, 80, 100), scene.faces[card].name, 1.0)
@@ -169,10 +166,7 @@ def draw_suit(suit: Suit) -> str:
 
 
 class Font(NamedTuple):
-    """Outlines of letters.
-
-    The unit is 1 / ``em`` of the font size; y points down.
-    """
+    """Outlines of letters. The unit is 1 / ``em`` of the font size; y points down."""
 
     em: int
     capital: int
@@ -218,10 +212,7 @@ def _n(number: float) -> str:
 
 
 def _attributes(values: Mapping[str, object]) -> str:
-    """Write an element's attributes.
-
-    An underscore stands for a hyphen, and is left out at the end.
-    """
+    """Write an element's attributes. An underscore stands for a hyphen, and is left out at the end."""
     known = {name.rstrip("_").replace("_", "-"): value for name, value in values.items() if value is not None}
     words = {name: _n(value) if isinstance(value, int | float) else str(value) for name, value in known.items()}
     return "".join(f" {name}={quoteattr(word)}" for name, word in words.items())
@@ -335,10 +326,7 @@ class _Drawing:
         return width
 
     def _chip(self, words: str, x: float, y: float, colour: str, align: float = 0.5) -> float:
-        """Draw a pill with text, its middle at height y.
-
-        Return its width.
-        """
+        """Draw a pill with text, its middle at height y. Return its width."""
         width = self._chip_width(words)
         left = x - align * width
         self._rect(Rect(left, y - 11, width, 22), colour, 11, INK, 1)
@@ -498,10 +486,7 @@ class _Drawing:
         return len(set(rows)) == len(set(columns)) == 2
 
     def _links(self, play: ScoredPlay) -> None:
-        """Draw bars between the cards of a line that scores.
-
-        The cards are painted over them.
-        """
+        """Draw bars between the cards of a line that scores. The cards are painted over them."""
         for part in play.parts:
             cells = sorted((play.cell, *part.cells))
             if len(part.cells) > 1 and not (len(cells) == 4 and self._is_box(cells)):
@@ -518,10 +503,7 @@ class _Drawing:
             self._frame(self.where.cells[cell], 1.5, 3, self.theme.bonus)
 
     def _chips(self, play: ScoredPlay) -> None:
-        """Draw points and draws at the cards that score them.
-
-        They stand side by side on one edge.
-        """
+        """Draw points and draws at the cards that score them. They stand side by side on one edge."""
         together: dict[tuple[tuple[float, float], str, bool, bool], list[Part]] = {}
         distant = self._distant(play)
         for part in play.parts:
@@ -690,10 +672,7 @@ def _ground(suit: Suit) -> str:
 
 @cache
 def _emblem(suit: Suit) -> str:
-    """Draw the emblem of a suit, from -1 to 1.
-
-    Cut-outs are drawn in the background colour.
-    """
+    """Draw the emblem of a suit, from -1 to 1. Cut-outs are drawn in the background colour."""
     colour, pieces = f"#{bytes(suit.colour).hex()}", []
     for piece in suit.emblem:
         cut = f' fill="{_ground(suit)}"' if piece.cut else ""

@@ -37,10 +37,7 @@ _COLUMNS = len(CARDS) + 1
 
 
 class Batch(BaseBatch[Rules, Game]):
-    """``num_games`` games in progress.
-
-    A round is a deal, an action a card. See `BaseBatch` for the attributes.
-    """
+    """``num_games`` games in progress. A round is a deal, an action a card. See `BaseBatch` for the attributes."""
 
     POINTS = 0, scoring.POINTS_LIMIT
 
@@ -306,10 +303,7 @@ def _tables() -> _Tables:
 
 
 def _word(card: int, other: int, place: int) -> int:
-    """Return the part of a play's word for another card.
-
-    The card lies in one of the eight other places.
-    """
+    """Return the part of a play's word for another card. The card lies in one of the eight other places."""
     if other == EMPTY:
         return 0
     line, position = divmod(place, _OTHERS)

@@ -21,10 +21,7 @@ from quincunx_env.spiral.scoring import Score
 
 
 class Game(BaseGame[Rules, Deal]):
-    """A game in progress: one deal, or several.
-
-    A round is a deal. See `BaseGame` for the attributes.
-    """
+    """A game in progress: one deal, or several. A round is a deal. See `BaseGame` for the attributes."""
 
     __slots__ = ()
 
@@ -96,20 +93,14 @@ class Game(BaseGame[Rules, Deal]):
 
     @property
     def order(self) -> list[int]:
-        """Ply on which the card of a cell was played.
-
-        0 for the starter, -1 where there is none.
-        """
+        """Ply on which the card of a cell was played. 0 for the starter, -1 where there is none."""
         order = [-1] * NUM_CELLS
         for ply, cell in enumerate(SPIRAL[: self.ply + 1]):
             order[cell] = ply
         return order
 
     def legal_cards(self) -> tuple[int, ...]:
-        """Return the hand of the seat to move, ascending.
-
-        There are none when the game is over.
-        """
+        """Return the hand of the seat to move, ascending. There are none when the game is over."""
         return () if self.over else self._held(self.mover)
 
     def step(self, action: int) -> list[int]:
@@ -144,10 +135,7 @@ class Game(BaseGame[Rules, Deal]):
         return gains
 
     def _explain_illegal(self, card: int) -> str:
-        """Return the error message for an illegal play.
-
-        It gives the reason and the legal cards.
-        """
+        """Return the error message for an illegal play. It gives the reason and the legal cards."""
         if self.over:
             return "the game is over: reset to play again"
         if not 0 <= card < self.rules.num_actions:
@@ -178,10 +166,7 @@ class Game(BaseGame[Rules, Deal]):
     # --- 2.4 Scoring at the end --------------------------------------------------------------------------------------
 
     def _final_scores(self) -> list[int]:
-        """Return each seat's points for the full square.
-
-        The dealer scores the columns, the non-dealer the rows.
-        """
+        """Return each seat's points for the full square. The dealer scores the columns, the non-dealer the rows."""
         lines = [COLUMNS if seat == self.dealer else ROWS for seat in range(2)]
         return [
             sum(

@@ -1,7 +1,4 @@
-"""Notation of the spiral game: plays as text, positions as data.
-
-Positions are their public part.
-"""
+"""Notation of the spiral game: plays as text, positions as data. Positions are their public part."""
 
 from collections.abc import Iterable
 from typing import Any

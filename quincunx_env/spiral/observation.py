@@ -87,10 +87,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
     # --- Many games --------------------------------------------------------------------------------------------------
 
     def observe_batch(self, batch: Batch, seats: Ints | None = None, copy: bool = True) -> Pieces:
-        """Return observations of one seat of each game, [B, ...].
-
-        See `BaseObserver.observe_batch`.
-        """
+        """Return observations of one seat of each game, [B, ...]. See `BaseObserver.observe_batch`."""
         seats = batch.mover if seats is None else seats
         scores, totals = batch_from_seat(seats, batch.scores, batch.totals)
         columns = [batch.ply, *scores]

@@ -1,7 +1,4 @@
-"""The rules of the spiral game in short, for given options.
-
-See RULES.md Part 2. All numbers are the engine's.
-"""
+"""The rules of the spiral game in short, for given options. See RULES.md Part 2. All numbers are the engine's."""
 
 from quincunx_env.spiral.cards import RANKS, SUITS
 from quincunx_env.spiral.rules import HAND, PLAYS, SIDE, Rules

@@ -1,7 +1,4 @@
-"""Scoring of plays and of full lines (RULES.md 2.3, 2.4).
-
-The functions are plain and in the order of the text.
-"""
+"""Scoring of plays and of full lines (RULES.md 2.3, 2.4). The functions are plain and in the order of the text."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,10 +29,7 @@ Line = Sequence[int]
 
 
 def kinds(line: Line, at: int) -> int:
-    """Return points for the rank of the card at ``at``.
-
-    Its cards may lie anywhere in the line.
-    """
+    """Return points for the rank of the card at ``at``. Its cards may lie anywhere in the line."""
     return KINDS[_ranks(line)[CARDS[line[at]].rank]]
 
 
@@ -50,19 +44,13 @@ def runs(line: Line, at: int) -> int:
 
 
 def flush(line: Line, at: int) -> int:
-    """Return points for touching cards of one suit.
-
-    They are the unbroken run that holds the card at index ``at``.
-    """
+    """Return points for touching cards of one suit. They are the unbroken run that holds the card at index ``at``."""
     touching = len(_touching(line, at))
     return touching if touching >= LEAST_FLUSH else 0
 
 
 def fifteens(line: Line, at: int) -> int:
-    """Return points for sets of cards that add up to 15.
-
-    They hold the card at index ``at``.
-    """
+    """Return points for sets of cards that add up to 15. They hold the card at index ``at``."""
     others = [CARDS[card].value for index, card in enumerate(line) if card != EMPTY and index != at]
     return FIFTEEN_POINTS * _sums(others, FIFTEEN - CARDS[line[at]].value)
 
@@ -122,10 +110,7 @@ class Score:
 
     @property
     def parts(self) -> dict[str, int]:
-        """Points by the name of the part, without parts of 0.
-
-        The names are as in `parts` and in text.
-        """
+        """Points by the name of the part, without parts of 0. The names are as in `parts` and in text."""
         row, column = asdict(self.row), asdict(self.column)
         return {name: row[name] + column[name] for name in row if row[name] + column[name]}
 
@@ -136,10 +121,7 @@ class Score:
 
 
 def score_line(line: Line, at: int, with_fifteens: bool) -> LineScore:
-    """Score a line for the card at index ``at``.
-
-    It has just been played.
-    """
+    """Score a line for the card at index ``at``. It has just been played."""
     return LineScore(kinds(line, at), runs(line, at), flush(line, at), fifteens(line, at) if with_fifteens else 0)
 
 
@@ -160,10 +142,7 @@ def score(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> Sc
 
 
 def parts(board: Sequence[int], cell: int, card: int, with_fifteens: bool) -> tuple[Part, ...]:
-    """Return the parts of `score`, each with its cells.
-
-    It takes the same arguments.
-    """
+    """Return the parts of `score`, each with its cells. It takes the same arguments."""
     found = []
     for places in LINES[cell]:
         line, at = [card if place == cell else board[place] for place in places], places.index(cell)

@@ -1,7 +1,4 @@
-"""Pictures of objects in notebooks and by ``print``.
-
-`quincunx_env` sets the painters, which are built on the games.
-"""
+"""Pictures of objects in notebooks and by ``print``. `quincunx_env` sets the painters, which are built on the games."""
 
 from collections.abc import Callable
 
@@ -12,8 +9,5 @@ PAINTERS: dict[str, Painter] = {}
 
 
 def shown_as(form: str, shown: object) -> str | None:
-    """Draw an object in a format of `PAINTERS`.
-
-    Return None if it has no picture.
-    """
+    """Draw an object in a format of `PAINTERS`. Return None if it has no picture."""
     return PAINTERS[form](shown)

@@ -68,10 +68,7 @@ def results_in_order(
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Limit workers started in this block to one NumPy thread.
-
-    Each has at best one core.
-    """
+    """Limit workers started in this block to one NumPy thread. Each has at best one core."""
     name = "OMP_NUM_THREADS"  # read when NumPy is imported
     before = os.environ.get(name)
     os.environ[name] = "1"

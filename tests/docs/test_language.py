@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 CHECKED = ("quincunx_env", "agents/quincunx_agents", "train", "docs", "conftest.py", "hatch_build.py")
 
 MOST_WORDS = 12
-"""Most words in the first paragraph of a docstring."""
+"""Most words in the first sentence of a docstring."""
 
 LONGEST_SENTENCE = 25
 """Most words in a sentence of a docstring."""
@@ -61,11 +61,11 @@ def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def faults_of_docstring(node: ast.AST, docstring: str) -> Iterator[str]:
     """Yield faults of the docstring of a module, class, function or attribute."""
-    summary = docstring.split("\n\n")[0].replace("\n", " ")
+    summary = re.split(r"\n\n|(?<=[.?!])\s", docstring)[0].replace("\n", " ")
     if summary.startswith("What "):
         yield "begins with What"
     if not isinstance(node, ast.Expr) and words(summary) > MOST_WORDS:
-        yield f"first paragraph of {words(summary)} words"
+        yield f"first sentence of {words(summary)} words"
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_property(node):
         verb = re.split(r"[\s,;.:]", summary)[0]
         if not VERBS.fullmatch(verb):

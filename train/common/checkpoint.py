@@ -22,10 +22,7 @@ from quincunx_env.utils.files import remove_unfinished, write_atomically
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint that cannot be used.
-
-    The message names the cause and the remedy.
-    """
+    """A checkpoint that cannot be used. The message names the cause and the remedy."""
 
 
 def save(path: Path, arguments: Any, content: dict[str, Any]) -> None:
@@ -153,10 +150,7 @@ def unlocks_runs() -> Iterator[None]:
 
 
 def _keep_earlier_run(folder: Path) -> None:
-    """Rename the folder of an earlier run of the same name.
-
-    It gets the first free name ``<name>-<number>``.
-    """
+    """Rename the folder of an earlier run of the same name. It gets the first free name ``<name>-<number>``."""
     if not folder.exists():
         return
     remove_unfinished(folder)

@@ -227,10 +227,7 @@ def facts_of_evaluation(evaluation: Mapping[str, Mapping[str, Any]], variant: st
 
 
 def write_model_card(folder: Path, name: str, facts: Facts) -> None:
-    """Write the card of a finished run as ``README.md``.
-
-    It has the run's ``learning_curve.png`` if there is one.
-    """
+    """Write the card of a finished run as ``README.md``. It has the run's ``learning_curve.png`` if there is one."""
     picture = "learning_curve.png"
     card = model_card(facts, name, picture if (folder / picture).exists() else None)
     write_atomically(folder / "README.md", lambda path: path.write_text(card.content, encoding="utf-8", newline="\n"))

@@ -133,8 +133,5 @@ def normalized_win_rates(learner: Agent, members: Sequence[Agent], rules: BaseRu
 
 
 def replaced_place(rates: Sequence[float], threshold: float) -> int | None:
-    """Return the place of the weakest member.
-
-    It is None unless every win rate reaches the threshold.
-    """
+    """Return the place of the weakest member. It is None unless every win rate reaches the threshold."""
     return int(np.argmax(rates)) if min(rates) >= threshold else None

@@ -1,7 +1,4 @@
-"""Options that several training scripts share.
-
-The ``Arguments`` of a script inherit from these classes.
-"""
+"""Options that several training scripts share. The ``Arguments`` of a script inherit from these classes."""
 
 import math
 import threading
@@ -26,18 +23,12 @@ EmbeddedRules = Annotated[Rules, tyro.conf.arg(name="")]
 
 
 class OptionError(ValueError):
-    """An option that cannot be used.
-
-    The message names it and the valid ones.
-    """
+    """An option that cannot be used. The message names it and the valid ones."""
 
 
 @dataclass(frozen=True)
 class Valid:
-    """The values that an option may have.
-
-    It annotates the option's field; `CheckedOptions` refuses other values.
-    """
+    """The values that an option may have. It annotates the option's field; `CheckedOptions` refuses other values."""
 
     meaning: str
     """continues "must be" in the message"""
@@ -114,10 +105,7 @@ class RunOptions(CheckedOptions):
 
 @dataclass
 class PPOOptions(CheckedOptions):
-    """Hyperparameters of PPO with GAE.
-
-    See Schulman et al. 2017 and 2016.
-    """
+    """Hyperparameters of PPO with GAE. See Schulman et al. 2017 and 2016."""
 
     rollout: Count = 24
     """steps of each game between two updates"""

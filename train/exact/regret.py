@@ -79,10 +79,7 @@ def main(arguments: Arguments) -> list[dict[str, str]]:
 
 
 def read(path: Path) -> dict[str, dict[str, str]]:
-    """Read the rows of a table by policy.
-
-    A file that does not exist has none.
-    """
+    """Read the rows of a table by policy. A file that does not exist has none."""
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -90,10 +87,7 @@ def read(path: Path) -> dict[str, dict[str, str]]:
 
 
 def add(path: Path, row: dict[str, str]) -> None:
-    """Add a row to a table, or replace the policy's row.
-
-    Other rows stay as they are in the file now.
-    """
+    """Add a row to a table, or replace the policy's row. Other rows stay as they are in the file now."""
     rows = read(path) | {row["policy"]: row}
     by_regret = sorted(rows.values(), key=lambda row: -float(row["regret"]))
     write_csv(path, COLUMNS, ([row[name] for name in COLUMNS] for row in by_regret))

@@ -106,10 +106,7 @@ class _Tree:
             yield from self.state(Game(self.rules, same[0]), same, hands)
 
     def chance(self, outcomes: dict[str, int]) -> Iterator[str]:
-        """Yield a node of chance, unless it has one outcome.
-
-        ``outcomes`` has the number of deals by name.
-        """
+        """Yield a node of chance, unless it has one outcome. ``outcomes`` has the number of deals by name."""
         if len(outcomes) > 1:
             self.chances += 1
             deals = sum(outcomes.values())
@@ -117,10 +114,7 @@ class _Tree:
             yield f'c "" {self.chances} "" {{ {drawn} }} 0'
 
     def state(self, game: Game, deals: Deals, seen: tuple[Any, ...]) -> Iterator[str]:
-        """Yield a decision or the end.
-
-        The game may have any of the deals; ``seen`` has each seat's observations.
-        """
+        """Yield a decision or the end. The game may have any of the deals; ``seen`` has each seat's observations."""
         if game.over:
             self.outcomes += 1
             margin = game.totals[0] - game.totals[1]

@@ -39,10 +39,7 @@ from train.common.options import CheckedOptions, Count, NumDeals, PolicyName, Po
 
 @dataclass
 class Arguments(CheckedOptions):
-    """Every option of a run.
-
-    The options of learning were tried once, on ``validation`` deals, and not tuned.
-    """
+    """Every option of a run. The options of learning were tried once, on ``validation`` deals, and not tuned."""
 
     teacher: PolicyName = "heuristic"
     """the agent that is imitated"""
@@ -98,10 +95,7 @@ def read_choices(dataset: minari.MinariDataset, rules: Rules) -> Choices:
 
 
 def clone(arguments: Arguments, choices: Choices) -> ValueNetwork:
-    """Train a value network on the teacher's actions.
-
-    The loss is their cross-entropy among the legal actions.
-    """
+    """Train a value network on the teacher's actions. The loss is their cross-entropy among the legal actions."""
     network = ValueNetwork(LAYOUT, set_width=64, width=32)
     optimizer = torch.optim.AdamW(network.parameters())
     ends = choices.counts.cumsum(0)
@@ -126,10 +120,7 @@ def clone(arguments: Arguments, choices: Choices) -> ValueNetwork:
 
 
 def main(arguments: Arguments) -> tuple[ValueAgent, Evaluation, Evaluation]:
-    """Write the dataset, read it again and train.
-
-    Return the clone and the evaluations of clone and teacher.
-    """
+    """Write the dataset, read it again and train. Return the clone and the evaluations of clone and teacher."""
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     if arguments.dataset not in minari.list_local_datasets():
@@ -147,10 +138,7 @@ def main(arguments: Arguments) -> tuple[ValueAgent, Evaluation, Evaluation]:
 
 
 def relative_mean(first: Evaluation, second: Evaluation) -> Estimate:
-    """Estimate the ratio of two means on the same deals.
-
-    Its interval is by the delta method.
-    """
+    """Estimate the ratio of two means on the same deals. Its interval is by the delta method."""
     ratio = first.mean / second.mean
     residual = Estimate.of_mean(first.values - ratio * second.values)  # its mean is 0
     half = (residual.high - residual.low) / 2 / second.mean

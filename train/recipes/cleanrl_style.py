@@ -27,10 +27,7 @@ from train.recipes.measure import measure
 
 
 def masked(logits: Tensor, mask: Tensor) -> Categorical:
-    """Return the distribution over legal actions.
-
-    Illegal ones get logits so low that their probability is 0.
-    """
+    """Return the distribution over legal actions. Illegal ones get logits so low that their probability is 0."""
     return Categorical(logits=logits.masked_fill(~mask, -1e8))
 
 

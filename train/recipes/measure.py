@@ -1,7 +1,4 @@
-"""Options of the recipes for PPO, and the evaluation of their policies.
-
-They play ``validation`` deals.
-"""
+"""Options of the recipes for PPO, and the evaluation of their policies. They play ``validation`` deals."""
 
 from dataclasses import dataclass
 
@@ -27,10 +24,7 @@ class RecipeOptions(PPOOptions):
 
 
 def measure(policy: Policy, deals: int) -> Evaluation:
-    """Evaluate a policy on validation deals, and print the result.
-
-    They are the first ``deals`` of the solitaire.
-    """
+    """Evaluate a policy on validation deals, and print the result. They are the first ``deals`` of the solitaire."""
     result = evaluate(policy, deals, domain="validation")
     low, high = result.ci95
     lost = f"{result.lost.mean():.1%}"

@@ -44,10 +44,7 @@ class QuincunxAction(Action):  # type: ignore[misc]  # types are checked without
 
 
 class QuincunxObservation(Observation):  # type: ignore[misc]
-    """A prompt.
-
-    ``metadata`` is the info of `TextEnv`, ``reward`` the reward of the last answer, ``done`` the end.
-    """
+    """A prompt. ``metadata`` is the info of `TextEnv`, ``reward`` the reward of the last answer, ``done`` the end."""
 
     prompt: str = Field(description="what happened, the position, and how to answer")
 

@@ -62,10 +62,7 @@ class MaskInObservation(gymnasium.Wrapper[Any, Any, Any, Any]):
         return {"obs": observation, "mask": info.pop("action_mask").view(np.bool_)}, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step the environment.
-
-        Infos are empty, because the buffer stores all of them.
-        """
+        """Step the environment. Infos are empty, because the buffer stores all of them."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return {"obs": observation, "mask": info.pop("action_mask").view(np.bool_)}, reward, terminated, truncated, {}
 

@@ -39,10 +39,7 @@ from train.recipes.measure import measure
 
 
 class ReadMask(BaseInfoDictReader):  # type: ignore[misc]  # TorchRL comes without types
-    """Info reader that copies the mask into the tensordict.
-
-    It is bool there, as `MaskedCategorical` requires.
-    """
+    """Info reader that copies the mask into the tensordict. It is bool there, as `MaskedCategorical` requires."""
 
     def __init__(self, num_envs: int, num_actions: int) -> None:
         self.spec = Composite(action_mask=Binary(shape=(num_envs, num_actions), dtype=torch.bool), shape=(num_envs,))

@@ -114,10 +114,7 @@ class GreedyScores:
 
 
 def observers(rules: BaseRules) -> Iterator[Observer]:
-    """Yield observers of all encodings of games with these rules.
-
-    They are with and without the preview, and padded.
-    """
+    """Yield observers of all encodings of games with these rules. They are with and without the preview, and padded."""
     for padded in (False, True) if spec_of(rules).PaddedObserver else (False,):
         for preview in (True, False):
             yield make_observer(rules, preview, padded)

@@ -82,10 +82,7 @@ class Scores(nn.Module):
 
 
 class GreedyLogits(nn.Module):
-    """Logits of a policy network, and the greedy action.
-
-    The logits are means over the symmetries of the grid.
-    """
+    """Logits of a policy network, and the greedy action. The logits are means over the symmetries of the grid."""
 
     entries: Tensor
     """[8, size]: the entry of an observation that each entry of a view receives."""

@@ -102,10 +102,7 @@ class Model:
         return padded(choose) if padded is not None else choose
 
     def _run(self, output: str, encoded: Encoded, mask: Bools) -> Any:
-        """Compute one output for n positions.
-
-        They are computed one after the other if the model takes only one.
-        """
+        """Compute one output for n positions. They are computed one after the other if the model takes only one."""
         inputs = {self.observation.name: np.asarray(encoded).astype(_dtype(self.observation))}
         if self.mask is not None:
             inputs[self.mask.name] = mask.astype(_dtype(self.mask))

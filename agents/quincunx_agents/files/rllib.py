@@ -96,10 +96,7 @@ def read(path: Path, trust: bool) -> Module:
 
 
 def _agrees(found: Any, expected: Any) -> bool:
-    """Return whether spaces agree in entries, shapes and bounds.
-
-    The dtype may differ.
-    """
+    """Return whether spaces agree in entries, shapes and bounds. The dtype may differ."""
     entries, others = getattr(found, "spaces", None), getattr(expected, "spaces", None)
     if entries is not None and others is not None:
         return set(entries) == set(others) and all(_agrees(entries[name], others[name]) for name in others)

@@ -181,10 +181,7 @@ def _size(archive: zipfile.ZipFile) -> int:
 
 
 def _algorithm(path: Path) -> str:
-    """Return the name of a saved model's algorithm.
-
-    It may be one that cannot be used.
-    """
+    """Return the name of a saved model's algorithm. It may be one that cannot be used."""
     with zipfile.ZipFile(path) as archive:
         if (size := archive.getinfo("data").file_size) > MAX_DESCRIPTION:
             raise ValueError(f"its description has {size} bytes, at most {MAX_DESCRIPTION} are read")

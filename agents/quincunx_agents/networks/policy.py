@@ -70,10 +70,7 @@ def card_features(num_cards: int) -> Floats:
 
 
 def near_cells(num_cells: int) -> Ints:
-    """Return the cells one and two away in row and column, int64 [cells, 8].
-
-    Places off the grid are ``num_cells``.
-    """
+    """Return the cells one and two away in row and column, int64 [cells, 8]. Places off the grid are ``num_cells``."""
     square = grid(math.isqrt(num_cells))
     distances = (-2, -1, 1, 2)
     return np.array([square.line(cell, 0, distances) + square.line(cell, 1, distances) for cell in range(num_cells)])
@@ -134,20 +131,14 @@ def logits(weights: PolicyWeights, observation: Pieces) -> Floats:
 
 
 def _best(plays: Floats) -> Floats:
-    """Return the two most points and the most draws, [..., 3].
-
-    Plays are [..., plays, 2].
-    """
+    """Return the two most points and the most draws, [..., 3]. Plays are [..., plays, 2]."""
     points, draws = np.moveaxis(plays, -1, 0)
     ascending = np.sort(points, axis=-1)
     return np.stack([ascending[..., -1], ascending[..., -2], draws.max(axis=-1)], axis=-1)
 
 
 def _of_others(points: Floats, best: Floats) -> Floats:
-    """Return the most points of another play.
-
-    ``best`` has the two most of all plays in the cell, or of the card.
-    """
+    """Return the most points of another play. ``best`` has the two most of all plays in the cell, or of the card."""
     return np.where(points == best[..., 0], best[..., 1], best[..., 0])
 
 

@@ -51,10 +51,7 @@ def widths_of(tensors: Mapping[str, Floats]) -> tuple[int, int]:
 
 
 def shapes_of(layout: FeatureLayout, set_width: int, width: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a network's tensors by name.
-
-    Each layer has a weight [out, in] and a bias [out].
-    """
+    """Return the shapes of a network's tensors by name. Each layer has a weight [out, in] and a bias [out]."""
     layers = dict[str, tuple[int, int]]()
     for number, (_, features) in enumerate(layout.sets):
         layers |= {f"set_encoders.{number}.0": (set_width, features)}
@@ -157,10 +154,7 @@ class ValueWeights(NamedTuple):
 
 
 class ValueAgent:
-    """Agent for the variants that a value network has learned.
-
-    It is a `quincunx_env.core.policy.PolicyFactory`.
-    """
+    """Agent for the variants that a value network has learned. It is a `quincunx_env.core.policy.PolicyFactory`."""
 
     def __init__(self, weights: ValueWeights) -> None:
         self.weights = weights
@@ -245,10 +239,7 @@ def load_weights(path: Path) -> ValueWeights:
 
 
 def _can_learn(variants: object) -> bool:
-    """Return whether these are names of variants of one game.
-
-    One network can learn them.
-    """
+    """Return whether these are names of variants of one game. One network can learn them."""
     if not isinstance(variants, list) or not all(isinstance(name, str) and name in VARIANTS for name in variants):
         return False
     return len({agent_spec_of(VARIANTS[name]).features for name in variants}) == 1
@@ -292,10 +283,7 @@ def shipped_for(rules: BaseRules) -> ValueWeights:
 
 @dataclasses.dataclass(frozen=True)
 class ShippedValueAgent:
-    """Agent of the shipped network for the game's set-up.
-
-    It is a `quincunx_env.core.policy.PolicyFactory`.
-    """
+    """Agent of the shipped network for the game's set-up. It is a `quincunx_env.core.policy.PolicyFactory`."""
 
     def for_rules(self, rules: BaseRules) -> HighestValue:
         """Return the policy for a game; see `ValueAgent.for_rules`.

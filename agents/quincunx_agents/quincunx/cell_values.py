@@ -27,10 +27,7 @@ ABSENT_VALUE = -30
 
 
 class CellValues(NamedTuple):
-    """Scores of all cards in the cells of j afterstates.
-
-    The last entry of w only pads.
-    """
+    """Scores of all cards in the cells of j afterstates. The last entry of w only pads."""
 
     cells: Ints
     """[e, j]: index into w, the last where the column only pads."""

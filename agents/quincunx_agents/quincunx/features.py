@@ -66,10 +66,7 @@ MOST_CARDS = 39
 
 
 class _Tables(NamedTuple):
-    """Tables of the rules.
-
-    Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last).
-    """
+    """Tables of the rules. Axes: K cards, C cells, an adjacent card or `EMPTY` (-1, the last)."""
 
     suits: Floats
     """[K, 6]."""
@@ -116,10 +113,7 @@ def _tables(rules: Rules, backend: Backend = NUMPY) -> _Tables:
 
 
 class _CellInputs(NamedTuple):
-    """Scores of all cards in a cell.
-
-    Axes: w cells of positions or of afterstates, K cards.
-    """
+    """Scores of all cards in a cell. Axes: w cells of positions or of afterstates, K cards."""
 
     xp: Any
     """Functions of the arrays' library, as in `Backend`."""
@@ -379,10 +373,7 @@ def _mean(xp: Any, values: Floats, share: Floats) -> Floats:
 
 
 class _CardInputs(NamedTuple):
-    """Scores of a card of the hand.
-
-    Axes: H slots of the hand, j afterstates.
-    """
+    """Scores of a card of the hand. Axes: H slots of the hand, j afterstates."""
 
     filled: Bools
     """[H, j]: which slots hold a card."""
@@ -436,10 +427,7 @@ def afterstates_of(
     mask: Bools,
     backend: Backend = NUMPY,
 ) -> Afterstates:
-    """Return the afterstates of all legal actions.
-
-    Implements `quincunx_agents.afterstates.FeatureModule`.
-    """
+    """Return the afterstates of all legal actions. Implements `quincunx_agents.afterstates.FeatureModule`."""
     tables, num_cells, players = _tables(rules), rules.num_cells, rules.num_players
     n, encoded = len(mask), rules.num_plays_encoded
     rows, actions = np.divmod(np.flatnonzero(mask[:, :encoded]), encoded)
@@ -498,10 +486,7 @@ def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Boo
 
 
 class _Plays(NamedTuple):
-    """Actions whose afterstates are described.
-
-    Axes: j actions, K cards.
-    """
+    """Actions whose afterstates are described. Axes: j actions, K cards."""
 
     position: Ints
     """[j]: the position before, ascending."""
@@ -522,10 +507,7 @@ class _Plays(NamedTuple):
 
 
 class _Described(NamedTuple):
-    """Afterstates whose features are computed, as arrays of a backend.
-
-    Axes: p positions, j afterstates, K cards.
-    """
+    """Afterstates whose features are computed, as arrays of a backend. Axes: p positions, j afterstates, K cards."""
 
     rules: Rules
     backend: Backend
@@ -713,10 +695,7 @@ def _best_cells(of: _Described) -> list[npt.NDArray[np.int16]]:
 
 
 def _three_best(xp: Any, values: Floats) -> Floats:
-    """Return the three highest of values [..., e, j], highest first, [..., j, 3].
-
-    Missing values are `ABSENT_VALUE`.
-    """
+    """Return the three highest of values [..., e, j], highest first, [..., j, 3]. Missing values are `ABSENT_VALUE`."""
     best = -xp.sort(-values, axis=-2)[..., :3, :]
     missing = [xp.full_like(values[..., :1, :], ABSENT_VALUE)] * (3 - best.shape[-2])
     three: Floats = xp.moveaxis(xp.concat([best, *missing], axis=-2), -2, -1)

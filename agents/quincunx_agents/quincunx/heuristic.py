@@ -287,10 +287,7 @@ def action_features(rules: Rules, observation: Pieces, mask: Bools) -> ActionFea
 
 
 def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tuple[Floats, Floats]:
-    """Return 1 for each unseen card, float32 [n, K], and their number, [n].
-
-    The number is at least 1.
-    """
+    """Return 1 for each unseen card, float32 [n, K], and their number, [n]. The number is at least 1."""
     unseen = np.zeros((len(board), rules.num_cards + 1), np.float32)
     unseen[:, rules.deck] = 1
     np.put_along_axis(unseen, board.astype(np.int64), 0, axis=1)  # EMPTY is the extra, last column
@@ -299,10 +296,7 @@ def unseen_cards(rules: Rules, board: npt.NDArray[np.int8], hand: Bools) -> tupl
 
 
 def best_other(values: Floats, axis: int) -> Floats:
-    """Return the largest of the other entries along an axis.
-
-    It is at least `VALUE_FLOOR`.
-    """
+    """Return the largest of the other entries along an axis. It is at least `VALUE_FLOOR`."""
     if values.shape[axis] == 1:
         return np.full_like(values, VALUE_FLOOR)
     at = np.expand_dims(values.argmax(axis=axis), axis)
@@ -315,10 +309,7 @@ def best_other(values: Floats, axis: int) -> Floats:
 
 
 def _threat(rules: Rules, board: npt.NDArray[np.int8], cells: Bools, unseen: Floats, hidden: Floats) -> Floats:
-    """Average the unseen cards' points in each legal cell, float32 [n, C].
-
-    Negative points count 0.
-    """
+    """Average the unseen cards' points in each legal cell, float32 [n, C]. Negative points count 0."""
     rows, places = np.nonzero(cells)
     points = play_values(rules).all_plays(board, rows, places)[..., 0]
     gains = np.maximum(points, 0) * unseen.astype(np.int16).take(rows, axis=0)
@@ -407,10 +398,7 @@ def _set_up(
 
 
 def set_ups(games: Batch, rows: Ints, cards: Ints, cells: Ints) -> tuple[Floats, Floats]:
-    """Return ``setups`` and ``setups_unseen`` of plays, float32 [m] each.
-
-    The plays are of the seats to move.
-    """
+    """Return ``setups`` and ``setups_unseen`` of plays, float32 [m] each. The plays are of the seats to move."""
     rules = games.rules
     held = games.hands[np.arange(games.num_games), games.mover]
     hand = unpack(held[:, None], rules.num_cards).view(np.bool_)

@@ -34,10 +34,7 @@ ILLEGAL = np.float32(-1e6)
 
 
 class ImmediateScores(NamedTuple):
-    """Points and draws of all legal actions, for seats to move.
-
-    There are n games.
-    """
+    """Points and draws of all legal actions, for seats to move. There are n games."""
 
     held: Ints
     """int64 [n]: cards in the hand to move; 0 in finished games."""
@@ -54,10 +51,7 @@ class ImmediateScores(NamedTuple):
 
 
 def immediate_scores(batch: Batch) -> ImmediateScores:
-    """Score all legal actions of games at the same stage.
-
-    No game is announcing.
-    """
+    """Score all legal actions of games at the same stage. No game is announcing."""
     rules = batch.rules
     held, cards, card_slots = _slots(batch.card_mask())
     _, cells, cell_slots = _slots(batch.cell_mask())
@@ -108,10 +102,7 @@ def prior(rules: Rules, observation: Pieces, mask: Bools) -> Floats:
 
 
 def step(games: Batch, actions: Ints) -> None:
-    """Play a card into a cell in each game.
-
-    With Simpleton the true points are announced.
-    """
+    """Play a card into a cell in each game. With Simpleton the true points are announced."""
     rules = games.rules
     points = actions
     if rules.simpleton:
@@ -122,10 +113,7 @@ def step(games: Batch, actions: Ints) -> None:
 
 
 def plays_left(games: Batch) -> int:
-    """Count the plays until the round of these games ends.
-
-    All games are at the same stage.
-    """
+    """Count the plays until the round of these games ends. All games are at the same stage."""
     return games.rules.num_plays - int(games.ply[0])
 
 
@@ -134,10 +122,7 @@ REFINED = 5
 
 
 def rollout_actions(games: Batch) -> Ints:
-    """Choose the action of the highest approximate value, int64 [n].
-
-    Where a game is over, it is any number.
-    """
+    """Choose the action of the highest approximate value, int64 [n]. Where a game is over, it is any number."""
     rules, scores = games.rules, immediate_scores(games)
     weights = _weights(rules, scores.left)
     values = _approximate_values(games, scores, weights)
@@ -191,10 +176,7 @@ def _approximate_values(games: Batch, scores: ImmediateScores, weights: dict[str
 
 @cache
 def _weights(rules: Rules, left: int) -> dict[str, np.float32]:
-    """Return weights of the heuristic by name with ``left`` plays to come.
-
-    Early weights are added in proportion.
-    """
+    """Return weights of the heuristic by name with ``left`` plays to come. Early weights are added in proportion."""
     weights = dict(zip(FEATURE_NAMES, weights_for(rules), strict=True))
     early = np.float32(left / rules.num_plays)
     return {

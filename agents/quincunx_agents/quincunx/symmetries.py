@@ -1,7 +1,4 @@
-"""The eight rotations and reflections of the square grid.
-
-The rules of Quincunx do not distinguish them.
-"""
+"""The eight rotations and reflections of the square grid. The rules of Quincunx do not distinguish them."""
 
 import math
 from collections.abc import Callable
@@ -18,10 +15,7 @@ AXIS_OF_CELLS = {"board": 1, "order": 1, "preview": 2}
 
 @cache
 def symmetries(num_cells: int) -> Ints:
-    """Return each cell's source by symmetry, int64 [8, num_cells].
-
-    A cell receives its source's content.
-    """
+    """Return each cell's source by symmetry, int64 [8, num_cells]. A cell receives its source's content."""
     grid = np.arange(num_cells).reshape(math.isqrt(num_cells), -1)
     return np.stack([np.rot90(each, turns).ravel() for each in (grid, grid.T) for turns in range(4)])
 

@@ -83,10 +83,7 @@ def beam_search(games: Batch, width: int, lost_value: float = 0.0) -> npt.NDArra
 
 
 def _action_values(positions: Batch, scores: ImmediateScores) -> Floats:
-    """Return points and value of the rest of the hand, float32 [n, H, E].
-
-    They are values after every action.
-    """
+    """Return points and value of the rest of the hand, float32 [n, H, E]. They are values after every action."""
     rules, left = positions.rules, scores.left
     in_hand = np.arange(scores.cards.shape[1]) < scores.held[:, None]
     # Before the last play cards in hand have the value `KEEP`, then their penalty.
@@ -125,10 +122,7 @@ def _top_actions(values: Floats, group: Ints, count: int) -> tuple[Ints, Ints, I
 
 
 def _without_duplicates(group: Ints, hashes: Ints, values: Floats) -> Ints:
-    """Return the best position for each hash in a group.
-
-    The result is indices of positions, ascending.
-    """
+    """Return the best position for each hash in a group. The result is indices of positions, ascending."""
     order = np.lexsort((-values, hashes, group))
     new = np.ones(len(order), np.bool_)
     new[1:] = (group[order][1:] != group[order][:-1]) | (hashes[order][1:] != hashes[order][:-1])
@@ -137,10 +131,7 @@ def _without_duplicates(group: Ints, hashes: Ints, values: Floats) -> Ints:
 
 
 def _rank_in_group(group: Ints, values: Floats) -> Ints:
-    """Rank each position in its group by value, from 0.
-
-    ``group`` is ascending.
-    """
+    """Rank each position in its group by value, from 0. ``group`` is ascending."""
     order = np.lexsort((-values, group))
     _, first, sizes = np.unique(group, return_index=True, return_counts=True)
     ranks = np.empty(len(order), np.int64)

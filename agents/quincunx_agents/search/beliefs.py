@@ -41,10 +41,7 @@ _NEVER = 127
 
 
 class _Round(NamedTuple):
-    """The round so far, as one seat observes it.
-
-    Seats are numbered from the one that began it, plies from 1.
-    """
+    """The round so far, as one seat observes it. Seats are numbered from the one that began it, plies from 1."""
 
     deck: npt.NDArray[np.int8]
     """int8 [cards dealt]: a deck with the same face-up cards."""
@@ -212,10 +209,7 @@ class Beliefs:
 
 
 def _split(cards: Ints, sizes: list[int]) -> Hands:
-    """Split rows of cards into hands, [n, size] each.
-
-    The rest is left out.
-    """
+    """Split rows of cards into hands, [n, size] each. The rest is left out."""
     return np.split(cards, np.cumsum(sizes), axis=1)[:-1]
 
 

@@ -34,10 +34,7 @@ BUDGET = 384
 
 @dataclass(frozen=True, kw_only=True)
 class BestResponse(SearchConfig):
-    """Approximate best response to an agent; a `quincunx_env.core.policy.PolicyFactory`.
-
-    Its settings are not tuned.
-    """
+    """Approximate best response to an agent; a `quincunx_env.core.policy.PolicyFactory`. Its settings are not tuned."""
 
     agent: Agent
     """The agent in all other seats."""

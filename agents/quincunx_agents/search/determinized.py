@@ -32,10 +32,7 @@ Values = npt.NDArray[np.float64]
 
 
 class Evaluator(Protocol):
-    """Estimator of the values of determinized games.
-
-    It can be pickled, so that policies can.
-    """
+    """Estimator of the values of determinized games. It can be pickled, so that policies can."""
 
     def __call__(self, games: Any, seat: int, left: int, rng: np.random.Generator) -> Values:
         """Estimate the values of games to a seat.
@@ -96,10 +93,7 @@ class DeterminizedSearch:
         self.prior = prior or partial(agent_spec_of(rules).rollout_policy.prior, rules)
 
     def __call__(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Ints:
-        """Choose legal actions, int64 [n].
-
-        With Simpleton it announces the true points.
-        """
+        """Choose legal actions, int64 [n]. With Simpleton it announces the true points."""
         chosen = greedy(observation, mask, rng) if "pending" in observation else np.full(len(mask), -1)
         for row in _to_play(observation, mask):
             one = {name: piece[row : row + 1] for name, piece in observation.items()}

@@ -71,10 +71,7 @@ def action_values(games: Batch, lost_value: float = 0.0) -> Values:
 
 
 def policy_values(games: Batch, policy: Distribution, lost_value: float = 0.0) -> Values:
-    """Return expected final points if a policy plays on, float64 [B].
-
-    Arguments are as of `action_values`.
-    """
+    """Return expected final points if a policy plays on, float64 [B]. Arguments are as of `action_values`."""
     _check(games)
     return _state_values(games, lost_value, policy) + games.totals[:, 0]
 
@@ -111,10 +108,7 @@ def _check(games: Batch) -> None:
 
 
 def _state_values(games: Batch, lost_value: float, policy: Distribution | None) -> Values:
-    """Return expected points to come in each state, float64 [B].
-
-    The actions are a policy's, or else the best ones.
-    """
+    """Return expected points to come in each state, float64 [B]. The actions are a policy's, or else the best ones."""
     probabilities = None if policy is None else policy(games)
     edges = _edges(games, games.mask() if probabilities is None else probabilities > 0)
     values = _edge_values(games, edges, lost_value, policy)
@@ -281,10 +275,7 @@ class _EndgamePolicy:
 
 
 class _ValuedEndgamePolicy(_EndgamePolicy):
-    """Policy of `Endgame` around a `quincunx_env.core.policy.ValuedPolicy`.
-
-    It is itself a `ValuedPolicy`.
-    """
+    """Policy of `Endgame` around a `quincunx_env.core.policy.ValuedPolicy`. It is itself a `ValuedPolicy`."""
 
     def action_values(self, observation: Pieces, mask: Bools, rng: np.random.Generator) -> Values:
         """Return values of all actions, float64 [n, A].

@@ -258,10 +258,7 @@ def afterstates_of(
     mask: Bools,
     backend: Backend = NUMPY,
 ) -> Afterstates:
-    """Return the afterstates of all legal actions.
-
-    Implements `quincunx_agents.afterstates.FeatureModule`.
-    """
+    """Return the afterstates of all legal actions. Implements `quincunx_agents.afterstates.FeatureModule`."""
     at_end = rules.scoring == "end"
     rows, actions = mask.nonzero()
     counts = observer_for(rules).named_counts(observation)
@@ -284,10 +281,7 @@ def afterstates_of(
 
 
 def shortlist(rules: Rules, observation: Pieces, mask: Bools, count: int) -> Bools:
-    """Return the ``count`` cards that the heuristic prefers.
-
-    Implements `quincunx_agents.afterstates.FeatureModule`.
-    """
+    """Return the ``count`` cards that the heuristic prefers. Implements `quincunx_agents.afterstates.FeatureModule`."""
     if not count:
         return mask
     return ties.highest(action_values(rules, observation, mask), count) & mask
@@ -490,10 +484,7 @@ def _opponents_best(
 
 
 def _hands(lines: _Lines, ply: Ints, rows: Ints, xp: Any) -> Ints:
-    """Return points of the mover's lines and of the others, [2, m].
-
-    They are used where the full square is scored.
-    """
+    """Return points of the mover's lines and of the others, [2, m]. They are used where the full square is scored."""
     values = lines.tables.hand[lines.rank_codes] + lines.tables.flush[lines.suit_codes]
     by_seat = values[: len(values) - 2 * len(rows)].reshape(-1, 2, SIDE).sum(axis=2)[rows].T
     # The first line of the cell just played is in the mover's orientation: rows after an odd number of plays.
@@ -502,10 +493,7 @@ def _hands(lines: _Lines, ply: Ints, rows: Ints, xp: Any) -> Ints:
 
 
 def _columns(xp: Any, table: Bytes | Floats, numbers: Ints) -> Any:
-    """Return the columns of a table [rows, K] with these numbers.
-
-    The shape is [rows, *shape of the numbers].
-    """
+    """Return the columns of a table [rows, K] with these numbers. The shape is [rows, *shape of the numbers]."""
     return xp.take(table, numbers.reshape(-1), axis=1).reshape(-1, *numbers.shape)
 
 

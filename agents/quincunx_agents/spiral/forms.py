@@ -22,10 +22,7 @@ SINGLE_ROUND = {"deals": 1}
 
 
 def form_of(rules: Rules) -> str:
-    """Return the name in `VARIANTS` of the set-up of these rules.
-
-    A network must have learned this set-up.
-    """
+    """Return the name in `VARIANTS` of the set-up of these rules. A network must have learned this set-up."""
     return "spiral-end" if rules.scoring == "end" else "spiral"
 
 

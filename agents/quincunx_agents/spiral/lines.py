@@ -59,10 +59,7 @@ NUM_LINE_FEATURES = num_features(RANK_FEATURES) + 1
 
 
 class LineTables(NamedTuple):
-    """Values by the ranks or suits of a line, from tables.
-
-    They depend on the options of the game.
-    """
+    """Values by the ranks or suits of a line, from tables. They depend on the options of the game."""
 
     multiset: npt.NDArray[np.int16]
     """[14**5]: number of the multiset, by ranks in base 14."""
@@ -139,10 +136,7 @@ def _play_by_rank(counts: Bytes, present: Bools) -> Bytes:
 
 
 def _longest_run(counts: Bytes) -> Bytes:
-    """Return points for the run in each multiset, [K].
-
-    The whole of a run scores more than any part of it.
-    """
+    """Return points for the run in each multiset, [K]. The whole of a run scores more than any part of it."""
     points: Bytes = np.zeros_like(counts[0])
     for length in range(scoring.LEAST_RUN, SIDE + 1):
         for lowest in range(len(RANKS) - length + 1):
@@ -152,10 +146,7 @@ def _longest_run(counts: Bytes) -> Bytes:
 
 
 def _fifteens(lines: Ints) -> Bytes:
-    """Count the sets of cards that add up to 15, [K].
-
-    ``lines`` holds ranks + 1, [5, K].
-    """
+    """Count the sets of cards that add up to 15, [K]. ``lines`` holds ranks + 1, [5, K]."""
     values = np.where(lines > 0, np.minimum(lines, 10), scoring.FIFTEEN + 1)
     members = np.array(list(cartesian_product((0, 1), repeat=SIDE)))
     sets: Bytes = (members @ values == scoring.FIFTEEN).sum(axis=0, dtype=np.int8)
@@ -210,10 +201,7 @@ class Spiral(NamedTuple):
 
 @cache
 def spiral(at_end: bool, backend: Backend = NUMPY) -> Spiral:
-    """Return lines and places of the cells.
-
-    ``at_end`` is whether the full square is scored.
-    """
+    """Return lines and places of the cells. ``at_end`` is whether the full square is scored."""
     along = (*SPIRAL[1:], *[SPIRAL[-1]] * (BEYOND + 1))
     lines, places = [], []
     for ply, (cell, before) in enumerate(zip(along, (SPIRAL[0], *along), strict=False)):
@@ -228,10 +216,7 @@ def spiral(at_end: bool, backend: Backend = NUMPY) -> Spiral:
 
 
 def line_codes(cards: Bytes, backend: Backend = NUMPY) -> tuple[Ints, Ints]:
-    """Return the ranks and suits of lines as numbers, int64 [...].
-
-    Lines are given as their cards, int8 [5, ...].
-    """
+    """Return the ranks and suits of lines as numbers, int64 [...]. Lines are given as their cards, int8 [5, ...]."""
     xp, there = backend.xp, cards != EMPTY
     ranks, suits = (there * (each + 1) for each in (cards % len(RANKS), cards // len(RANKS)))
     rank_codes, suit_codes = xp.zeros((2, *cards.shape[1:]), dtype=xp.int64, device=backend.device)

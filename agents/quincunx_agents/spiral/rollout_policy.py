@@ -31,10 +31,7 @@ def step(games: Batch, actions: Ints) -> None:
 
 
 def plays_left(games: Batch) -> int:
-    """Count the plays until the deal of these games ends.
-
-    All games are at the same stage.
-    """
+    """Count the plays until the deal of these games ends. All games are at the same stage."""
     return PLAYS - int(games.ply[0])
 
 
@@ -61,10 +58,7 @@ def rollout_actions(games: Batch) -> Ints:
 
 
 def candidate_actions(games: Batch, count: int) -> Bools:
-    """Return the ``count`` highest-valued cards of each game, bool [n, 52].
-
-    A game may have fewer.
-    """
+    """Return the ``count`` highest-valued cards of each game, bool [n, 52]. A game may have fewer."""
     mask = games.mask()
     rows, cards = mask.nonzero()
     table = np.full(mask.shape, NOT_IN_HAND)

@@ -44,10 +44,7 @@ class GreedyPolicy:
         return ties.best(self.action_values(observation, mask, rng))
 
     def action_values(self, observation: Pieces, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
-        """Return the logits of legal actions, float32 [n, actions].
-
-        All others have -inf. It raises as a call does.
-        """
+        """Return the logits of legal actions, float32 [n, actions]. All others have -inf. It raises as a call does."""
         logits = mean_over_symmetries(self._logits_of, observation) if self.symmetric else self._logits_of(observation)
         ties.require_finite(logits[mask])
         return np.where(mask, logits, np.float32(-np.inf))

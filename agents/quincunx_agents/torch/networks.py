@@ -220,26 +220,17 @@ class PolicyNetwork(nn.Module):
 
 
 def _best(points: Tensor, draws: Tensor) -> Tensor:
-    """Return the two most points and the most draws, [n, 3].
-
-    Plays are [n, plays].
-    """
+    """Return the two most points and the most draws, [n, 3]. Plays are [n, plays]."""
     return torch.cat([points.topk(2)[0], draws.amax(1)[:, None]], dim=1)
 
 
 def _of_others(points: Tensor, best: Tensor) -> Tensor:
-    """Return the most points of another play.
-
-    ``best`` has the two most of all plays in the cell, or of the card.
-    """
+    """Return the most points of another play. ``best`` has the two most of all plays in the cell, or of the card."""
     return torch.where(points == best[:, 0], best[:, 1], best[:, 0])
 
 
 def _numbers(present: Tensor) -> Tensor:
-    """Return the numbers of the present elements from 0 on, [B, elements].
-
-    They come in the order of ``nonzero``.
-    """
+    """Return the numbers of the present elements from 0 on, [B, elements]. They come in the order of ``nonzero``."""
     return (present.flatten().cumsum(0) - 1).view_as(present)
 
 

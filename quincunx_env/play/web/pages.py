@@ -36,10 +36,7 @@ from quincunx_env.render.svg import MINUS, PAGE, THEMES, draw, draw_card, draw_s
 
 
 class Option(NamedTuple):
-    """An option of the rules.
-
-    Its values are texts, as forms send them.
-    """
+    """An option of the rules. Its values are texts, as forms send them."""
 
     name: str
     label: str
@@ -157,10 +154,7 @@ KINDS = {
 
 @cache
 def agents(kind: str) -> tuple[str, ...]:
-    """List the registered policies that can play a kind of game.
-
-    The default opponent comes first.
-    """
+    """List the registered policies that can play a kind of game. The default opponent comes first."""
     rules = KINDS[kind].rules({})
     found = (name for name in registered_policies() if can_play(name, rules))
     return tuple(dict.fromkeys((levels(rules)[DEFAULT_LEVEL], *found)))
@@ -319,10 +313,7 @@ class View:
 
     @property
     def shown(self) -> ScoredPlay | None:
-        """The play whose score is shown, with names for the reader.
-
-        It is the candidate, or else the last play.
-        """
+        """The play whose score is shown, with names for the reader. It is the candidate, or else the last play."""
         shown = self.play or (None if self.scene.pending else self.scene.last)
         if shown is None:
             return None
@@ -450,10 +441,7 @@ def signed(points: int) -> str:
 
 
 def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a play's score.
-
-    Each is a text and its class in the style sheet.
-    """
+    """Yield the parts of a play's score. Each is a text and its class in the style sheet."""
     for name in dict.fromkeys(part.name for part in play.parts if play.scored):
         points = sum(part.points for part in play.parts if part.name == name)
         lines = any(len(part.cells) > 1 for part in play.parts if part.name == name)

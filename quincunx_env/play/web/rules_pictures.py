@@ -1,7 +1,4 @@
-"""The rules of a game in pictures, for people.
-
-`quincunx_env.notation.rules_card` is for language models.
-"""
+"""The rules of a game in pictures, for people. `quincunx_env.notation.rules_card` is for language models."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,10 +26,7 @@ class Example(NamedTuple):
 
 
 def examples(rules: BaseRules) -> list[Example]:
-    """Return six plays that show the rules.
-
-    There are none for games of other packages.
-    """
+    """Return six plays that show the rules. There are none for games of other packages."""
     if isinstance(rules, SpiralRules):
         return [
             Example(

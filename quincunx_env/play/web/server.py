@@ -128,19 +128,13 @@ class Guard:
         return None
 
     def _is_known(self, host: str) -> bool:
-        """Return whether a host is a loopback name, or was allowed.
-
-        The port does not matter.
-        """
+        """Return whether a host is a loopback name, or was allowed. The port does not matter."""
         match = re.fullmatch(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?", host.lower())
         return match is not None and (is_loopback(match[1].strip("[]")) or match[1].strip("[]") in self.hosts)
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether a name or an address is a loopback one.
-
-    Only programs on the same machine can reach it.
-    """
+    """Return whether a name or an address is a loopback one. Only programs on the same machine can reach it."""
     try:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -148,10 +142,7 @@ def is_loopback(name: str) -> bool:
 
 
 def _place(origin: str) -> str | None:
-    """Return host and port of an origin, as in ``Host``.
-
-    The result is None if it has none, as ``null``.
-    """
+    """Return host and port of an origin, as in ``Host``. The result is None if it has none, as ``null``."""
     match = re.fullmatch(r"https?://([^/?#@\s]+)", origin.lower())
     return match[1] if match else None
 
@@ -298,20 +289,14 @@ class Answers:
         return self._show("game.html", self.lobby.table(name), form)
 
     def view(self, form: Mapping[str, str], name: str, problem: str = "", status: int = 200) -> Response:
-        """Send the parts of the page that change.
-
-        Send nothing if the tab has this version.
-        """
+        """Send the parts of the page that change. Send nothing if the tab has this version."""
         table = self.lobby.table(name)
         if form.get("have") == table.version:
             return Response(status_code=204)
         return self._show("answer.html", table, form, problem, status)
 
     def _act(self, form: Mapping[str, str], name: str, act: Callable[[Table, int], object]) -> Response:
-        """Change a game, and show it.
-
-        If the change is refused, show the position and the reason.
-        """
+        """Change a game, and show it. If the change is refused, show the position and the reason."""
         table, position = self.lobby.table(name), _number(form, "position")
         if position is None:
             raise ValueError("The request must name its position.")
@@ -361,10 +346,7 @@ class Answers:
         return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{plain}.txt"'})
 
     def replay(self, form: Mapping[str, str], name: str) -> Response:
-        """Send a page that replays a game.
-
-        It is an independent program, kept apart from the other pages.
-        """
+        """Send a page that replays a game. It is an independent program, kept apart from the other pages."""
         record = self.lobby.record(name)
         here = f"game/{quote(name)}" if self.lobby.is_open(name) else ""
         page = replay_page(
@@ -478,10 +460,7 @@ def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP protocol that closes connections without a timely request head.
-
-    uvicorn has no setting for that.
-    """
+    """HTTP protocol that closes connections without a timely request head. uvicorn has no setting for that."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -530,10 +509,7 @@ def make_server(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> uvicor
 
 
 def _open(link: str) -> None:
-    """Open a link in a graphical browser, if there is one.
-
-    Others would take the terminal.
-    """
+    """Open a link in a graphical browser, if there is one. Others would take the terminal."""
     graphical = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if graphical:
         with suppress(webbrowser.Error):

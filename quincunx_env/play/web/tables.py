@@ -92,10 +92,7 @@ class Table:
 
     @property
     def step(self) -> int | None:
-        """Number of the step of a guided game, from 0.
-
-        It is None after the last step, and in other games.
-        """
+        """Number of the step of a guided game, from 0. It is None after the last step, and in other games."""
         if self.lesson is None:
             return None
         number = sum(turn.seat in self.session.human_seats for turn in self.session.turns)
@@ -157,10 +154,7 @@ class Table:
             raise IllegalAction("it is not your turn")
 
     def lay(self, position: int, card: int, cell: int) -> None:
-        """Play a card into a cell; raises as `play`.
-
-        It also raises ValueError if there is no such card or cell.
-        """
+        """Play a card into a cell; raises as `play`. It also raises ValueError if there is no such card or cell."""
         self.play(position, spec_of(self.session.rules).notation.encode_play(self.session.rules, card, cell))
 
     def announce(self, position: int, points: int) -> None:
@@ -312,10 +306,7 @@ class Lobby:
         """Files outside the folder, given on the command line."""
 
     def start(self, session: Session, path: Path | None = None) -> Table:
-        """Open a table for a session.
-
-        ``path`` is the file of a game that goes on; otherwise there is a new file.
-        """
+        """Open a table for a session. ``path`` is the file of a game that goes on; otherwise there is a new file."""
         with self.lock:
             table = Table(session, path or self._new_path(), self.pause)
             self._tables[table.name] = table
@@ -402,10 +393,7 @@ class Lobby:
         return None
 
     def saved(self) -> list[Saved]:
-        """List the games in the folder, the newest first.
-
-        Files that are not records are left out.
-        """
+        """List the games in the folder, the newest first. Files that are not records are left out."""
         return [*islice(self._described(), LISTED)]
 
     def _described(self) -> Iterator[Saved]:
@@ -437,10 +425,7 @@ class Lobby:
 
 @cache
 def _describe(path: Path, time_ns: int) -> Saved | None:
-    """Return the game in a file that was written at a time.
-
-    The result is None if it is not a record.
-    """
+    """Return the game in a file that was written at a time. The result is None if it is not a record."""
     try:
         record = Record.read(path)
     except (RecordError, OSError):
