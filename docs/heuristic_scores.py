@@ -10,7 +10,7 @@ from tqdm import tqdm
 from quincunx_env.arena.benchmark import TASKS, Task
 from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.arena.runner import run_lineups
-from quincunx_env.play.comparison import COLUMNS, POLICY, SCORES
+from quincunx_env.play.result import COLUMNS, POLICY, SCORES
 from quincunx_env.utils.files import write_csv
 
 

@@ -162,15 +162,15 @@ def _in_browser(begin: Session | Record | None, chosen: Arguments) -> None:
     """Offer the page until the program is interrupted."""
     with requires_extra("play"):
         from quincunx_env.play.web.server import is_loopback, listen, offer
-        from quincunx_env.play.web.tables import Lobby
+        from quincunx_env.play.web.tables import Games
     page = ""
     with one_line_errors(ValueError):
-        lobby = Lobby(chosen.out, chosen.chosen_adviser, chosen.opponents, named=chosen.named_opponents)
+        games = Games(chosen.out, chosen.chosen_adviser, chosen.opponents, named=chosen.named_opponents)
         if not is_loopback(chosen.host) and not chosen.allow_host:
             raise ValueError(f"--host {chosen.host} needs --allow-host NAME, the name in the address of the page")
         if chosen.replay:
-            page = f"game/{lobby.show(chosen.replay)}/replay"
+            page = f"game/{games.show(chosen.replay)}/replay"
         elif isinstance(begin, Session):
-            page = f"game/{lobby.start(begin, chosen.resume).name}"
+            page = f"game/{games.start(begin, chosen.resume).name}"
         listening = listen(chosen.host, chosen.port)
-    offer(lobby, listening, page, chosen.allow_host, chosen.browser)
+    offer(games, listening, page, chosen.allow_host, chosen.browser)

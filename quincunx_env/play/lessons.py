@@ -40,14 +40,14 @@ class Lesson:
     game: str
     """Its name in `quincunx_env.registry.GAMES`."""
     seed: int
-    """Of its deal."""
+    """Seed of its deal."""
     steps: tuple[Step, ...]
     end: str
     """A sentence after the last step, when the game goes on freely."""
     opponent: str = ""
     """Name of the policy in all other seats."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Of the rules."""
+    """Options of the rules."""
 
     @property
     def rules(self) -> BaseRules:

@@ -90,18 +90,12 @@ def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | st
 
 
 def adviser_name(rules: BaseRules, name: Agent | str | None = None) -> Agent | str | None:
-    """Return the agent that gives hints; None for `HUMAN`.
-
-    It is ``name``, by default the policy of `ADVISING_LEVEL`.
-    """
+    """Return ``name``, by default the policy of `ADVISING_LEVEL`; None for `HUMAN`."""
     return None if name == HUMAN else name or levels(rules).get(ADVISING_LEVEL)
 
 
 def new_path(folder: Path, taken: Collection[str] = ()) -> Path:
-    """Return a file for a new game, named by the current time.
-
-    Its stem is not in use in the folder, and not ``taken``.
-    """
+    """Return a file for a new game, named by the current time. Its stem is new, and not ``taken``."""
     stem = f"{datetime.now():%Y%m%d-%H%M%S}"
     names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
     return next(path for name in names if name not in taken and not (path := folder / f"{name}.txt").exists())
@@ -136,10 +130,7 @@ def recorded_players(record: Record, others: Sequence[Agent | str] = ()) -> list
 
 
 def resuming(record: Record, path: Path) -> str:
-    """Return the options of ``quincunx play`` that continue a game.
-
-    They include policies that it does not find by itself.
-    """
+    """Return the options of ``quincunx play`` that continue a game."""
     # A name that begins with a dash would be an option.
     names = ["POLICY" if name.startswith("-") else name for name in unregistered(record)]
     return shlex.join(["--resume", str(path), *(["--opponents", *names] if names else [])])

@@ -8,7 +8,7 @@ import pytest
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.scene import ScoredPlay
 from quincunx_env.play.lessons import Lesson, lessons
-from quincunx_env.play.web.tables import Lobby, Table
+from quincunx_env.play.web.tables import Games, Table
 from quincunx_env.registry import spec_of
 
 
@@ -59,8 +59,8 @@ def test_the_lessons_show_every_part_of_the_score() -> None:
 
 
 def test_a_guided_table_takes_its_plays_only_and_is_not_saved(tmp_path: Path) -> None:
-    lobby = Lobby(tmp_path, pause=0.0)
-    table: Table = lobby.learn(lessons()["solitaire"])
+    games = Games(tmp_path, pause=0.0)
+    table: Table = games.learn(lessons()["solitaire"])
     other = next(play for play in table.session.candidates() if play.action != table.wanted)
     with pytest.raises(IllegalAction, match="this guided game"):
         table.play(0, other.action)
@@ -71,4 +71,4 @@ def test_a_guided_table_takes_its_plays_only_and_is_not_saved(tmp_path: Path) ->
     table.undo(table.position)
     table.undo(table.position)
     assert table.step == 7
-    assert not [*lobby.folder.iterdir()]
+    assert not [*games.folder.iterdir()]

@@ -25,7 +25,7 @@ from quincunx_env.play.session import Session
 from quincunx_env.play.web import pages, rules_pictures, server
 from quincunx_env.play.web.pages import KINDS, View
 from quincunx_env.play.web.server import HEADERS, listen, make_app, make_server, offer
-from quincunx_env.play.web.tables import Lobby, Stale, Table
+from quincunx_env.play.web.tables import Games, OutdatedPosition, Table
 from quincunx_env.policies import resolve
 from quincunx_env.registry import spec_of
 from quincunx_env.spiral.rules import Rules as SpiralRules
@@ -37,15 +37,15 @@ ORIGIN = {"origin": "http://localhost:8017"}
 
 
 @pytest.fixture
-def lobby(tmp_path: Path) -> Lobby:
+def games(tmp_path: Path) -> Games:
     """The games of the server."""
-    return Lobby(tmp_path, pause=0.0)
+    return Games(tmp_path, pause=0.0)
 
 
 @pytest.fixture
-def client(lobby: Lobby) -> TestClient:
+def client(games: Games) -> TestClient:
     """A browser that has the link."""
-    app = make_app(lobby, "token", ["play.example"])
+    app = make_app(games, "token", ["play.example"])
     return TestClient(app, "http://localhost:8017", headers=ORIGIN, follow_redirects=False)
 
 
@@ -85,8 +85,8 @@ def wait(condition: Any) -> None:
         ("localhost:8017", None, "/token/new", 405),
     ],
 )
-def test_who_is_answered(lobby: Lobby, host: str, origin: str | None, path: str, status: int) -> None:
-    client = TestClient(make_app(lobby, "token", ["play.example"]), "http://localhost")
+def test_who_is_answered(games: Games, host: str, origin: str | None, path: str, status: int) -> None:
+    client = TestClient(make_app(games, "token", ["play.example"]), "http://localhost")
     headers = {"host": host} | ({} if origin is None else {"origin": origin})
     answer = client.get(path, headers=headers)
     assert answer.status_code == status
@@ -96,7 +96,7 @@ def test_who_is_answered(lobby: Lobby, host: str, origin: str | None, path: str,
 
 
 @pytest.mark.parametrize("hosts", [["localhost", "evil.example"], ["evil.example", "localhost"], ["localhost"] * 2, []])
-def test_a_request_has_one_host(lobby: Lobby, hosts: list[str]) -> None:
+def test_a_request_has_one_host(games: Games, hosts: list[str]) -> None:
     """A proxy may read another one of several than this program."""
     sent: list[Any] = []
 
@@ -110,16 +110,16 @@ def test_a_request_has_one_host(lobby: Lobby, hosts: list[str]) -> None:
     scope = {"type": "http", "method": "GET", "path": "/token/", "query_string": b"", "headers": headers}
 
     async def ask() -> None:
-        await make_app(lobby, "token")(scope, receive, send)
+        await make_app(games, "token")(scope, receive, send)
 
     asyncio.run(ask())
     assert sent[0]["status"] == 403
 
 
-def test_a_change_needs_an_origin(lobby: Lobby) -> None:
-    client = TestClient(make_app(lobby, "token"), "http://localhost")
+def test_a_change_needs_an_origin(games: Games) -> None:
+    client = TestClient(make_app(games, "token"), "http://localhost")
     assert client.post("/token/new", content="kind=solitaire").status_code == 403
-    assert not lobby._tables
+    assert not games._tables
 
 
 # --- A game ----------------------------------------------------------------------------------------------------------
@@ -132,9 +132,9 @@ def begin(client: TestClient, form: str = "kind=solitaire") -> str:
     return answer.headers["location"]
 
 
-def test_play_undo_and_record(client: TestClient, lobby: Lobby) -> None:
+def test_play_undo_and_record(client: TestClient, games: Games) -> None:
     address = begin(client)
-    (table,) = lobby._tables.values()
+    (table,) = games._tables.values()
     game = table.session.game
     card, cell = spec_of(game.rules).notation.decode_play(game, table.session.candidates()[0].action)
     shown = client.get(f"{address}/view?card={card}&cell={cell}").text
@@ -173,14 +173,14 @@ def test_play_undo_and_record(client: TestClient, lobby: Lobby) -> None:
         "kind",
     ],
 )
-def test_forms_that_describe_no_game_are_refused(client: TestClient, lobby: Lobby, form: str) -> None:
+def test_forms_that_describe_no_game_are_refused(client: TestClient, games: Games, form: str) -> None:
     answer = client.post("/token/new", content=form)
     assert answer.status_code == 400
     assert 'role="alert"' in answer.text
-    assert not lobby._tables
+    assert not games._tables
 
 
-def test_the_number_of_games_is_limited(client: TestClient, lobby: Lobby, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_games_is_limited(client: TestClient, games: Games, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quincunx_env.play.web.tables.MOST_GAMES", 3)
     address, record = begin(client), {"record": str(Record(Rules(), Seeded(0), (33,), ("human",)))}
     assert client.post(f"{address}/again", content="").status_code == 303
@@ -189,13 +189,13 @@ def test_the_number_of_games_is_limited(client: TestClient, lobby: Lobby, monkey
         answer = client.post(path, data=form)
         assert answer.status_code == 400
         assert "has begun 3 games, which is its limit" in answer.text
-    assert (len(lobby._tables), len([*lobby.folder.iterdir()])) == (2, 1)
+    assert (len(games._tables), len([*games.folder.iterdir()])) == (2, 1)
 
 
-def test_forms_describe_games(client: TestClient, lobby: Lobby) -> None:
+def test_forms_describe_games(client: TestClient, games: Games) -> None:
     begin(client, "kind=players&num_players=3&start=open&excuse=yes&opponent1=greedy&opponent2=human&seat=2")
     begin(client, "kind=spiral&deals=1&fifteens=yes&opponent1=uniform")
-    one, other = (table.session for table in lobby._tables.values())
+    one, other = (table.session for table in games._tables.values())
     assert one.rules == Rules(num_players=3, start="open", excuse=True)
     assert one.names == ("greedy", "human", "human")
     assert other.rules == SpiralRules(deals=1, fifteens=True)
@@ -205,12 +205,12 @@ def test_requests_are_limited_in_size(client: TestClient) -> None:
     assert client.post("/token/open", content="record=" + "x" * 300_000).status_code == 413
 
 
-def test_records_are_opened_and_names_are_shown_as_text(client: TestClient, lobby: Lobby) -> None:
+def test_records_are_opened_and_names_are_shown_as_text(client: TestClient, games: Games) -> None:
     session = Session(Rules(), [None], Seeded(0))
     record = Record(session.rules, Seeded(0), (33,), ("<script>alert(1)</script>",))
     answer = client.post("/token/open", data={"record": str(record)})
     assert answer.status_code == 303
-    (path,) = lobby.folder.glob("*.txt")
+    (path,) = games.folder.glob("*.txt")
     assert Record.read(path) == record
     shown = client.get(f"/token/game/{path.stem}")
     assert shown.status_code == 400
@@ -219,14 +219,14 @@ def test_records_are_opened_and_names_are_shown_as_text(client: TestClient, lobb
     assert client.post("/token/open", data={"record": "nothing"}).status_code == 400
 
 
-def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, lobby: Lobby) -> None:
+def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, games: Games) -> None:
     begin(client, "kind=players&opponent1=greedy")
-    (table,) = lobby._tables.values()
+    (table,) = games._tables.values()
     table.play(0, table.session.candidates()[0].action)
     wait(lambda: len(table.session.turns) == 2 and table.path.exists())
     wait(lambda: Record.read(table.path) == table.session.record)
-    (lobby.folder / "notes.txt").write_text("no record")
-    again = Lobby(lobby.folder)
+    (games.folder / "notes.txt").write_text("no record")
+    again = Games(games.folder)
     (saved,) = again.saved()
     assert (saved.title, saved.players, saved.over) == ("Quincunx, 2 players", "against greedy", False)
     assert again.table(saved.name).session.record == table.session.record
@@ -237,25 +237,25 @@ def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, lobby:
 
 @pytest.mark.parametrize("name", ["os:system", "no such", "./model.safetensors", "Human"])
 def test_a_saved_game_is_continued_with_registered_or_named_players_alone(
-    name: str, client: TestClient, lobby: Lobby, monkeypatch: pytest.MonkeyPatch
+    name: str, client: TestClient, games: Games, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolved = Mock(return_value=resolve("greedy"))
     monkeypatch.setattr("quincunx_env.play.session.resolve", resolved)
-    path = lobby.folder / "game.txt"
+    path = games.folder / "game.txt"
     record = Record(Rules(num_players=2), Seeded(0), (), ("human", name))
     record.write(path)
     answer = client.get("/token/game/game")
     assert answer.status_code == 400
     assert f"quincunx play --resume {path} --opponents {shlex.quote(name)}" in html.unescape(answer.text)
     resolved.assert_not_called()
-    assert not lobby._tables
-    named = Lobby(lobby.folder, trusted=[name])
+    assert not games._tables
+    named = Games(games.folder, trusted=[name])
     assert named.table("game").session.names == ("human", name)
 
 
-def test_files_may_have_any_name(client: TestClient, lobby: Lobby) -> None:
+def test_files_may_have_any_name(client: TestClient, games: Games) -> None:
     name = 'a "great" game é?#%'
-    Record(Rules(), Seeded(0), (33,), ("human",)).write(lobby.folder / f"{name}.txt")
+    Record(Rules(), Seeded(0), (33,), ("human",)).write(games.folder / f"{name}.txt")
     address = f"/token/game/{quote(name)}"
     start = client.get("/token/").text
     assert f'href="{address}"' in start
@@ -272,11 +272,11 @@ def test_the_replay_of_a_game_in_progress_hides_the_other_hands() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in RECORDS.glob("*.txt")))
-def test_every_variant_is_shown(name: str, client: TestClient, lobby: Lobby) -> None:
+def test_every_variant_is_shown(name: str, client: TestClient, games: Games) -> None:
     record = Record.read(RECORDS / f"{name}.txt")
     for number in {0, len(record.actions) // 2, len(record.actions)}:
         begun = Record(record.rules, record.dealt, record.actions[:number])
-        table = lobby.start(Session.resume(begun, [None] * record.rules.num_players), lobby.folder / f"{number}.txt")
+        table = games.start(Session.resume(begun, [None] * record.rules.num_players), games.folder / f"{number}.txt")
         game = table.session.game
         if table.paused:
             table.next_deal(table.position)
@@ -306,14 +306,14 @@ def test_agents_of_each_kind_can_play_it() -> None:
 
 
 @pytest.mark.parametrize("rules", [*BASES.values(), *SPIRAL.values()], ids=[*BASES, *SPIRAL])
-def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestClient, lobby: Lobby) -> None:
+def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestClient, games: Games) -> None:
     found = rules_pictures.examples(rules)
     assert len(found) == 6
     for example in found:
         scene, play = rules_pictures.scene_of(rules, example)
         assert (play.points, play.draws) == (example.points, example.draws), example.text
         assert {play.cell} | scene.board.keys() >= {cell for part in play.parts for cell in part.cells}
-    table = lobby.start(Session(rules, [None] * rules.num_players, Seeded(0)))
+    table = games.start(Session(rules, [None] * rules.num_players, Seeded(0)))
     shown = client.get(f"/token/game/{table.name}").text
     assert all(escape(example.text) in shown for example in found)
     assert all(escape(text) in shown for text in rules_pictures.sentences(rules))
@@ -327,8 +327,8 @@ def play_on(table: Table, until: Callable[[], bool]) -> None:
         table.play(table.position, table.session.candidates()[0].action)
 
 
-def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, lobby: Lobby) -> None:
-    table = lobby.start(Session(Rules(num_players=2, match=True), [None, None], Seeded(0)))
+def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, games: Games) -> None:
+    table = games.start(Session(Rules(num_players=2, match=True), [None, None], Seeded(0)))
     address = f"/token/game/{table.name}"
     play_on(table, lambda: table.paused)
     last, position = len(table.session.turns), table.position
@@ -343,8 +343,8 @@ def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, lobby:
         card, cell = next(iter(table.session.game.hand(0))), next(iter(pages.View(table).scene.legal), 1)
         answer = client.post(f"{address}/play", content=f"position={position}&card={card}&cell={cell}")
         assert (answer.status_code, "the next deal has not begun" in answer.text) == (400, True)
-        lobby._tables.clear()
-        table = lobby.table(table.name)
+        games._tables.clear()
+        table = games.table(table.name)
         position = table.position
     assert client.post(f"{address}/next", content=f"position={position}").status_code == 200
     assert not table.paused
@@ -355,10 +355,10 @@ def test_the_end_of_a_round_stays_until_the_next_deal(client: TestClient, lobby:
     assert len(table.session.turns) == last
 
 
-def test_points_are_compared_at_the_end(client: TestClient, lobby: Lobby) -> None:
+def test_points_are_compared_at_the_end(client: TestClient, games: Games) -> None:
     tables = []
     for seed in (0, 1):
-        table = lobby.start(Session(Rules(), [None], Seeded(seed), "value"))
+        table = games.start(Session(Rules(), [None], Seeded(seed), "value"))
         while not table.session.game.over:
             table.play(table.position, next(table.session.hints()).action)
         wait(lambda table=table: not table.comparing)
@@ -367,18 +367,18 @@ def test_points_are_compared_at_the_end(client: TestClient, lobby: Lobby) -> Non
         assert str(table.compared).endswith(f"value reached {points} on this deal."), "who plays as it advises"
         tables.append(table)
     most = tables[0].session.game.totals[0]
-    assert lobby.best(tables[1].session.record, tables[1].name) == most
+    assert games.best(tables[1].session.record, tables[1].name) == most
     assert "Your best so far" in client.get(f"/token/game/{tables[1].name}").text
     assert str(tables[1].compared) in client.get(f"/token/game/{tables[1].name}").text
 
 
-def test_todays_deal_is_that_of_the_date(client: TestClient, lobby: Lobby) -> None:
+def test_todays_deal_is_that_of_the_date(client: TestClient, games: Games) -> None:
     begin(client, "kind=solitaire&today=yes")
-    (table,) = lobby._tables.values()
+    (table,) = games._tables.values()
     assert table.session.record.dealt == Seeded(int(time.strftime("%Y%m%d")))
-    assert lobby.todays(Rules()) is None
+    assert games.todays(Rules()) is None
     table.play(0, table.session.candidates()[0].action)
-    assert lobby.todays(Rules()) is not None
+    assert games.todays(Rules()) is not None
     assert client.post("/token/new", content="kind=solitaire&today=no").status_code == 400
 
 
@@ -389,12 +389,12 @@ def test_opponents_of_the_command_line_are_offered_where_they_can_play(tmp_path:
                 raise ValueError("others")
             return resolve("greedy")
 
-    lobby = Lobby(tmp_path, pause=0.0, named={"runs/mine.zip": OnlyTwo(), "human": "human"})
-    client = TestClient(make_app(lobby, "token"), "http://localhost:8017", headers=ORIGIN, follow_redirects=False)
+    games = Games(tmp_path, pause=0.0, named={"runs/mine.zip": OnlyTwo(), "human": "human"})
+    client = TestClient(make_app(games, "token"), "http://localhost:8017", headers=ORIGIN, follow_redirects=False)
     assert client.get("/token/").text.count('<option value="runs/mine.zip">') == 3, "as any of three opponents"
     begin(client, "kind=players&opponent1=runs/mine.zip")
-    (table,) = lobby._tables.values()
-    assert table.session.players[1] is lobby.named["runs/mine.zip"]
+    (table,) = games._tables.values()
+    assert table.session.players[1] is games.named["runs/mine.zip"]
     for form in ("kind=players&num_players=3&opponent1=runs/mine.zip", "kind=players&opponent1=runs/other.zip"):
         assert client.post("/token/new", content=form).status_code == 400
 
@@ -412,7 +412,7 @@ def test_an_agent_that_fails_is_reported(tmp_path: Path) -> None:
     assert table.problem.startswith("RuntimeError: out of ideas. The game is kept in")
     with pytest.raises(ValueError, match="not your turn"):
         table.ask(0)
-    with pytest.raises(Stale):
+    with pytest.raises(OutdatedPosition):
         table.undo(1)
 
 
@@ -451,10 +451,10 @@ def test_another_port_is_taken_where_the_default_one_is_in_use(monkeypatch: pyte
 
 
 @pytest.fixture
-def port(lobby: Lobby) -> Iterator[int]:
+def port(games: Games) -> Iterator[int]:
     """The port of a server that runs in a thread."""
     listening = listen("127.0.0.1", 0)
-    running = make_server(lobby, "token")
+    running = make_server(games, "token")
     thread = threading.Thread(target=running.run, args=([listening],))
     thread.start()
     yield listening.getsockname()[1]
@@ -501,14 +501,14 @@ def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str]
 
 
 def test_an_interrupt_before_the_start_ends_the_program_in_silence(
-    lobby: Lobby, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    games: Games, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(**arguments: object) -> NoReturn:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(server, "Thread", interrupted)
     with listen("127.0.0.1", 0) as listening:
-        offer(lobby, listening, "", (), browser=True)
+        offer(games, listening, "", (), browser=True)
     out, err = capsys.readouterr()
     assert out.startswith("Play in the browser:")
     assert err == ""

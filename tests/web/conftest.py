@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from quincunx_env.play.web.server import listen, make_server
-from quincunx_env.play.web.tables import Lobby
+from quincunx_env.play.web.tables import Games
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Playwright
@@ -103,11 +103,11 @@ class Running:
     """A server that answers in a thread."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
-        self.lobby = Lobby(folder, pause=0.0)
+        self.games = Games(folder, pause=0.0)
         self._listening = listen("127.0.0.1", port)
         self.port: int = self._listening.getsockname()[1]
         self.link = f"http://127.0.0.1:{self.port}/{TOKEN}/"
-        self._server = make_server(self.lobby, TOKEN, ["play.example"])
+        self._server = make_server(self.games, TOKEN, ["play.example"])
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],))
         self._thread.start()
 

@@ -43,7 +43,7 @@ def play(browser: Browser, out: Path) -> None:
     shots = []
     with TemporaryDirectory() as folder:
         server = Running(Path(folder))
-        address = f"{server.link}game/{server.lobby.start(session).name}"
+        address = f"{server.link}game/{server.games.start(session).name}"
         for size, scheme in (({"width": 1180, "height": 812}, "light"), (VIEWPORTS["phone"], "dark")):
             page = browser.new_page(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
             page.goto(address, wait_until="load")

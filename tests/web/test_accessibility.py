@@ -32,7 +32,7 @@ def findings(page: Page) -> list[str]:
 
 
 def test_a_screen_reader_hears_the_grid_and_the_last_play(page: Page, server: Running) -> None:
-    table = server.lobby.start(Session(Rules(), [None], Seeded(0)))
+    table = server.games.start(Session(Rules(), [None], Seeded(0)))
     page.goto(f"{server.link}game/{table.name}")
     grid = page.get_by_role("region", name="Grid")
     first = grid.get_by_role("row").nth(1)
@@ -68,7 +68,7 @@ def test_axe_finds_nothing(
     page.wait_for_load_state()  # the style sheet sets the colours
     check("guided game")
     for rules in (Rules(num_players=4, simpleton=True), spiral.Rules()):
-        table = server.lobby.start(Session(rules, [None] * rules.num_players, Seeded(0), "greedy"))
+        table = server.games.start(Session(rules, [None] * rules.num_players, Seeded(0), "greedy"))
         address = f"game/{table.name}"
         check(f"first position, {rules.num_players}", address)
         page.locator("#hand .card:enabled").first.click()
@@ -80,7 +80,7 @@ def test_axe_finds_nothing(
         expect(page.locator("#rules")).to_be_visible()
         check(f"rules, {rules.num_players}")
     record = Record.read(RECORDS / "solitaire.txt")
-    ended = server.lobby.start(Session.resume(record, [None]))
+    ended = server.games.start(Session.resume(record, [None]))
     check("end", f"game/{ended.name}")
     check("saved games", ".")
     check("replay", f"game/{ended.name}/replay")

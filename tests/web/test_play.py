@@ -79,7 +79,7 @@ def test_a_solitaire_by_clicks_and_its_replay(page: Page, server: Running) -> No
     assert page.locator("#hand .card").count() == 8
     click_through(page)
     assert re.search(r"score|lost", page.locator("#ending").inner_text())
-    (path,) = server.lobby.folder.glob("*.txt")
+    (path,) = server.games.folder.glob("*.txt")
     record = Record.read(path)
     assert record.game().over
     assert len(record.turns) == plays(page)
@@ -97,7 +97,7 @@ def test_a_game_of_two_players_by_clicks(page: Page, server: Running) -> None:
     click_through(page)
     expect(page.locator("#ending")).to_contain_text(re.compile(r"win|draw"))
     expect(page.locator("#ending output")).to_contain_text(" : ")
-    (path,) = server.lobby.folder.glob("*.txt")
+    (path,) = server.games.folder.glob("*.txt")
     assert Record.read(path).seats == ("human", "greedy")
     assert plays(page) == 20
 
@@ -120,7 +120,7 @@ def test_whole_games_of_each_form_by_clicks(
     begin(page, server, kind, **options, **{f"opponent{number}": "greedy" for number in range(1, seats)})
     click_through(page)
     expect(page.locator("#ending")).to_contain_text(re.compile(r"win|draw"))
-    (path,) = server.lobby.folder.glob("*.txt")
+    (path,) = server.games.folder.glob("*.txt")
     record = Record.read(path)
     assert record.game().over
     assert len(record.seats) == seats
@@ -163,7 +163,7 @@ def test_a_game_by_keyboard(page: Page, server: Running) -> None:
 
 def test_points_draws_and_parts_are_those_of_the_session(page: Page, server: Running) -> None:
     begin(page, server)
-    (table,) = server.lobby._tables.values()
+    (table,) = server.games._tables.values()
     chosen = page.locator("#hand .card").nth(3)
     card = int(chosen.get_attribute("data-card") or "")
     chosen.click()
@@ -185,7 +185,7 @@ def test_points_draws_and_parts_are_those_of_the_session(page: Page, server: Run
 
 def test_hints_are_those_of_the_adviser_and_undo_takes_back(page: Page, server: Running) -> None:
     begin(page, server)
-    (table,) = server.lobby._tables.values()
+    (table,) = server.games._tables.values()
     advised = next(table.session.hints())
     page.keyboard.press("h")
     expect(page.locator("#hints li")).to_have_count(5)
@@ -330,7 +330,7 @@ def test_a_guided_game_to_its_end(open_page: OpenPage, server: Running, lesson: 
     expect(page.locator("#hand .card:enabled").nth(1)).to_be_visible()
     page.get_by_role("link", name="Leave").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Quincunx")
-    assert not [*server.lobby.folder.iterdir()], "it is not listed among the games"
+    assert not [*server.games.folder.iterdir()], "it is not listed among the games"
 
 
 def test_simpleton_asks_for_the_points(page: Page, server: Running) -> None:

@@ -19,9 +19,9 @@ COUNT = 2_000
 
 def test_malformed_foreign_and_tokenless_requests_change_nothing(server: Running) -> None:
     session = Session(Rules(), [None], Seeded(0))
-    table = server.lobby.start(session)
+    table = server.games.start(session)
     table.play(0, session.candidates()[0].action)
-    before, files = str(session.record), {path: path.read_bytes() for path in server.lobby.folder.iterdir()}
+    before, files = str(session.record), {path: path.read_bytes() for path in server.games.folder.iterdir()}
     rng = random.Random(0)
     statuses: dict[int, int] = {}
     for number in range(COUNT):
@@ -32,7 +32,7 @@ def test_malformed_foreign_and_tokenless_requests_change_nothing(server: Running
     assert statuses[400] > COUNT // 10
     assert str(session.record) == before
     assert table.position == 1
-    assert {path: path.read_bytes() for path in server.lobby.folder.iterdir()} == files
+    assert {path: path.read_bytes() for path in server.games.folder.iterdir()} == files
     assert _send(server.port, _printed("GET", f"/{TOKEN}/game/{table.name}", {"Host": "localhost"}, "")) == 200
 
 

@@ -15,7 +15,7 @@ from quincunx_env.core.scene import Face, Scene, ScoredPlay
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.viewer import describe
-from quincunx_env.play.comparison import points_of, your_seat
+from quincunx_env.play.result import points_of, your_seat
 from quincunx_env.play.session import (
     DEFAULT_LEVEL,
     HUMAN,

@@ -37,12 +37,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
-from quincunx_env.play.comparison import your_seat
 from quincunx_env.play.lessons import lessons
+from quincunx_env.play.result import your_seat
 from quincunx_env.play.session import DEFAULT_LEVEL
 from quincunx_env.play.web import pages
 from quincunx_env.play.web.pages import KINDS, View
-from quincunx_env.play.web.tables import Lobby, Stale, Table
+from quincunx_env.play.web.tables import Games, OutdatedPosition, Table
 from quincunx_env.render.replay_page import replay_page
 from quincunx_env.utils.errors import Terminated, one_line_errors
 
@@ -50,13 +50,13 @@ PORT = 8017
 """The default port."""
 
 MOST_BYTES = 200_000
-"""Of a request; the record of a long match has 10,000."""
+"""Largest request body; the record of a long match has 10,000 bytes."""
 
 MOST_SECONDS = 30.0
-"""Until a request has arrived: its head, and then its body."""
+"""Longest wait for the head of a request, and then for its body."""
 
 MOST_CONNECTIONS = 200
-"""At a time; a browser has six."""
+"""Limit on connections at a time; a browser opens six."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -69,12 +69,12 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Of every answer, unless it has its own."""
+"""Headers of every answer that does not set them itself."""
 
 REPLAY_POLICY = (
     "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 )
-"""Of the replay player, which loads nothing. Its own policy allows its script alone."""
+"""Content security policy of the replay player, which loads nothing."""
 
 ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "image/svg+xml"}
 
@@ -82,10 +82,8 @@ ASSETS = {"play.js": "text/javascript", "style.css": "text/css", "icon.svg": "im
 # --- Who may ask -----------------------------------------------------------------------------------------------------
 
 
-class Guard:
-    """Middleware that refuses unsafe requests.
-
-    It answers requests that have the token, an allowed host, and no foreign origin.
+class RequestGuard:
+    """Middleware that refuses requests without the token, from other hosts or origins.
 
     Args:
         app: the application behind it.
@@ -134,7 +132,7 @@ class Guard:
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether a name or an address is a loopback one. Only programs on the same machine can reach it."""
+    """Return whether a name or an address is a loopback one."""
     try:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -147,19 +145,19 @@ def _place(origin: str) -> str | None:
     return match[1] if match else None
 
 
-# --- Answers ---------------------------------------------------------------------------------------------------------
+# --- Handlers ------------------------------------------------------------------------------------------------------
 
 
-class Answers:
-    """The pages, and what they ask for.
+class Handlers:
+    """Request handlers.
 
     Args:
-        lobby: the games.
+        games: the games.
         token: first part of every address.
     """
 
-    def __init__(self, lobby: Lobby, token: str) -> None:
-        self.lobby, self.root = lobby, f"/{token}/"
+    def __init__(self, games: Games, token: str) -> None:
+        self.games, self.root = games, f"/{token}/"
         self.templates = Environment(
             loader=PackageLoader("quincunx_env.play.web"), autoescape=True, trim_blocks=True, lstrip_blocks=True
         )
@@ -187,10 +185,7 @@ class Answers:
         ]
 
     def _answer(self, answer: Callable[..., Response]) -> Callable[..., Any]:
-        """Make an endpoint that runs ``answer`` in a thread.
-
-        It reads a form and the name in a path, and turns errors into pages.
-        """
+        """Make an endpoint that runs ``answer`` in a thread. Its errors become pages."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -222,27 +217,27 @@ class Answers:
             problem=problem,
             kinds=KINDS.values(),
             lessons=lessons(),
-            opponents={name: pages.opponents(name, self.lobby.named) for name in KINDS},
+            opponents={name: pages.opponents(name, self.games.named) for name in KINDS},
             default=DEFAULT_LEVEL,
             today=date.today(),
-            todays=self.lobby.todays(KINDS["solitaire"].rules({})),
+            todays=self.games.todays(KINDS["solitaire"].rules({})),
             pictures={name: pages.picture(name) for name in KINDS},
-            saved=self.lobby.saved(),
+            saved=self.games.saved(),
         )
 
     def new(self, form: Mapping[str, str]) -> Response:
         """Start a game."""
         try:
-            session = pages.session_of(form, self.lobby.adviser, self.lobby.named)
+            session = pages.session_of(form, self.games.adviser, self.games.named)
         except ValueError as error:
             return self.start({}, str(error))
-        return self._go_to(self.lobby.start(session))
+        return self._go_to(self.games.start(session))
 
     def learn(self, form: Mapping[str, str]) -> Response:
         """Start a guided game."""
         if form.keys() != {"lesson"} or form["lesson"] not in lessons():
             raise ValueError(f"A guided game is one of {', '.join(lessons())}.")
-        return self._go_to(self.lobby.learn(lessons()[form["lesson"]]))
+        return self._go_to(self.games.learn(lessons()[form["lesson"]]))
 
     def open(self, form: Mapping[str, str]) -> Response:
         """Keep a record that was sent as text, and show it."""
@@ -250,7 +245,7 @@ class Answers:
             record = Record.parse(form.get("record", ""))
         except ValueError as error:
             return self.start({}, f"This is not a record of a game: {error}")
-        name = self.lobby.add(record)
+        name = self.games.add(record)
         return RedirectResponse(f"{self.root}game/{name}/replay", 303)
 
     def _go_to(self, table: Table) -> Response:
@@ -281,29 +276,29 @@ class Answers:
         points = {"": None, "0": False, "1": True}.get(form.get("points", ""))
         with table.lock:
             view = View(table, _number(form, "card"), _number(form, "cell"), points)
-            best = self.lobby.best(table.session.record, table.name) if table.session.game.over else None
+            best = self.games.best(table.session.record, table.name) if table.session.game.over else None
             return self.page(template, status, view=view, best=best, problem=problem or table.problem)
 
     def game(self, form: Mapping[str, str], name: str) -> Response:
         """Show the page of a game."""
-        return self._show("game.html", self.lobby.table(name), form)
+        return self._show("game.html", self.games.table(name), form)
 
     def view(self, form: Mapping[str, str], name: str, problem: str = "", status: int = 200) -> Response:
         """Send the parts of the page that change. Send nothing if the tab has this version."""
-        table = self.lobby.table(name)
+        table = self.games.table(name)
         if form.get("have") == table.version:
             return Response(status_code=204)
         return self._show("answer.html", table, form, problem, status)
 
     def _act(self, form: Mapping[str, str], name: str, act: Callable[[Table, int], object]) -> Response:
         """Change a game, and show it. If the change is refused, show the position and the reason."""
-        table, position = self.lobby.table(name), _number(form, "position")
+        table, position = self.games.table(name), _number(form, "position")
         if position is None:
             raise ValueError("The request must name its position.")
         problem, status = "", 200
         try:
             act(table, position)
-        except Stale as error:
+        except OutdatedPosition as error:
             problem, status = str(error), 409
         except (IllegalAction, ValueError) as error:
             problem, status = str(error), 400
@@ -337,24 +332,24 @@ class Answers:
 
     def again(self, form: Mapping[str, str], name: str) -> Response:
         """Start a game with the same players and a new deal."""
-        return self._go_to(self.lobby.start(self.lobby.table(name).session.new_game()))
+        return self._go_to(self.games.start(self.games.table(name).session.new_game()))
 
     def record(self, form: Mapping[str, str], name: str) -> Response:
         """Send the record of a game as a file."""
-        text = f"{self.lobby.record(name)}\n"
+        text = f"{self.games.record(name)}\n"
         plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         return PlainTextResponse(text, headers={"Content-Disposition": f'attachment; filename="{plain}.txt"'})
 
     def replay(self, form: Mapping[str, str], name: str) -> Response:
-        """Send a page that replays a game. It is an independent program, kept apart from the other pages."""
-        record = self.lobby.record(name)
-        here = f"game/{quote(name)}" if self.lobby.is_open(name) else ""
+        """Send a page that replays a game, sandboxed from the other pages."""
+        record = self.games.record(name)
+        here = f"game/{quote(name)}" if self.games.is_open(name) else ""
         page = replay_page(
             [record],
             seat=pages.replayed_from(record),
             you=your_seat(record.seats),
             back=(f"{self.root}{here}", "Back to the game" if here else "All games"),
-            when=pages.when(self.lobby.written(name)),
+            when=pages.when(self.games.written(name)),
         )
         return Response(page, media_type="text/html", headers={"Content-Security-Policy": REPLAY_POLICY})
 
@@ -383,23 +378,23 @@ def _number(form: Mapping[str, str], name: str) -> int | None:
     return int(text)
 
 
-def make_app(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> ASGIApp:
+def make_app(games: Games, token: str, hosts: Collection[str] = ()) -> ASGIApp:
     """Make the application, behind its guard.
 
     Args:
-        lobby: the games.
+        games: the games.
         token: first part of every address.
-        hosts: as of a `Guard`.
+        hosts: as of a `RequestGuard`.
     """
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
-    routes = [Mount(f"/{token}", routes=Answers(lobby, token).routes())]
+    routes = [Mount(f"/{token}", routes=Handlers(games, token).routes())]
     app = Starlette(routes=routes, exception_handlers={HTTPException: refuse}, max_body_size=MOST_BYTES)
     app.router.redirect_slashes = False
-    return Guard(app, token, hosts)
+    return RequestGuard(app, token, hosts)
 
 
 # --- Running ---------------------------------------------------------------------------------------------------------
@@ -431,16 +426,14 @@ def listen(host: str, port: int | None = None) -> socket.socket:
     return listening
 
 
-def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str], browser: bool) -> None:
-    """Print the link, open it, and answer requests.
-
-    It runs until the program is interrupted.
+def offer(games: Games, listening: socket.socket, page: str, hosts: Sequence[str], browser: bool) -> None:
+    """Print the link, open it, and answer requests until an interrupt.
 
     Args:
-        lobby: the games.
+        games: the games.
         listening: from `listen`.
         page: the first page, below the token.
-        hosts: as of a `Guard`.
+        hosts: as of a `RequestGuard`.
         browser: whether to open the link; where there is no browser it is only printed.
     """
     token = secrets.token_urlsafe(16)
@@ -452,7 +445,7 @@ def offer(lobby: Lobby, listening: socket.socket, page: str, hosts: Sequence[str
             print(f"Play in the browser:\n\n    {link}\n\nCtrl-C ends the program; every play is saved.", flush=True)
             if browser:
                 Thread(target=_open, args=(link,), daemon=True).start()
-            make_server(lobby, token, hosts).run(sockets=[listening])
+            make_server(games, token, hosts).run(sockets=[listening])
         except Terminated:
             raise
         except KeyboardInterrupt:
@@ -465,17 +458,17 @@ class TimedProtocol(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Begin to wait for a request."""
+        """Start the timer of the first request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Go on, or stop, to wait."""
+        """Start the timer, or cancel it once the request head is complete."""
         super().data_received(data)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to wait."""
+        """Cancel the timer."""
         super().connection_lost(exc)
         self._stop()
 
@@ -491,10 +484,10 @@ class TimedProtocol(H11Protocol):
             self._timer = None
 
 
-def make_server(lobby: Lobby, token: str, hosts: Collection[str] = ()) -> uvicorn.Server:
+def make_server(games: Games, token: str, hosts: Collection[str] = ()) -> uvicorn.Server:
     """Make the server; arguments as of `make_app`."""
     config = uvicorn.Config(
-        make_app(lobby, token, hosts),
+        make_app(games, token, hosts),
         http=TimedProtocol,
         limit_concurrency=MOST_CONNECTIONS,
         lifespan="off",

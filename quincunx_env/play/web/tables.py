@@ -16,8 +16,8 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.notation.viewer import Viewer
-from quincunx_env.play import comparison
 from quincunx_env.play.lessons import Lesson
+from quincunx_env.play.result import comparison, points_of, points_on_the_same_deal, your_seat
 from quincunx_env.play.session import (
     ADVISING_LEVEL,
     HINTS,
@@ -45,7 +45,7 @@ def todays_deal() -> Seeded:
     return Seeded(int(f"{date.today():%Y%m%d}"))
 
 
-class Stale(ValueError):
+class OutdatedPosition(ValueError):
     """A request for a position that the game has left."""
 
 
@@ -66,7 +66,7 @@ class Table:
         self.lock = RLock()
         """Held while the session changes, and by readers that need a consistent position."""
         self.position = 0
-        """Counts plays and undos: a request names the position that it is meant for."""
+        """Number of plays and undos so far: a request names the position that it is meant for."""
         self.hints: list[Hint] | None = None
         """Hints for the position; None if the adviser has not been asked."""
         self.advising = False
@@ -74,7 +74,7 @@ class Table:
         self.problem = ""
         """Why an agent could not play, or the file could not be written."""
         self.compared, self.comparing = "", False
-        """How good the points of a finished game are, in a sentence, and whether an agent still plays the same deal."""
+        """A sentence on the points at the end, and whether an agent still plays the same deal."""
         self.round = max(session.game.round - (session.game.ply == 0), 0)
         """The round that is shown: the end of a round stays until the players ask for the next deal."""
         self._continue()
@@ -86,7 +86,7 @@ class Table:
 
     @property
     def version(self) -> str:
-        """Changes whenever the page does."""
+        """A text that changes whenever the page does."""
         hints = "" if self.hints is None else len(self.hints)
         return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}.{int(self.comparing)}"
 
@@ -123,7 +123,7 @@ class Table:
         """Take an action of a human.
 
         Raises:
-            Stale: if the game has left the position.
+            OutdatedPosition: if the game has left the position.
             IllegalAction: if it is illegal, or no human is to move.
         """
         with self._at(position):
@@ -137,7 +137,7 @@ class Table:
         """Go on after the end of a round.
 
         Raises:
-            Stale: if the game has left the position.
+            OutdatedPosition: if the game has left the position.
             ValueError: if no end of a round is shown.
         """
         with self._at(position):
@@ -166,7 +166,7 @@ class Table:
         """Go back to the last decision of a human.
 
         Raises:
-            Stale: if the game has left the position.
+            OutdatedPosition: if the game has left the position.
             ValueError: if there is none.
         """
         with self._at(position):
@@ -180,7 +180,7 @@ class Table:
         They arrive in ``hints`` one by one.
 
         Raises:
-            Stale: if the game has left the position.
+            OutdatedPosition: if the game has left the position.
             ValueError: if no human is to move.
         """
         with self._at(position):
@@ -193,7 +193,7 @@ class Table:
     def _at(self, position: int) -> Iterator[None]:
         with self.lock:
             if position != self.position:
-                raise Stale("The game has gone on, perhaps in another tab. This is the position now.")
+                raise OutdatedPosition("The game has gone on, perhaps in another tab. This is the position now.")
             yield
 
     def _changed(self) -> None:
@@ -217,17 +217,17 @@ class Table:
 
     def _compare(self, position: int, record: Record) -> None:
         """Compare the points with stored figures, then with an agent's."""
-        seat = comparison.your_seat(record.seats)
+        seat = your_seat(record.seats)
         agent = levels(record.rules).get(ADVISING_LEVEL, "")
         with suppress(Exception):  # an agent of another package may raise anything: no comparison then
             if seat is not None and record.game().decided:
-                points = comparison.points_of(record.game(), seat)
+                points = points_of(record.game(), seat)
                 with self._at(position):
-                    self.compared = comparison.comparison(record.rules, points)
-                reached = comparison.points_on_the_same_deal(record, agent, self.session.players)
+                    self.compared = comparison(record.rules, points)
+                reached = points_on_the_same_deal(record, agent, self.session.players)
                 with self._at(position):
-                    self.compared = comparison.comparison(record.rules, points, agent, reached)
-        with suppress(Stale), self._at(position):
+                    self.compared = comparison(record.rules, points, agent, reached)
+        with suppress(OutdatedPosition), self._at(position):
             self.comparing = False
 
     def _move(self, position: int) -> None:
@@ -254,7 +254,7 @@ class Table:
 
     def _fail(self, position: int, error: Exception) -> None:
         with self.lock:
-            if position == self.position and not isinstance(error, Stale):
+            if position == self.position and not isinstance(error, OutdatedPosition):
                 self.advising = False
                 self.problem = f"{type(error).__name__}: {error}. The game is kept in {self.path}."
 
@@ -273,10 +273,10 @@ class Saved(NamedTuple):
     seats: tuple[str, ...]
     dealt: Seeded | Deals
     points: int | None
-    """Of the only human; None if there is none, or the points do not count."""
+    """Points of the only human; None if there is none, or the points do not count."""
 
 
-class Lobby:
+class Games:
     """All games of a server, in memory and in a folder.
 
     Names in addresses are looked up among the files of the folder; they are never part of a path.
@@ -430,7 +430,7 @@ def _describe(path: Path, time_ns: int) -> Saved | None:
         record = Record.read(path)
     except (RecordError, OSError):
         return None
-    game, seat = record.game(), comparison.your_seat(record.seats)
+    game, seat = record.game(), your_seat(record.seats)
     return Saved(
         path.stem,
         spec_of(record.rules).scene(game).title,
@@ -441,7 +441,7 @@ def _describe(path: Path, time_ns: int) -> Saved | None:
         record.rules,
         record.seats,
         record.dealt,
-        None if seat is None else comparison.points_of(game, seat),
+        None if seat is None else points_of(game, seat),
     )
 
 

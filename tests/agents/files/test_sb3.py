@@ -31,7 +31,7 @@ from quincunx_env.arena import compare, evaluate, explain  # noqa: E402
 from quincunx_env.cli import main  # noqa: E402
 from quincunx_env.cli.play import Arguments  # noqa: E402
 from quincunx_env.core.observation import Pieces  # noqa: E402
-from quincunx_env.play.web.tables import Lobby  # noqa: E402
+from quincunx_env.play.web.tables import Games  # noqa: E402
 from quincunx_env.policies import PolicyFile, PolicyFileError, UntrustedFileError, files  # noqa: E402
 from quincunx_env.quincunx.rules import Rules  # noqa: E402
 from quincunx_env.registry import make_observer  # noqa: E402
@@ -471,7 +471,7 @@ def test_files_are_loaded_with_trust_whether_the_command_line_or_a_record_names_
             resumed: Any = Arguments(resume=Path("game.txt"), adviser=adviser, trust=True, **options).begin()
             assert resumed.names == session.names
     with pytest.raises(UntrustedFileError):
-        Lobby(tmp_path, session.adviser, ["model.zip"]).table("game")
+        Games(tmp_path, session.adviser, ["model.zip"]).table("game")
     command = ["replay", "game.txt", "--html", "game.html", "--values", "model.zip"]
     with pytest.raises(SystemExit):
         main(command)

@@ -5,7 +5,7 @@ import pytest
 from quincunx_env import Rules
 from quincunx_env.arena.benchmark import TASKS, baselines
 from quincunx_env.notation.record import Record, Seeded
-from quincunx_env.play.comparison import comparison, points_on_the_same_deal, scores_of, stored_scores
+from quincunx_env.play.result import comparison, points_on_the_same_deal, scores_of, stored_scores
 from quincunx_env.play.session import Session
 
 

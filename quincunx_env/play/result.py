@@ -1,7 +1,4 @@
-"""Comparison of a game's points with other games.
-
-They are games of the heuristic, and an agent's game on the same deals.
-"""
+"""Points of a game, and how they compare with games of agents."""
 
 import csv
 from bisect import bisect_left
