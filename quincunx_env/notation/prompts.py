@@ -26,6 +26,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isqrt
+from typing import NamedTuple
 
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.notation.text import parse_action
@@ -34,13 +35,18 @@ from quincunx_env.registry import spec_of
 # --- Prompts ---------------------------------------------------------------------------------------------------------
 
 
+_SEATS = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|seat \d(?: and \d)*""")
+"""A quoted string, or numbers of seats."""
+
+
 def with_names(text: str, names: Sequence[str]) -> str:
-    """Replace ``seat 0``, ``seat 0 and 1`` in a text by the names of the players."""
+    """Replace ``seat 0``, ``seat 0 and 1`` in a text by the names of the players. Quoted strings stay."""
 
     def named(found: re.Match[str]) -> str:
-        return " and ".join(names[int(seat)] for seat in re.findall(r"\d", found[0]))
+        quoted = found[0][0] != "s"
+        return found[0] if quoted else " and ".join(names[int(seat)] for seat in re.findall(r"\d", found[0]))
 
-    return re.sub(r"seat \d(?: and \d)*", named, text)
+    return _SEATS.sub(named, text)
 
 
 def prompt(game: Game, seat: int, names: Sequence[str], top: str) -> str:
@@ -92,21 +98,42 @@ _ANNOUNCEMENT = re.compile(
 )
 
 
+class _Line(NamedTuple):
+    """A line of a text."""
+
+    plain: str = ""
+    """The line in capital letters without punctuation."""
+    written: str = ""
+    """The line itself."""
+
+
 def answer_of(text: str) -> str:
     """Return the answer in capital letters without punctuation; see `read_action`."""
-    return _answers(text)[0]
+    return _answers(text)[0].plain
 
 
-def _answers(text: str) -> tuple[str, str]:
-    """Return the answer in a text, and the last line after it.
+def _answers(text: str) -> tuple[_Line, _Line, str]:
+    """Return the answer in a text, the last line after its tag, and what is wrong with tags and blocks.
 
-    That line follows the ``<action>`` with the answer; it is empty if there is none.
+    Empty tags after a full one are strays.
     """
-    text = _without_reasoning(text)
-    tags = [*_TAG.finditer(text)]
-    if not tags:
-        return _last_line(_STRAY.sub("\n", text)), ""
-    return _last_line(" ".join((tags[-1][1] or tags[-1][2] or "").split())), _last_line(text[tags[-1].end() :])
+    kept = _without_reasoning(text)
+    tags = [*_TAG.finditer(kept)]
+    if full := [tag for tag in tags if (tag[1] or tag[2] or "").strip()]:
+        after = _STRAY.sub("\n", kept[full[-1].end() :])
+        return _last_line(" ".join((full[-1][1] or full[-1][2]).split())), _last_line(after), ""
+    answer = _Line() if tags else _last_line(_STRAY.sub("\n", kept))
+    strays, blocks, fault = _STRAY.findall(kept), [*_REASONING.finditer(text)], ""
+    last = ascii(blocks[-1][0])[1:-1] if blocks else ""
+    if blocks and not blocks[-1][1]:
+        fault = f"the block {last} has no end"
+    elif strays and strays[-1][1] != "/":
+        fault = "the tag <action> has no end"
+    elif not answer.written and strays:
+        fault = "the tag <action> is empty"
+    elif not answer.written:
+        fault = f"nothing follows {last}" if last else "the answer is empty"
+    return answer, _Line(), fault
 
 
 def _without_reasoning(text: str) -> str:
@@ -120,11 +147,14 @@ def _without_reasoning(text: str) -> str:
     return kept
 
 
-def _last_line(text: str) -> str:
+def _last_line(text: str) -> _Line:
     """Return the last line that holds more than punctuation. A JSON object at the end is one line."""
     lines = _OBJECT.sub(_in_one_line, text).splitlines()
-    plain = (" ".join(_DECORATION.sub(" ", line.translate(_LOOK_ALIKE)).split()) for line in lines)
-    return ([""] + [line.upper() if line.isascii() else line for line in plain if line])[-1]
+    written = _OBJECT.sub(lambda found: " ".join(found[0].split()), text).splitlines()
+    for line, original in zip(reversed(lines), reversed(written), strict=True):
+        if plain := " ".join(_DECORATION.sub(" ", line.translate(_LOOK_ALIKE)).split()):
+            return _Line(plain.upper() if plain.isascii() else plain, " ".join(original.split()))
+    return _Line("", " ".join(text.split()))
 
 
 def _in_one_line(found: re.Match[str]) -> str:
@@ -148,19 +178,19 @@ def read_action(game: Game, text: str) -> int:
         IllegalAction: if the answer is not an action, or an illegal one, or if the last line after the tag is another
             action; the message names the error.
     """
-    notation, (answer, after) = spec_of(game.rules).notation, _answers(text)
-    found, also = _parts(answer), _parts(after)
+    notation, (answer, after, fault) = spec_of(game.rules).notation, _answers(text)
+    found, also = _parts(answer.plain), _parts(after.plain)
     if not found:
         raise IllegalAction(
-            f"{_shown(answer)} is not read as an action: end with a line that holds nothing else, or write "
-            "<action>...</action>"
+            f"{fault or _shown(answer.written) + ' is not read as an action'}: end with a line that holds nothing "
+            "else, or write <action>...</action>"
         )
-    if any(found[name] != also[name] for name in found.keys() & also.keys()):
-        raise IllegalAction(f"{_shown(answer)} and {_shown(after)} are two actions: write one of them")
+    if any(_sorted(found[name]) != _sorted(also[name]) for name in found.keys() & also.keys()):
+        raise IllegalAction(f"{_shown(answer.written)} and {_shown(after.written)} are two actions: write one of them")
     if "points" in found:
         return parse_action(game, f"announce {found['points']}")
     names = map(notation.NAMES.card_name, range(len(notation.NAMES)))
-    card = next((name for name in names if _sorted(name) == found["card"]), found["card"])
+    card = next((name for name in names if _sorted(name) == _sorted(found["card"])), found["card"])
     if "row" not in found:
         return parse_action(game, card)
     place = int(found["row"]), int(found["column"])
@@ -174,18 +204,19 @@ def read_action(game: Game, text: str) -> int:
 
 
 def _parts(answer: str) -> dict[str, str]:
-    """Return the parts of an action by name, each in one form. There are none if the answer is not an action."""
+    """Return the parts of an action by name. There are none if the answer is not an action."""
     found = _ANNOUNCEMENT.fullmatch(answer) or _PLAY.fullmatch(answer)
     parts = {name: part for name, part in found.groupdict().items() if part} if found else {}
-    return {name: _sorted(part) if name == "card" else str(int(part)) for name, part in parts.items()}
+    return {name: part.replace(" ", "") if name == "card" else str(int(part)) for name, part in parts.items()}
 
 
 def _sorted(card: str) -> str:
     """Return the name of a card with its suits in alphabetical order. People often write them in another order."""
-    card = card.replace(" ", "").replace("10", "T")
+    card = card.replace("10", "T")
     return card[0] + "".join(sorted(card[1:]))
 
 
-def _shown(answer: str) -> str:
-    """Return an answer as a message shows it."""
-    return ascii((answer if len(answer) <= 60 else answer[:57] + "...").upper())[:120]
+def _shown(written: str) -> str:
+    """Quote an answer for a message, in at most 120 ASCII characters."""
+    quoted = ascii(written)
+    return quoted if len(quoted) <= 120 else f"{quoted[:116]}...{quoted[0]}"

@@ -8,7 +8,7 @@ import pytest
 
 from quincunx_env import IllegalAction, Rules, parse_card, spiral, to_json
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.prompts import prompt, read_action
+from quincunx_env.notation.prompts import prompt, read_action, with_names
 from quincunx_env.notation.rules_card import rules_card
 from quincunx_env.notation.text import parse_action, print_action
 from tests.variants import EVERY_GAME, by_name, new_game, positions, random_action
@@ -41,6 +41,7 @@ QUINCUNX = [
         "Answers are in <action> tags.\nCS (1, 3)",
         "<action>AV</action> <action> CS 1 3\n",
     ),
+    *("<action>CS (1, 3)</action>\n<action>", "<action>CS (1, 3)</action> <action> </action>\nDone."),
     *("<action>CS (1, 3)</action>\nI play the CS.", "<action>CS (1, 3)</action>\nCS at row 1, column 3"),
     *(
         "<think>Perhaps <action>AV (0, 1)</action>? No.</think>\nCS (1, 3)",
@@ -135,6 +136,41 @@ def test_text_that_may_mean_something_else_is_refused(text: str) -> None:
     assert str(error.value).isascii()
     assert len(str(error.value)) < 500
     assert to_json(game) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<think>AV first?\n<action>CS (1, 3)</action>", "the block <think> has no end"),
+        ("So:\n[THINK]\nCS (1, 3)", "the block [THINK] has no end"),
+        ("<think>CS (1, 3)</think>\n", "nothing follows </think>"),
+        ("<action>CS (1, 3)</answer>", "the tag <action> has no end"),
+        ("CS (1, 3)\n<action>", "the tag <action> has no end"),
+        ("<action></action>", "the tag <action> is empty"),
+        (" \n", "the answer is empty"),
+        ("Hm.\nI play  CS or av!", "'I play CS or av!' is not read as an action"),
+        ("<action>no</action>\n<action>", "'no' is not read as an action"),
+        ("`...`", "'`...`' is not read as an action"),
+        ('{\n"action": null\n}', "'{ \"action\": null }' is not read as an action"),
+        ("<action>cs (1, 3)</action>\nPlay: CS (1, 2)", "'cs (1, 3)' and 'Play: CS (1, 2)' are two actions"),
+        ("10s (1, 3)", "unknown card '10S'"),
+        ("4kk (1, 3)", "unknown card '4KK'"),
+    ],
+)
+def test_errors_name_the_reason_or_quote_the_answer_as_written(text: str, reason: str) -> None:
+    with pytest.raises(IllegalAction, match=f"^{re.escape(reason)}"):
+        read_action(new_game(Rules(), 0), text)
+
+
+def test_names_take_the_place_of_seats_outside_quotations() -> None:
+    names = ["Ada", "Ben"]
+    for text, expected in {
+        "seat 0 and 1 win": "Ada and Ben win",
+        "'seat 9 \\' seat 8' is not of seat 1": "'seat 9 \\' seat 8' is not of Ben",
+        "seat 0's card, the players' seat 1": "Ada's card, the players' Ben",
+        '"it\'s seat 7"': '"it\'s seat 7"',
+    }.items():
+        assert with_names(text, names) == expected
 
 
 def test_illegal_plays_are_explained() -> None:
