@@ -33,7 +33,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.spiral.rules import Rules as SpiralRules
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import package_file, write_atomically
 
 VERSION = "v0"
 """Version of all tasks; a change of rules, deals or metric of a task makes another version."""
@@ -47,7 +47,7 @@ STEPS = (1_000_000, 10_000_000, 100_000_000)
 MIN_SEEDS = 5
 """Training runs with different seeds that a learning result needs."""
 
-BASELINES = Path(__file__).with_suffix(".csv")
+BASELINES = package_file("quincunx_env.arena", "benchmark.csv")
 """Stored results of baseline policies; written by `write_results`.
 
 :meta hide-value:

@@ -11,7 +11,6 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import groupby, starmap
-from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal, get_args, get_origin
 
@@ -23,6 +22,7 @@ from quincunx_env.cli.parser import parse
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES
+from quincunx_env.utils.files import package_file
 
 WIDTH = 100
 """Columns of the text."""
@@ -51,9 +51,6 @@ EXTRAS = {
     "train": "the training scripts of a checkout",
 }
 """Extras for users, with their purposes."""
-
-ARENA = Path(__file__).parents[1] / "arena"
-"""Folder of the results of the benchmark."""
 
 PETTINGZOO = ("quincunx_v0", "spiral_v0")
 """Modules of `quincunx_env` with PettingZoo environments."""
@@ -182,9 +179,10 @@ def _agents() -> Iterator[str]:
 
 def _strengths() -> Iterator[str]:
     """Yield agents with benchmark results and times, then other policies."""
-    with (ARENA / "benchmark.csv").open(encoding="utf-8", newline="") as file:
+    with package_file("quincunx_env.arena", "benchmark.csv").open(encoding="utf-8", newline="") as file:
         scores = {(row["task"], row["policy"]): float(row["score"]) for row in csv.DictReader(file)}
-    seconds = json.loads((ARENA / "times.json").read_text(encoding="utf-8"))["seconds_per_action"]
+    times = package_file("quincunx_env.arena", "times.json").read_text(encoding="utf-8")
+    seconds = json.loads(times)["seconds_per_action"]
     packages = dict(_by_package())
     yield "Agents         solitaire  2 players   time     (points; wins against heuristic; time relative to it)"
     for name in sorted(packages.pop("quincunx_agents", []), key=lambda name: -scores.get(("solitaire", name), 0.0)):

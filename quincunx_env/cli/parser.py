@@ -35,6 +35,8 @@ def parse(
 
     # With a function tyro leaves errors of the dataclass alone, which it would print as a box of several lines.
     make.__annotations__ = {"options": Annotated[arguments, tyro.conf.arg(name="")]}
+    if description and description.startswith(f"{arguments.__name__}("):  # a dataclass's signature, under -OO
+        description = None
     try:
         with _wide_enough():
             options: AnyArguments = tyro.cli(make, prog=program, description=description, args=args)

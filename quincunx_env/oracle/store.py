@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterable
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from quincunx_env.quincunx.cards import card_name, parse_card
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.utils.files import write_atomically
+from quincunx_env.utils.files import package_file, write_atomically
 
 NUM_BENCHMARK_DEALS = 1000
 """The package has the oracle scores of the benchmark deals with lower numbers."""
@@ -26,7 +25,7 @@ LOST_SCORE = 0
 Such deals exist: in benchmark deal 161 the hand and the first cards of the pile never earn the four draws that twelve
 plays need."""
 
-BENCHMARK_FILE = Path(str(resources.files("quincunx_env") / "oracle" / "benchmark.csv"))
+BENCHMARK_FILE = package_file("quincunx_env.oracle", "benchmark.csv")
 """The oracle scores of the package, in the format of `write`.
 
 :meta hide-value:

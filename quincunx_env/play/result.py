@@ -4,7 +4,6 @@ import csv
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from quincunx_env.arena.benchmark import TASKS
@@ -14,11 +13,12 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record
 from quincunx_env.play.session import HUMAN, Session
 from quincunx_env.registry import spec_of
+from quincunx_env.utils.files import package_file
 
 POLICY = "heuristic"
 """The policy whose points are stored, in all seats."""
 
-SCORES = Path(__file__).with_name("heuristic_scores.csv")
+SCORES = package_file("quincunx_env.play", "heuristic_scores.csv")
 """Points of `POLICY` at the tasks of the benchmark, on their final deals; written by ``docs/heuristic_scores.py``.
 
 :meta hide-value:

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from typing import Any
 
 import pytest
@@ -52,6 +52,15 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     out, error = capsys.readouterr()
     assert error == "error: --number must be at least 1, got 0\n"
     assert "usage: python -m program [-h]" in out
+
+
+def test_a_signature_is_not_a_description(capsys: pytest.CaptureFixture[str]) -> None:
+    """Under ``-OO`` the signature is what a dataclass has in place of its docstring."""
+    pytest.importorskip("tyro")
+    bare = make_dataclass("Bare", [("number", int, 1)])
+    with pytest.raises(SystemExit):
+        parse(bare, "program", bare.__doc__, ["--help"])
+    assert "Bare(" not in capsys.readouterr().out
 
 
 def test_help_in_a_narrow_terminal() -> None:

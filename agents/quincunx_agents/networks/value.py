@@ -33,6 +33,7 @@ from quincunx_agents.networks import weights_io
 from quincunx_agents.networks.weights_io import WeightsError as WeightsError
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.rules import BaseRules
+from quincunx_env.utils.files import package_file
 
 VALUE_SCALE = 30.0
 """Points to one unit of the network's outputs; not tuned."""
@@ -264,7 +265,7 @@ def load(name: str) -> ValueAgent:
     """
     if name not in SHIPPED:
         raise ValueError(f"there is no network {name!r}: the names are {', '.join(SHIPPED)}")
-    return ValueAgent(load_weights(WEIGHTS / f"{name}.safetensors"))
+    return ValueAgent(load_weights(package_file("quincunx_agents.networks", "weights", f"{name}.safetensors")))
 
 
 def shipped_for(rules: BaseRules) -> ValueWeights:

@@ -262,8 +262,9 @@ class Handlers:
 
     def rules(self, form: Mapping[str, str]) -> Response:
         """Send the complete rules as text."""
-        package = Path(str(files("quincunx_env")))  # the wheel has a copy; in a checkout the file is above it
-        found = next((path for path in (package / "RULES.md", package.parent / "RULES.md") if path.exists()), None)
+        package = files("quincunx_env")  # the wheel has a copy; in a checkout the file is above it
+        places = (package / "RULES.md", Path(str(package)).parent / "RULES.md")
+        found = next((path for path in places if path.is_file()), None)
         if found is None:
             raise LookupError("This installation has no RULES.md.")
         return PlainTextResponse(found.read_text(encoding="utf-8"))
