@@ -93,7 +93,7 @@ def write_dataset(
     ``recover_environment(eval_env=True)`` plays.
 
     Args:
-        dataset_id: its name and version, such as ``quincunx/heuristic-v0``.
+        dataset_id: its name and version, such as ``quincunx/heuristic-v0``. A namespace has at least two characters.
         agent: the agent, or its name as `quincunx_env.policies.resolve` takes it.
         games: number of games, at least 2, for an interval.
         seed: of the first episode, and of the agent.
@@ -201,9 +201,12 @@ def _reference_scores(rules: BaseRules, lost_value: float, spec: EnvSpec | None)
 def _check_name(dataset_id: str) -> None:
     try:
         parse_dataset_id(dataset_id)
-    except (TypeError, ValueError):  # Minari raises a TypeError where there is no version
+    except TypeError:  # of Minari, where there is no version
+        raise ValueError(f"dataset_id {dataset_id!r} has no version: end it with -v0, for example") from None
+    except ValueError:
         raise ValueError(
-            f"dataset_id must be a name with a version, such as 'quincunx/heuristic-v0', got {dataset_id!r}"
+            f"Minari refuses the dataset_id {dataset_id!r}: it must be like 'name-v0' or 'namespace/name-v0', of "
+            "letters, digits, '-' and '_', a namespace of at least two"
         ) from None
     if get_dataset_path(dataset_id).exists():
         raise ValueError(

@@ -203,15 +203,16 @@ def illegal(observation: Any, mask: Any, rng: Any) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("quincunx/games", greedy, 2), "dataset_id must be a name with a version"),
-        (("quincunx games-v0", greedy, 2), "dataset_id must be a name with a version"),
+        (("quincunx/games", greedy, 2), "dataset_id 'quincunx/games' has no version"),
+        (("quincunx games-v0", greedy, 2), "refuses the dataset_id 'quincunx games-v0': it must be like 'name-v0'"),
+        (("q/a-v0", greedy, 2), "refuses the dataset_id 'q/a-v0': .* a namespace of at least two"),
         ((NAME, "missing", 2), "missing"),
         ((NAME, greedy, 1), "games must be"),
         ((NAME, illegal, 2), "cannot be played"),
         ((NAME, greedy, 2, Rules(num_players=2), -1.0), "lost_value is an option of the solitaire"),
         ((NAME, greedy, 2, {"num_players": 5}), "num_players"),
     ],
-    ids=["no version", "a space", "no agent", "one game", "illegal", "lost value", "players"],
+    ids=["no version", "a space", "one letter", "no agent", "one game", "illegal", "lost value", "players"],
 )
 def test_failures_leave_no_dataset(arguments: Any, message: str) -> None:
     names = ("dataset_id", "agent", "games", "rules", "lost_value")

@@ -77,7 +77,7 @@ class QuincunxEnvironment(Environment[QuincunxAction, QuincunxObservation, Quinc
         Args:
             seed: as in `TextEnv.reset`.
             episode_id: name of the episode; a random one by default.
-            options: of `TextEnv.reset`: ``deal``.
+            options: of `TextEnv.reset`: ``deal``. Rules and opponents are options of the `server`.
 
         Raises:
             ValueError: as `TextEnv.reset` does.
