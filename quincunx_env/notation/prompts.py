@@ -113,9 +113,9 @@ def answer_of(text: str) -> str:
 
 
 def _answers(text: str) -> tuple[_Line, _Line, str]:
-    """Return the answer in a text, the last line after its tag, and what is wrong with tags and blocks.
+    """Return the answer, the last line after it, and a fault.
 
-    Empty tags after a full one are strays.
+    The last line after it follows its tag. The fault is of tags and blocks. Empty tags after a full one are strays.
     """
     kept = _without_reasoning(text)
     tags = [*_TAG.finditer(kept)]
@@ -217,6 +217,6 @@ def _sorted(card: str) -> str:
 
 
 def _shown(written: str) -> str:
-    """Quote an answer for a message, in at most 120 ASCII characters."""
+    """Return an answer in quotation marks, in at most 120 ASCII characters."""
     quoted = ascii(written)
     return quoted if len(quoted) <= 120 else f"{quoted[:116]}...{quoted[0]}"

@@ -46,7 +46,7 @@ import quincunx_env
 from quincunx_agents import load
 from quincunx_env.cli import main
 from quincunx_env.oracle.store import read
-from quincunx_env.play.comparison import stored_scores
+from quincunx_env.play.result import stored_scores
 main([])
 print(load("solitaire"), quincunx_env.__file__, len(read()), len(stored_scores()), sep="\\n")
 """
