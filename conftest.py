@@ -21,7 +21,7 @@ NEEDS = {
     "minari": ("quincunx_env/adapters/minari.py",),
     "onnxruntime": ("agents/quincunx_agents/files/onnx.py",),
     "sphinx": ("docs/conf.py",),
-    "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch", "docs/clients_learning.py"),
+    "stable_baselines3": ("quincunx_env/adapters/sb3.py", "agents/quincunx_agents/torch"),
     "torch": ("agents/quincunx_agents/files/export.py",),
     "fcntl": (  # of the standard library, not on Windows: signals and process groups
         *("tests/arena/test_processes.py", "tests/utils/test_files.py", "tests/packaging"),

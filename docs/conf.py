@@ -28,6 +28,7 @@ version = release = __version__
 extensions = [
     "myst_nb",  # Markdown pages; runs the notebooks
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
@@ -95,7 +96,7 @@ def before_napoleon(app: Any, what: str, name: str, obj: object, options: object
     text = re.sub(r"^## (.*)$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
     text = re.sub(r"(?:^\|.*\n)+", list_table, text, flags=re.MULTILINE)
     lines[:] = text.splitlines()
-    if what in {"attribute", "data", "property"}:
+    if what in {"attribute", "data", "property"} and ":" in "".join(lines[:1]):
         lines[:0] = ["..", ""]
 
 

@@ -1,55 +1,30 @@
-"""Tables of figures in hand-written pages, and the quick start's script.
+"""Tables in hand-written pages that follow from code or from several files.
 
-A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``. Figures come from:
-
-- model cards beside the weights of the networks
-- ``make_train.csv``, ``make_train_curves.csv``: runs of ``make train``
-- ``quick_start.csv``: runs of ``quick_start.py``
-- ``clients.csv``: programs of other libraries, by ``make test-clients``
-- ``clients_learning.csv``: by ``python -m docs.clients_learning``
-- ``optimal_play``: exact regrets
-- ``benchmark``: learning curves
-- ``quincunx_env/arena/benchmark.csv``: results of the standard benchmark
-- the package: oracle scores
+A page marks the place of a table by ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``. A file that a program
+writes for one table needs none: ``csv-table`` shows it.
 """
 
 import csv
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-import quincunx_agents.networks
 import quincunx_env.arena
-from quincunx_agents.networks.value import SHIPPED
+from quincunx_env import Rules, quincunx
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
-from quincunx_env.arena.evaluation import COLUMNS
 from quincunx_env.arena.statistics import Estimate
-from quincunx_env.oracle import read
-from quincunx_env.quincunx.scoring import RATINGS
+from quincunx_env.core.observation import Observer
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import VARIANTS, percent
 
 HERE = Path(__file__).parent
-MAKE_TRAIN = HERE / "make_train.csv"
-MAKE_TRAIN_CURVES = HERE / "make_train_curves.csv"
 QUICK_START = HERE / "quick_start.py"
-QUICK_START_RUNS = HERE / "quick_start.csv"
-WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
 BENCHMARK = HERE / "benchmark"
 TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
-CLIENTS = HERE / "clients.csv"
-CLIENT_COLUMNS = ("library", "version", "entry", "env", "glue")
-CLIENTS_LEARNING = HERE / "clients_learning.csv"
-OPTIMAL_PLAY = HERE / "optimal_play"
-
-PHASES = ("environment", "acting", "search", "learning")
-"""Uses of processor time in the model cards of `train.selfplay`."""
 
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
@@ -64,168 +39,13 @@ def _cells(estimate: Estimate, spec: str = ".1f") -> tuple[str, str]:
     return f"{estimate.value:{spec}}", f"{estimate.low:z{spec}} to {estimate.high:{spec}}"
 
 
-def _estimate(row: Mapping[str, str], *names: str) -> Estimate:
-    return Estimate(*(float(row[name]) for name in names or ("mean", "low", "high")))
-
-
 def _mean(rows: Iterable[Mapping[str, str]], column: str) -> float:
     return float(np.mean([float(row[column]) for row in rows]))
-
-
-def model_card(network: str) -> dict[str, Any]:
-    """Return the model card of a network of the package."""
-    card: dict[str, Any] = json.loads((WEIGHTS / f"{network}.json").read_text(encoding="utf-8"))
-    return card
-
-
-def cost() -> str:
-    """List environment steps and processor time of the training runs."""
-    rows = []
-    for network in SHIPPED:
-        card = model_card(network)
-        seconds = card["seconds"]
-        total = sum(seconds.values())
-        rows.append(
-            (
-                f"`{network}`",
-                f"{card['steps'] / 1e6:.2f} million",
-                f"{total / 60:.0f} min",
-                f"{card['steps_per_second']:,}",
-                *(percent(seconds.get(part, 0) / total) for part in PHASES),
-            )
-        )
-    header = ("network", "environment steps", "processor time", "steps/s", *PHASES)
-    return markdown_table(header, rows)
-
-
-def make_train() -> str:
-    """List benchmark results of ``make train`` by seed, and of baselines."""
-    shares = ("lost", "150 and more")
-    runs = _rows(MAKE_TRAIN)
-    trained = [run for run in runs if run["seed"]]
-    means = np.array([float(run["mean"]) for run in trained])
-    listed = [
-        (f"{run['agent']}, seed {run['seed']}" if run["seed"] else run["agent"], _estimate(run), [run]) for run in runs
-    ]
-    over_seeds = f"mean of {len(trained)} seeds (standard deviation {means.std(ddof=1):.1f})"
-    rows = (
-        (name, *_cells(mean), *(percent(_mean(each, share)) for share in shares))
-        for name, mean, each in (*listed, (over_seeds, Estimate.of_mean(means), trained))
-    )
-    return markdown_table(("agent", "mean score", "95 % interval", *shares), rows)
 
 
 def quick_start_script() -> str:
     """Return the script of the quick start."""
     return f"```python\n{QUICK_START.read_text(encoding='utf-8')}```\n"
-
-
-def quick_start() -> str:
-    """Return the table that the quick start prints with seed 0."""
-    printed = (row for row in _rows(QUICK_START_RUNS) if row["seed"] in ("", "0"))
-    rows = (
-        (row["agent"], row["deals"], *_cells(_estimate(row)), *(f"{float(row[share]):.1%}" for share in RATINGS))
-        for row in printed
-    )
-    return markdown_table(COLUMNS, rows)
-
-
-def learning_curve() -> str:
-    """List means on validation deals in the course of ``make train``."""
-    curves: dict[int, list[dict[str, str]]] = {}
-    for row in _rows(MAKE_TRAIN_CURVES):
-        curves.setdefault(int(row["steps"]), []).append(row)
-    seconds = _mean((run for run in _rows(MAKE_TRAIN) if run["seed"]), "seconds")
-    rows = []
-    for number in (1, 2, 4, 10, len(curves) - 1):
-        steps, runs = sorted(curves.items())[number]
-        minutes = f"{steps / 1.5e6 * seconds / 60:.1f} min"
-        each = ", ".join(f"{float(run['mean']):.1f}" for run in runs)
-        rows.append((f"{steps:,}", minutes, f"{_mean(runs, 'mean'):.1f}", each, percent(_mean(runs, "lost"))))
-    return markdown_table(("environment steps", "processor time", "mean score", "of each run", "lost"), rows)
-
-
-def oracle() -> str:
-    """List the oracle scores of the benchmark deals."""
-    scores = np.array([entry.score or 0 for entry in read().values()], np.float64)
-    row = (
-        f"{len(scores):,}",
-        *_cells(Estimate.of_mean(scores)),
-        f"{np.median(scores):g}",
-        percent(float((scores >= 150).mean())),
-    )
-    return markdown_table(("benchmark deals", "mean oracle score", "95 % interval", "median", "150 and more"), [row])
-
-
-def exact_regret() -> str:
-    """List exact values and regrets of policies in the mini solitaire."""
-    rows = (
-        (
-            f"`{row['policy']}`",
-            row["deals"],
-            *(f"{float(row[figure]):.1f}" for figure in ("optimal", "value")),
-            *_cells(_estimate(row, "regret", "low", "high")),
-        )
-        for row in _rows(OPTIMAL_PLAY / "solitaire.csv")
-    )
-    return markdown_table(("policy", "deals", "optimal play", "policy's value", "regret", "95 % interval"), rows)
-
-
-def equilibrium() -> str:
-    """List exploitabilities of CFR+ in the mini variant for two players."""
-    rows = (
-        (row["iterations"], f"{float(row['value']):.3f}", f"{float(row['exploitability']):.4f}")
-        for row in _rows(OPTIMAL_PLAY / "cfr.csv")
-    )
-    return markdown_table(("iterations of CFR+", "value to seat 0", "exploitability"), rows)
-
-
-def exploitability() -> str:
-    """List exact exploitabilities of policies in the mini variant for two players."""
-    rows = (
-        (f"`{row['policy']}`", *(f"{float(row[figure]):.2f}" for figure in ("nash_conv", "exploitability")))
-        for row in _rows(OPTIMAL_PLAY / "two_players.csv")
-    )
-    return markdown_table(("policy", "NashConv", "exploitability"), rows)
-
-
-def _pyproject(path: Path) -> tuple[str, bool]:
-    """Return the address of the repository, or "", and `published`."""
-    settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    address = settings["project"]["urls"].get("Repository", "").rstrip("/")
-    return address, settings["tool"]["quincunx"]["published"]
-
-
-def environments() -> str:
-    """List the environments with their spaces."""
-    from docs import pages  # which needs the model cards, read by this module
-
-    return pages.environments()
-
-
-def badges(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
-    """Return badges of what exists: repository and published package."""
-    address, published = _pyproject(pyproject)
-    tests, index = f"{address}/actions/workflows/tests.yml", "https://pypi.org/project/quincunx_env/"
-    lines = [f"[![tests]({tests}/badge.svg)]({tests})"] if address else []
-    if published:
-        shields = "https://img.shields.io/pypi"
-        lines.append(f"[![version]({shields}/v/quincunx_env)]({index})")
-        lines.append(f"[![Python]({shields}/pyversions/quincunx_env)]({index})")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def install(pyproject: Path = HERE.parent / "pyproject.toml") -> str:
-    """Return the commands that install the package. An index stands there once the package is published."""
-    address, published = _pyproject(pyproject)
-    lines = [f"git clone {address} && cd {address.rpartition('/')[2]}"] if address else []
-    lines += ["python -m venv .venv && . .venv/bin/activate", 'pip install ".[arena,sb3]"']
-    text = "".join(f"    {line}\n" for line in lines)
-    where = "" if address else "In the folder of the repository:\n\n"
-    if not published:
-        return f"{where}{text}"
-    index = '    pip install "quincunx_env[arena,sb3]"\n'
-    return f"{where}{text}\nOr, without a checkout, from the package index:\n\n{index}"
 
 
 TASK_RULES = VARIANTS | {"spiral": "spiral game, two deals"}
@@ -343,82 +163,30 @@ def _methods() -> dict[str, dict[str, str]]:
     return {name: method for name, method in methods.items() if (BENCHMARK / f"{name}.csv").exists()}
 
 
-def clients() -> str:
-    """List libraries whose programs run with the ids of this package."""
-    header = ("library", "version", "what runs", "environment", "glue", "result")
-    rows = ([row[column] for column in CLIENT_COLUMNS] + [row["score"] or row["result"]] for row in _rows(CLIENTS))
-    return markdown_table(header, rows)
-
-
-def clients_learning() -> str:
-    """List mean scores of PPO without masks by treatment of illegal actions."""
-    groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
-    for row in _rows(CLIENTS_LEARNING):
-        groups.setdefault((row["illegal"], row["preview"], row["steps"]), []).append(row)
-    rows = (
-        (
-            f"`{illegal}`",
-            "yes" if preview == "1" else "no",
-            f"{int(steps):,}",
-            f"{_mean(runs, 'mean'):.1f}",
-            ", ".join(f"{float(run['mean']):.1f}" for run in runs),
-            percent(_mean(runs, "lost")),
-        )
-        for (illegal, preview, steps), runs in groups.items()
-    )
-    return markdown_table(("`illegal`", "preview", "steps", "mean score", "of each run", "lost"), rows)
-
+OBSERVATIONS: dict[str, Observer] = {
+    "solitaire": quincunx.Observer(Rules(), preview=True),
+    "match": quincunx.Observer(Rules(num_players=3, start="open", simpleton=True, match=True)),
+    "padded": quincunx.PaddedObserver(Rules()),
+}
+"""Examples of observers by the name of their table."""
 
 FIGURES: dict[str, Callable[[], str]] = {
-    "badges": badges,
-    "install": install,
-    "environments": environments,
     "agents": agents,
-    "cost": cost,
-    "make-train": make_train,
-    "quick-start-script": quick_start_script,
-    "quick-start": quick_start,
-    "learning-curve": learning_curve,
-    "oracle": oracle,
-    "exact-regret": exact_regret,
-    "equilibrium": equilibrium,
-    "exploitability": exploitability,
-    "tasks": tasks,
     "benchmark": benchmark_baselines,
     "learning": learning,
     "learning-commands": learning_commands,
-    "clients": clients,
-    "clients-learning": clients_learning,
+    "quick-start-script": quick_start_script,
+    "tasks": tasks,
+    **{name: observer.table for name, observer in OBSERVATIONS.items()},
 }
 """Tables by name."""
-
-PAGES = (
-    HERE.parent / "README.md",
-    HERE / "environments" / "index.md",
-    *(
-        HERE / f"{name}.md"
-        for name in (
-            "agents",
-            "benchmark",
-            "experiments",
-            "install",
-            "libraries",
-            "methods",
-            "optimal_play",
-            "oracle",
-            "quick_start",
-            "strength",
-            "training",
-        )
-    ),
-)
 
 
 def pages_with_figures() -> dict[Path, str]:
     """Return the hand-written pages with their tables filled in, by path."""
 
     def fill(place: re.Match[str]) -> str:
-        text = FIGURES[place[2]]()
-        return "".join([place[1], text, "" if text.endswith("\n") or not text else "\n", place[3]])
+        return "".join([place[1], FIGURES[place[2]]().rstrip("\n"), "\n", place[3]])
 
-    return {page: PLACE.sub(fill, page.read_text(encoding="utf-8")) for page in PAGES}
+    texts = {page: page.read_text(encoding="utf-8") for page in sorted(HERE.rglob("*.md"))}
+    return {page: PLACE.sub(fill, text) for page, text in texts.items() if PLACE.search(text)}

@@ -1,10 +1,12 @@
 """The page of model cards, from the JSON files beside the weights."""
 
+import json
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from docs.figures import model_card
+import quincunx_agents.networks
 from quincunx_agents.networks.value import SHIPPED
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import (
@@ -79,6 +81,15 @@ Made at commit `{commit}` by
 ```text
 {commands}
 ```"""
+
+
+WEIGHTS = Path(quincunx_agents.networks.__file__).parent / "weights"
+
+
+def model_card(network: str) -> dict[str, Any]:
+    """Return the model card of a network of the package."""
+    card: dict[str, Any] = json.loads((WEIGHTS / f"{network}.json").read_text(encoding="utf-8"))
+    return card
 
 
 def models() -> str:

@@ -16,7 +16,7 @@ from tests.clients.clients import CLIENTS, Client
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "clients.csv"
-COLUMNS = ("library", "version", "entry", "env", "glue", "result", "score")
+COLUMNS = ("library", "version", "what runs", "environment", "glue", "result", "score")
 
 STEPS = 100_000
 MOST_STEPS = 12
@@ -62,8 +62,9 @@ def run(client: Client, folder: Path, name: str, steps: int, timeout: float) -> 
 def write(client: Client, **cells: str) -> None:
     """Change cells of a client's row. Rows of libraries that cannot be tried are written by hand, with the reason."""
     with TABLE.open(encoding="utf-8", newline="") as file:
-        rows = {(row["library"], row["entry"]): row for row in csv.DictReader(file)}
-    known = {"library": client.library, "entry": client.entry, "env": f"`{client.env}`", "glue": str(client.glue)}
+        rows = {(row["library"], row["what runs"]): row for row in csv.DictReader(file)}
+    named = {"library": client.library, "what runs": client.entry}
+    known = named | {"environment": f"`{client.env}`", "glue": str(client.glue)}
     key = client.library, client.entry
     old = rows.get(key, dict.fromkeys(COLUMNS, ""))
     rows[key] = old | known | cells

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import quincunx_env
 from docs.glyphs import WEIGHTS, font_files, outlines
 from docs.pictures import ANIMATION, MANY, MANY_SIDE, SHEET, contact_sheet, games, side_by_side
 from quincunx_env import Batch, Rules
+from quincunx_env.arena.evaluation import COLUMNS
 from quincunx_env.arena.games import Games
 from quincunx_env.render.svg import font
 from tests.docs import test_language as language
@@ -28,43 +30,39 @@ PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")})
 MACHINE = re.compile(r"/(?:home|Users|root|tmp|work|mnt|opt)/|[A-Z]:\\")
 
 
-def test_generated_pages_are_up_to_date() -> None:
+def test_generated_pages_and_tables_are_up_to_date() -> None:
     for library in ("sb3_contrib", "minari"):
         pytest.importorskip(library)
+    from docs.figures import FIGURES, PLACE, pages_with_figures
     from docs.pages import pages
 
-    for path, text in pages().items():
-        assert path.read_text() == text, f"{path.name} is out of date: run `make docs`"
-
-
-def test_tables_of_figures_are_up_to_date() -> None:
-    from docs.figures import FIGURES, PLACE, pages_with_figures
-
-    found = []
-    for path, text in pages_with_figures().items():
+    tables = pages_with_figures()
+    for path, text in (pages() | tables).items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run `make docs`"
-        found += [place[1] for place in PLACE.findall(text)]
-    assert {*found} == {*FIGURES}, "a table has no place on a page"
+    assert {place[1] for text in tables.values() for place in PLACE.findall(text)} == {*FIGURES}
 
 
-def test_badges_and_the_line_of_the_index_need_what_they_name(tmp_path: Path) -> None:
-    from docs.figures import badges, install
+def test_the_readme_shows_the_table_of_the_quick_start() -> None:
+    tables = [
+        re.findall(r"^\| agent \| deals .*\n(?:\|.*\n)+", text_of(ROOT / page), re.MULTILINE)
+        for page in ("README.md", "docs/quick_start.md")
+    ]
+    assert tables[0] == tables[1]
+    assert tables[0][0].partition("\n")[0] == f"| {' | '.join(COLUMNS)} |"
 
-    pyproject = tmp_path / "pyproject.toml"
-    index, clone = 'pip install "quincunx_env[arena,sb3]"', "git clone https://example.org/a/b && cd b"
-    for address, published, count in (("", False, 0), ("https://example.org/a/b/", False, 1), ("", True, 2)):
-        repository = f'Repository = "{address}"\n' if address else ""
-        settings = f"[project.urls]\n{repository}[tool.quincunx]\npublished = {str(published).lower()}\n"
-        pyproject.write_text(settings)
-        assert len(re.findall(r"^\[!\[", badges(pyproject), re.MULTILINE)) == count
-        assert ("(https://example.org/a/b/actions/workflows/tests.yml/badge.svg)" in badges(pyproject)) == bool(address)
-        assert 'pip install ".[arena,sb3]"' in install(pyproject)
-        assert (index in install(pyproject)) == published
-        assert (clone in install(pyproject)) == bool(address)
+
+def test_the_reference_has_every_package_and_public_name() -> None:
+    text = "".join(text_of(page) for page in ROOT.glob("docs/api/*.md"))
+    documented = {module.split(".")[0] for module in re.findall(r"automodule:: quincunx_env\.(\S+)", text)}
+    folder = ROOT / "quincunx_env"
+    packages = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert {name for name in packages if not name.startswith("_")} - documented == {"cli", "utils"}  # not for users
+    listed = re.findall(r"^   ~(?:\w+\.)*(\w+)$", text, re.MULTILINE)
+    assert sorted(listed) == sorted(quincunx_env.__all__)
 
 
 def test_figures_of_the_networks_have_commands_and_enough_deals() -> None:
-    from docs.figures import model_card
+    from docs.models import model_card
     from quincunx_agents.networks.value import SHIPPED
 
     for network in SHIPPED:
@@ -103,14 +101,6 @@ def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
         [label.sub("| rerun", line) for line in each.splitlines() if line.startswith("|")] for each in (text, page)
     )
     assert written == shown
-
-
-def test_make_train_is_reported_for_several_seeds() -> None:
-    from docs.figures import make_train
-
-    means = [line.split(" | ")[1] for line in make_train().splitlines() if "trained, seed" in line]
-    assert len(means) >= 3
-    assert len({*means}) >= 2, "the same run under several seeds"
 
 
 def test_pictures_show_what_is_drawn_now() -> None:
@@ -229,9 +219,9 @@ def of_the_checkout(source: str) -> set[str]:
 def test_what_needs_the_checkout_is_found() -> None:
     """Otherwise the next test would show nothing."""
     program = (
-        "import train.ppo, numpy\nfrom docs import pages\nopen('../docs/quick_start.csv'), open('RULES.md'), 'a/b'"
+        "import train.ppo, numpy\nfrom docs import pages\nopen('../docs/clients.csv'), open('RULES.md'), 'a/b'"
     )
-    assert of_the_checkout(program) == {"train.ppo", "docs", "../docs/quick_start.csv", "RULES.md"}
+    assert of_the_checkout(program) == {"train.ppo", "docs", "../docs/clients.csv", "RULES.md"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
