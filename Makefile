@@ -32,10 +32,10 @@ test-rllib: .venv-rllib/.ready  ## the tests that need Ray, sequentially: each s
 test-openspiel: .venv-openspiel/.ready  ## the tests that need OpenSpiel
 	.venv-openspiel/bin/python -m pytest tests/openspiel $(ARGS)
 
-test-clients: .venv-clients-agilerl/.ready .venv-clients-jax/.ready .venv-clients-torch/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
+test-clients: $(FULL) .venv-clients-agilerl/.ready .venv-clients-jax/.ready .venv-openspiel/.ready  ## programs of other libraries; writes docs/clients.csv
+	$(RUN) pytest -m "clients and not slow" tests/clients $(ARGS)
 	.venv-clients-agilerl/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
 	.venv-clients-jax/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
-	.venv-clients-torch/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
 	.venv-openspiel/bin/python -m pytest -m "clients and not slow" tests/clients $(ARGS)
 
 docs: $(FULL)  ## write the generated pages, run the notebooks, build the site: build/site/index.html
@@ -81,13 +81,6 @@ $(FULL): pyproject.toml constraints/default.txt
 .venv-clients-jax/.ready: pyproject.toml constraints/clients-jax.txt
 	$(PYTHON) -m venv .venv-clients-jax
 	.venv-clients-jax/$(INSTALL) . pytest rl_zoo3 requests sbx-rl torch --constraint constraints/clients-jax.txt
-	touch $@
-
-# Tianshou imports joblib, rliable and scipy, which only an extra requires.
-.venv-clients-torch/.ready: pyproject.toml constraints/default.txt constraints/clients-torch.txt
-	$(PYTHON) -m venv .venv-clients-torch
-	.venv-clients-torch/$(INSTALL) . pytest joblib rliable scipy skrl supersuit tianshou torch torchrl \
-		--constraint constraints/default.txt --constraint constraints/clients-torch.txt
 	touch $@
 
 .venv-tools/.ready: constraints/tools.txt
