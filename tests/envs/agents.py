@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from itertools import product
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from quincunx_env import quincunx_v0, spiral_v0
-from tests.variants import new_game, random_action, same
+from tests.variants import new_game, random_action
 
 SEED = 3_000
 
@@ -122,25 +121,6 @@ def view(env: Any) -> dict[str, Any]:
     }
 
 
-def play_on(env: Any, steps: int = 12, seed: int = 0) -> list[Any]:
-    """What a copy of an environment shows from here on, through any resets; it makes the same choices."""
-    env, rng = deepcopy(env), random.Random(seed)
-    shown = [view(env)]
-    for _ in range(steps):
-        act(env, rng)
-        shown.append(view(env))
-    return shown
-
-
-@contextmanager
-def refused(env: Any, error: type[Exception], match: str | None = None) -> Iterator[None]:
-    """What happens inside raises this error, and the environment continues as if nothing had happened."""
-    before = play_on(env)
-    with pytest.raises(error, match=match):
-        yield
-    same(play_on(env), before)
-
-
 def side_by_side(options: Options, seed: int = SEED) -> Iterator[tuple[Any, Any, list[int]]]:
     """An environment, the game that it should be playing, and what the last action gained each seat there."""
     env = make(options, seed=seed)
@@ -158,8 +138,3 @@ def masks(env: Any, agent: str) -> list[Any]:
     seen, info = env.observe(agent), env.infos[agent]
     found = [seen["action_mask"]] if isinstance(seen, dict) else []
     return found + ([info["action_mask"]] if "action_mask" in info else [])
-
-
-def named(env: Any) -> set[tuple[int, int]]:
-    """The deal as the last infos of all agents name it."""
-    return {(info["seed"], info["game"]) for info in env.infos.values()}

@@ -25,6 +25,7 @@ from quincunx_env import (
     quincunx_v0,
     spiral_v0,
 )
+from quincunx_env.core.game import BaseGame
 from tests.variants import new_game, random_action, same
 
 Options = dict[str, Any]
@@ -149,12 +150,16 @@ class Driver(ABC):
         generator = getattr(twin.inner, "_np_random", None)  # none until there was a seed
         return [*shown, generator and generator.bit_generator.state]
 
+    def state(self) -> Any:
+        """A snapshot that can be compared: games are dictionaries."""
+        return plain(self.env.get_state())
+
     @contextmanager
     def unchanged(self) -> Iterator[None]:
         """After what happens inside the environment continues as if nothing had happened."""
-        before = self.play_on()
+        before = self.state(), self.play_on(4)
         yield
-        same(self.play_on(), before)
+        same((self.state(), self.play_on(4)), before)
 
     @contextmanager
     def refused(self, error: type[Exception], match: str | None = None) -> Iterator[pytest.ExceptionInfo[Exception]]:
@@ -400,6 +405,13 @@ class Agents(Driver):
             "last": deepcopy(self.env.last()) if self.env.agents else None,
             "observations": {agent: self.env.observe(agent) for agent in self.env.possible_agents},
         }
+
+
+def plain(state: Any) -> Any:
+    """A snapshot with games as dictionaries."""
+    if isinstance(state, BaseGame):
+        return plain(state.__getstate__())
+    return {name: plain(value) for name, value in state.items()} if isinstance(state, dict) else state
 
 
 def _bare(rounds: Any) -> Any:

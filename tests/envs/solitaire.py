@@ -1,8 +1,5 @@
 """Shared by the tests of the solitaire: options, random legal play, and comparison of environments."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -12,7 +9,6 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
-from tests.variants import same
 
 ID = "Quincunx/Solitaire-v0"
 SEED = 2_000
@@ -63,34 +59,6 @@ def choose(env: AnyEnv, rng: np.random.Generator, masks: Masks | None = None, il
     rows = np.array([one(mask) for mask in np.atleast_2d(masks)])
     actions = rows[:, 0] if isinstance(space, spaces.Discrete) else rows
     return actions if isinstance(env, SolitaireVectorEnv) else actions[0]
-
-
-def play_on(env: AnyEnv, steps: int = 30, seed: int = 0, reset: bool = False) -> list[Any]:
-    """Return everything that a copy of an environment returns from here on, with the resets that it needs.
-
-    It makes the same choices in the same positions.
-    """
-    env, rng = deepcopy(env), np.random.default_rng(seed)
-    steps_taken: list[Any] = [env.reset()] if reset else []
-    for _ in range(steps):
-        if isinstance(env, SolitaireEnv):
-            steps_taken.append(env.reset() if env.game.over else env.step(choose(env, rng)))
-        elif env.autoreset_mode == AutoresetMode.DISABLED and env.batch.over.any():
-            steps_taken.append(env.reset(options={"reset_mask": env.batch.over.copy()}))
-        else:
-            steps_taken.append(env.step(choose(env, rng)))
-    generator = env._np_random  # none until there was a seed
-    return [*steps_taken, generator and generator.bit_generator.state]
-
-
-@contextmanager
-def refused(env: AnyEnv, error: type[Exception], match: str | None = None) -> Iterator[None]:
-    """What happens inside raises this error, and the environment continues as if nothing had happened."""
-    twin = deepcopy(env)
-    with pytest.raises(error, match=match):
-        yield
-    over = isinstance(env, SolitaireEnv) and env.game.over
-    same(play_on(env, reset=over), play_on(twin, reset=over))
 
 
 def make(options: Options, seed: int = SEED, plays: int = 0) -> SolitaireEnv:

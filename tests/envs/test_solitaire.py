@@ -1,43 +1,29 @@
-"""The solitaire as a Gymnasium environment of one game: checks, statistics, rewards, ratings and illegal actions."""
-
-from copy import deepcopy
-from typing import Any
+"""The solitaire as a Gymnasium environment of one game: checks, rewards and ratings."""
 
 import gymnasium
 import numpy as np
-import pytest
-from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers import RecordEpisodeStatistics
 
 from quincunx_env import RATINGS, Deal, card_name
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from tests import reference_scorer as scorer
 from tests.envs.solitaire import (
     ID,
-    OPTIONS,
     SEED,
     Options,
     choose,
     each,
     make,
-    make_vector,
-    refused,
     warnings_are_errors,
 )
-from tests.variants import same
 
 CHECKED: list[Options] = [
     {},
-    {"observation": "flat"},
-    {"observation": "float32"},
-    {"preview": True},
-    {"observation": "flat", "preview": True},
-    {"actions": "factored"},
-    {"actions": "factored", "observation": "flat", "preview": True},
-    {"edge_contact": True, "excuse": True, "pawns": True, "flush": True},
+    {"observation": "float32", "mask_in": "both"},
+    {"actions": "factored", "observation": "flat", "preview": True, "mask_in": "obs"},
+    {"edge_contact": True, "excuse": True, "pawns": True, "flush": True, "mask_in": "obs"},
+    {"padded": True},
 ]
 
 
@@ -54,11 +40,11 @@ def test_gymnasium_finds_nothing_to_complain_about(options: Options) -> None:
     assert isinstance(inner, SolitaireEnv)
     rng = np.random.default_rng(SEED)
     for _ in range(3):
-        observation, info = env.reset(seed=SEED)
+        observation, _ = env.reset(seed=SEED)
         done = False
         while not done:
             assert env.observation_space.contains(observation)
-            observation, _, done, truncated, info = env.step(choose(inner, rng, info["action_mask"]))
+            observation, _, done, truncated, _ = env.step(choose(inner, rng))
             assert not truncated
             assert isinstance(env.render(), str)
         assert env.observation_space.contains(observation)
@@ -66,53 +52,19 @@ def test_gymnasium_finds_nothing_to_complain_about(options: Options) -> None:
     env.close()
 
 
-@warnings_are_errors
-@each(OPTIONS)
-def test_masked_samples_of_the_space_are_legal(options: Options) -> None:
-    """The mask has the dtype and shape that the action space samples with."""
-    env = SolitaireEnv(**options | {"illegal": "raise"})
-    env.action_space.seed(SEED)
-    _, info = env.reset(seed=SEED)
-    while not env.game.over:
-        mask = info["action_mask"]
-        cards = env.rules.num_cards
-        parts: Any = mask if isinstance(env.action_space, spaces.Discrete) else (mask[:cards], mask[cards:])
-        info = env.step(env.action_space.sample(parts))[-1]
-
-
-def test_registered_under_its_id() -> None:
-    """By id, by module and id, and batched by the environment of its own."""
-    assert isinstance(gymnasium.make(ID).unwrapped, SolitaireEnv)
-    assert isinstance(gymnasium.make(f"quincunx_env:{ID}").unwrapped, SolitaireEnv)
-    assert isinstance(gymnasium.make_vec(ID, num_envs=2), SolitaireVectorEnv)
-    spec = gymnasium.spec(ID)
-    assert (spec.max_episode_steps, spec.nondeterministic) == (None, False)
-
-
-@warnings_are_errors
-def test_episode_statistics_of_one_game() -> None:
-    """The return that `RecordEpisodeStatistics` counts is the value that the environment states."""
-    inner = SolitaireEnv(lost_value=-10)
-    env: Any = RecordEpisodeStatistics(inner)
-    rng = np.random.default_rng(SEED)
-    for _ in range(10):
-        env.reset()
-        done, length = False, 0
-        while not done:
-            _, _, done, _, info = env.step(choose(inner, rng))
-            length += 1
-        assert info["episode"]["r"] == info["value"]
-        assert info["episode"]["l"] == length
-
-
 # --- Rewards and the last info ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lost_value", [0.0, -50.5, 300.0])
-@each([{}, {"edge_contact": True}, {"excuse": True, "pawns": True, "flush": True}, {"pawns": True}, {"excuse": True}])
-def test_rounds_are_scored_as_by_the_reference_scorer(options: Options, lost_value: float) -> None:
+@each(
+    [
+        {"lost_value": 0.0, "excuse": True, "pawns": True, "flush": True},
+        {"lost_value": -50.5, "edge_contact": True, "pawns": True},
+        {"lost_value": 300.0, "excuse": True},
+    ]
+)
+def test_rounds_are_scored_as_by_the_reference_scorer(options: Options) -> None:
     """Rewards, draws, end and every entry of the last info, recounted by the scorer written from the rules alone."""
-    env, rng = SolitaireEnv(lost_value=lost_value, **options), np.random.default_rng(SEED)
+    env, rng = SolitaireEnv(**options), np.random.default_rng(SEED)
     ends = {True: 0, False: 0}
     for number in range(25):
         env.reset(seed=SEED if number == 0 else None)
@@ -144,7 +96,7 @@ def test_rounds_are_scored_as_by_the_reference_scorer(options: Options, lost_val
         assert not mask.any()
         expected = {
             "score": points,
-            "value": lost_value if lost else float(points),
+            "value": options["lost_value"] if lost else float(points),
             "lost": lost,
             "rating": scorer.rating(points, lost),
             "penalty": penalty,
@@ -186,35 +138,3 @@ def test_ratings_begin_where_the_rules_say() -> None:
         many.set_state(arrays)
         info = many.step(np.array([action]))[-1]
         assert (info["score"][0], info["rating"][0]) == (score, scorer.rating(score, lost=False))
-
-
-@each([{}, {"actions": "factored"}])
-@pytest.mark.parametrize("plays", [0, 3])
-def test_an_illegal_action_may_lose_the_round(options: Options, plays: int) -> None:
-    """With ``illegal="lose"`` it ends the round as lost, with a return of ``lost_value``; the grid stays as it is."""
-    options = options | {"illegal": "lose", "lost_value": -7.5}
-    env = make(options, plays=plays)
-    many = make_vector(options | {"autoreset_mode": AutoresetMode.DISABLED}, plays=plays)
-    before = deepcopy(env.game)
-    wrong: Any = env.rules.face_up_cells[0]
-    if "actions" in options:
-        wrong = np.array([env.game.hand(0)[0], wrong])
-    observation, reward, terminated, truncated, info = env.step(wrong)
-    assert (terminated, truncated) == (True, False)
-    assert (info["lost"], info["value"], info["score"]) == (True, -7.5, before.totals[0])
-    assert (info["rating"], info["penalty"]) == (0, 0)
-    assert before.totals[0] + float(reward) == -7.5
-    assert not info["action_mask"].any()
-    same(observation, env.observer.observe(before))
-    with refused(env, ResetNeeded):
-        env.step(wrong)
-    # In a batch it ends no round but its own.
-    rng = np.random.default_rng(SEED)
-    scores = many.batch.scores[:, 0].copy()
-    actions = choose(many, rng)
-    actions[1] = wrong if "actions" not in options else [0, wrong[1]]
-    _, rewards, ended, _, infos = many.step(actions)
-    assert ended.tolist() == [False, True, False, False]
-    assert infos["lost"].tolist() == [False, True, False, False]
-    assert infos["value"][1] == scores[1] + rewards[1] == -7.5
-    assert infos["score"][1] == scores[1]

@@ -217,12 +217,6 @@ def test_wrong_options_are_named(options: dict[str, Any], match: str) -> None:
         text_env(**options)
 
 
-@pytest.mark.parametrize("options", [{"preview": True}, {"reward": "points"}, {"simple": 1}], ids=str)
-def test_unknown_options_are_named(options: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(options))}'; its options are "):
-        text_env(**options)
-
-
 def test_other_actions_than_text_are_refused() -> None:
     env = text_env()
     with pytest.raises(ResetNeeded):

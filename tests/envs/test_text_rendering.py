@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from quincunx_env import RATINGS, Game, Rules, card_name
+from quincunx_env import RATINGS, Rules, card_name
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
 from quincunx_env.quincunx.render import ansi
 from quincunx_env.registry import spec_of
@@ -115,12 +115,3 @@ def test_a_seat_is_not_shown_what_it_may_not_see(rules: Rules) -> None:
         assert ("announcing" in everything) == (game.pending is not None)
     assert "over: " in everything
     assert (announcing > 0) == rules.simpleton
-
-
-def test_a_game_of_several_as_text_ends_with_its_winners() -> None:
-    """They are named."""
-    rng = random.Random(SEED)
-    game = Game.from_seed(Rules(2), SEED)
-    while not game.over:
-        game.step(random_action(game, rng))
-    assert ansi(game).splitlines()[-1] == "  over: won by seat " + " and ".join(map(str, game.winners))

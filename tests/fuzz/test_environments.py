@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from quincunx_env.core.game import BaseGame
 from quincunx_env.registry import spec_of
-from tests.envs.drivers import DRIVERS, Agents, Batched, Driver, Single, Stable, Vector, drive
+from tests.envs.drivers import DRIVERS, Agents, Batched, Driver, Single, Stable, Vector, drive, plain
 from tests.fuzz.games import RULES
 from tests.fuzz.harness import Fuzz
 from tests.fuzz.inputs import arrays, as_integer, junk, numbers, snapshots, texts
@@ -19,28 +18,11 @@ from tests.variants import same
 every_environment = pytest.mark.parametrize("name", DRIVERS)
 
 
-def plain(state: Any) -> Any:
-    """A state whose parts can be compared: games as dictionaries."""
-    if isinstance(state, BaseGame):
-        return plain(state.__getstate__())
-    return {name: plain(value) for name, value in state.items()} if isinstance(state, dict) else state
-
-
 def only(state: Any, like: Any) -> Any:
     """The entries of a state that another one has, lists as arrays where that has arrays."""
     if isinstance(like, dict):
         return {name: only(state[name], entry) for name, entry in like.items()}
     return np.asarray(state) if isinstance(like, np.ndarray) else state
-
-
-def state_of(driver: Driver) -> Any:
-    """The state of an environment."""
-    return plain(get_state(driver))
-
-
-def get_state(driver: Driver) -> Any:
-    """A snapshot of an environment."""
-    return (driver.env.unwrapped if isinstance(driver, Agents) else driver.env).get_state()
 
 
 @functools.cache
@@ -52,7 +34,7 @@ def started(name: str) -> tuple[Driver, list[Any]]:
     rng = np.random.default_rng(0)
     for step in range(moments[-1] + 1):
         if step in moments:
-            states.append(get_state(twin))
+            states.append(twin.env.get_state())
         twin.advance(rng)
     return driver, states
 
@@ -78,16 +60,16 @@ def test_steps(name: str, fuzz: Fuzz) -> None:
     def check(data: st.DataObject) -> None:
         start = data.draw(st.sampled_from(states))
         driver.env.set_state(start)
-        before, action = state_of(driver), data.draw(actions_of(driver))
+        before, action = driver.state(), data.draw(actions_of(driver))
         _, error = fuzz.attempt(lambda: driver.env.step(action))
-        after = state_of(driver)
+        after = driver.state()
         if error:
             same(after, before)
         elif action is not None:
             driver.env.set_state(start)
             single = isinstance(driver, Agents | Single) and not driver.factored
             driver.env.step(as_integer(action) if single else np.array(action, np.int64))
-            same(after, state_of(driver))
+            same(after, driver.state())
 
     fuzz(check, 8)
 
@@ -104,7 +86,7 @@ def test_resets(name: str, fuzz: Fuzz) -> None:
     def check(data: st.DataObject) -> None:
         start = data.draw(st.sampled_from(states))
         driver.env.set_state(start)
-        before = state_of(driver)
+        before = driver.state()
         deal = data.draw(
             st.sampled_from([right, right[0], [*right], str(right[0]), *wrong, [*map(str, right)]])
             | texts(str(right[0]))
@@ -123,9 +105,9 @@ def test_resets(name: str, fuzz: Fuzz) -> None:
         else:
             _, error = fuzz.attempt(lambda: driver.env.reset(seed=seed, options=options))
         if error:
-            same(state_of(driver), before)
+            same(driver.state(), before)
             return
-        again = state_of(driver)
+        again = driver.state()
         if isinstance(driver, Vector | Batched) and seed is not None and as_integer(seed) is None:
             seed = [as_integer(each) for each in seed]
         driver.env.set_state(start)
@@ -134,7 +116,7 @@ def test_resets(name: str, fuzz: Fuzz) -> None:
             driver.env.reset(seed, *options)
         else:
             driver.env.reset(seed=seed, options=options)
-        same(again, state_of(driver))
+        same(again, driver.state())
         driver.walk(3)
 
     fuzz(check, 8)
@@ -148,13 +130,13 @@ def test_states(name: str, fuzz: Fuzz) -> None:
 
     def check(data: st.DataObject) -> None:
         driver.env.set_state(data.draw(st.sampled_from(states)))
-        before = state_of(driver)
+        before = driver.state()
         state = data.draw(snapshots(data.draw(st.sampled_from(states)), others))
         _, error = fuzz.attempt(lambda: driver.env.set_state(state))
         if error:
-            same(state_of(driver), before)
+            same(driver.state(), before)
             return
-        after = state_of(driver)
+        after = driver.state()
         given = only(plain(state), after)
         for name in after.keys() & {"version", "np_random"}:  # in which True is 1
             assert after[name] == given.pop(name)

@@ -13,7 +13,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.notation.text import to_json
 from quincunx_env.quincunx import Rules
-from tests.variants import EVERY_GAME, new_game, random_action
+from tests.variants import COVERING, EVERY_GAME, by_name, new_game, random_action
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "records").glob("*.txt"))
 
@@ -46,9 +46,9 @@ def check(rules: BaseRules, number: int) -> None:
     assert steps.__getstate__() == game.__getstate__()
 
 
-@pytest.mark.parametrize("rules", EVERY_GAME.values(), ids=EVERY_GAME)
+@by_name({name: EVERY_GAME[name] for name in sorted(COVERING)})
 def test_random_games_come_back(rules: BaseRules) -> None:
-    for number in range(2):
+    for number in range(4):
         check(rules, number)
 
 
@@ -156,15 +156,6 @@ def test_a_play_after_the_end_is_refused() -> None:
         Record(record.rules, record.dealt, (999,))
 
 
-@pytest.mark.parametrize("name", ["", "a\ud800", "\udfff", 5, None, b"a"], ids=ascii)
-def test_names_that_could_not_be_written_are_refused(name: Any) -> None:
-    with pytest.raises(RecordError, match="the name of a seat"):
-        Record(Rules(), Seeded(0), seats=(name,))
-    if isinstance(name, str):
-        with pytest.raises(RecordError):
-            Record.parse(RECORD.replace("ann", name))
-
-
 @pytest.mark.parametrize(
     ("name", "written"),
     [
@@ -175,6 +166,7 @@ def test_names_that_could_not_be_written_are_refused(name: Any) -> None:
         ("100 %", "100 %"),
         ("%,%2C%%41", "%%2C%252C%%2541"),
         ("é, ü", "é%2C ü"),
+        ("\U0001f408" + "a" * 999, "\U0001f408" + "a" * 999),
     ],
 )
 def test_names_with_special_characters_are_encoded(name: str, written: str) -> None:
@@ -183,22 +175,13 @@ def test_names_with_special_characters_are_encoded(name: str, written: str) -> N
     assert Record.parse(str(record)) == record
 
 
-@pytest.mark.parametrize("seats", [5, "ann", None], ids=ascii)
+@pytest.mark.parametrize("seats", [5, "ann", None, (5, "b", "c"), (None, "b", "c"), (b"a", "b", "c")], ids=ascii)
 def test_seats_and_actions_of_other_types_are_refused(seats: Any) -> None:
     with pytest.raises(RecordError):
         Record(Rules(num_players=3), Seeded(0), seats=seats)
     for actions in (5, None, (33.0,), "33", (None,), (np.bool_(True),)):
         with pytest.raises(RecordError, match="actions must be integers"):
             Record(Rules(), Seeded(0), actions)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("actions", [[np.int64(33)], np.array([33], np.uint16), (np.array(33),)], ids=repr)
-def test_actions_of_numpy_become_integers(actions: Any, tmp_path: Path) -> None:
-    record = Record(Rules(), Seeded(0), actions)
-    assert record == Record(Rules(), Seeded(0), (33,))
-    assert type(record.actions[0]) is int
-    record.write(tmp_path / "record.txt")
-    assert Record.read(tmp_path / "record.txt") == record
 
 
 def test_seeds_and_deals_are_kept_in_one_form() -> None:
@@ -222,13 +205,6 @@ def test_seeds_and_deals_are_kept_in_one_form() -> None:
 def test_other_seeds_and_deals_are_refused(dealt: Any) -> None:
     with pytest.raises(RecordError):
         Record(Rules(), Seeded(*dealt) if isinstance(dealt, tuple) and len(dealt) == 3 else dealt)
-
-
-@pytest.mark.parametrize("name", ["\U0001f408", "é (2)", "a, b", "a#b", " a", "a  b", "%41", "a" * 1000], ids=ascii)
-def test_any_other_name_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
-    record = Record(Rules(), Seeded(0), seats=(name,))
-    record.write(tmp_path / "record.txt")
-    assert Record.read(tmp_path / "record.txt") == record
 
 
 @pytest.mark.parametrize(

@@ -152,10 +152,6 @@ def test_a_wider_beam_finds_more() -> None:
     assert means[1] + 2 < means[2]
 
 
-def test_a_search_repeats() -> None:
-    assert beam_search(deal(3), 200) == beam_search(deal(3), 200)
-
-
 def test_a_game_of_a_batch_can_be_searched() -> None:
     batch = Batch(Rules(), 5, "validation")
     batch.reset(seed=0)

@@ -88,18 +88,6 @@ def test_actions_are_integers_of_any_type(rules: BaseRules, kind: Callable[[int]
         assert json.dumps(to_json(game)) == json.dumps(to_json(plain))
 
 
-@every_kind
-def test_plays_and_announcements_are_integers_of_any_type(kind: Callable[[int], Any]) -> None:
-    game = new_game(Rules(num_players=2, simpleton=True), 3)
-    card, cell = game.legal_cards()[0], game.legal_cells()[0]
-    game.play(kind(card), kind(cell))
-    assert game.pending is not None
-    assert [type(number) for number in game.pending] == [int, int]
-    assert to_json(game)["pending"]["action"] == print_action(game, card * 25 + cell)
-    gains = game.announce(kind(7))
-    assert {type(number) for number in (*gains, *game.totals)} == {int}
-
-
 @by_name(GAMES)
 @every_kind
 def test_records_of_actions_of_any_type_come_back(rules: BaseRules, kind: Callable[[int], Any]) -> None:
@@ -223,12 +211,6 @@ def test_seats_that_do_not_exist_are_refused(rules: BaseRules, seat: Any) -> Non
             show(game, seat)
 
 
-def test_a_seat_is_an_integer_of_any_type() -> None:
-    game = new_game(Rules(num_players=2), 3)
-    assert json.dumps(to_json(game, np.int64(1))) == json.dumps(to_json(game, 1))  # type: ignore[arg-type]
-    assert to_text(game, np.int8(1), legal=True) == to_text(game, 1, legal=True)  # type: ignore[arg-type]
-
-
 TWO = Rules(num_players=2)
 
 
@@ -262,15 +244,6 @@ def test_cards_outside_the_deck_have_no_value() -> None:
     assert game.value(40, 1) == (0, 0)
     with pytest.raises(ValueError, match="card 36 is not in the deck"):
         game.value(36, 1)
-
-
-@every_kind
-def test_values_of_integers_of_any_type(kind: Callable[[int], Any]) -> None:
-    game = new_game(TWO, 0)
-    assert game.value(kind(8), kind(1)) == game.value(8, 1)
-    assert game.score(kind(8), kind(1)) == game.score(8, 1)
-    other = new_game(spiral.Rules(), 0)
-    assert other.score(kind(8)) == other.score(8)
 
 
 @pytest.mark.parametrize("card", [-1, 52, "AS", 3.0, None], ids=repr)

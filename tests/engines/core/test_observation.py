@@ -150,22 +150,6 @@ def test_pieces_and_flat_hold_the_same(rules: BaseRules, preview: bool) -> None:
         same(observer.unflatten(flat.astype(np.int64)), pieces)
 
 
-@pytest.mark.parametrize("announced", [ANNOUNCE_MIN, ANNOUNCE_MAX])
-@by_name({name: rules for name, rules in OBSERVED.items() if rules.simpleton})
-def test_absurd_announcements_stay_within_the_spaces(rules: Rules, announced: int) -> None:
-    """The points of a seat stay within the limits when all seats always announce the least or the most."""
-    observer, rng = Observer(rules, preview=True), random.Random(SEED)
-    space, flat_space = observer.dict_space(), observer.flat_space()
-    game, least = Game.from_seed(rules, SEED), 0
-    while not game.over:
-        least = min(least, *game.step(announcement(rules, announced) if game.pending else random_action(game, rng)))
-        for seat in range(rules.num_players):
-            seen = observer.observe(game, seat)
-            assert space.contains(seen)
-            assert flat_space.contains(observer.flatten(seen))
-    assert least <= (ANNOUNCE_MIN if announced == ANNOUNCE_MIN else -200), "such announcements cost a lot"
-
-
 @every_variant
 def test_limits_of_points_hold_whatever_happens(rules: Rules) -> None:
     """Each seat's worst plays, best gifts and all penalties added up lie within the limits of scores and totals."""

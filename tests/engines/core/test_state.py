@@ -339,12 +339,6 @@ def test_other_entries_of_a_state_are_refused(change: dict[str, Any], message: s
     same(before, batch.get_state())
 
 
-@pytest.mark.parametrize("state", [None, [], "state", 3])
-def test_what_is_no_state_is_refused(state: Any) -> None:
-    with pytest.raises(ValueError, match="a state must be the mapping that"):
-        in_the_middle(Rules(), steps=3).set_state(state)
-
-
 # --- Given positions -------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from tests.variants import COMBINATIONS, COVERING, MINI, SIMPLETON_AND_MATCH, VA
 
 @by_name(VARIANTS)
 def test_engines_and_reference_agree_on_random_plays(rules: Rules) -> None:
-    play_at_random(rules, num_games=8, plays=150, seed=1)
+    play_at_random(rules, num_games=4, plays=100, seed=1)
 
 
 @by_name({name: rules for name, rules in VARIANTS.items() if name in COVERING and name not in MINI})

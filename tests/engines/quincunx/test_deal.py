@@ -140,36 +140,6 @@ def test_the_hash_in_plain_integers(rules: Rules, domain: tuple[int, Domain], wo
 # --- Seeds -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("num_games", [1, 2, 7, 64])
-@pytest.mark.parametrize("name", ["solitaire", "corners-3+excuse", "open-4+match"])
-def test_row_i_of_a_batch_is_the_game_seeded_s_plus_i(name: str, num_games: int) -> None:
-    rules, seed = VARIANTS[name], 2**33
-    batch = Batch(rules, num_games)
-    batch.reset(seed=seed)
-    for number in range(3):
-        for row in range(num_games):
-            game = Game.from_seed(rules, seed + row, number)
-            assert batch.deals(row) == game.deals
-            assert batch.board[row].tolist() == list(game.board)
-            assert (batch.seed[row], batch.game[row]) == (seed + row, number)
-        batch.reset()
-
-
-@settings(max_examples=30, deadline=None, derandomize=True)
-@given(resets=st.lists(st.sets(st.integers(0, 5), min_size=1), max_size=12), seed=st.integers(0, MAX_SEED - 6))
-def test_deals_do_not_depend_on_which_rows_are_reset(resets: list[set[int]], seed: int) -> None:
-    """A row's next deal follows from its own seed and number of resets alone."""
-    rules = Rules(num_players=2)
-    batch, counts = Batch(rules, 6), [0] * 6
-    batch.reset(seed=seed)
-    for rows in resets:
-        batch.reset(rows=sorted(rows, key=lambda row: (row * 5 + seed) % 7))
-        for row in rows:
-            counts[row] += 1
-    for row, count in enumerate(counts):
-        assert batch.deals(row) == (Deal.from_seed(rules, seed + row, count),)
-
-
 def test_options_without_influence_on_the_cards_leave_deals_alone() -> None:
     """Deals are a function of deck, set-up, domain, seed, game and round."""
     for seed in range(5):
@@ -203,13 +173,6 @@ def test_bad_numbers_of_games_and_rounds_are_refused(word: str, number: Any) -> 
     if word == "game":
         with pytest.raises(ValueError, match="game must be an integer"):
             Game.from_seed(Rules(), 0, number)
-
-
-def test_numpy_integers_are_seeds() -> None:
-    expected = Deal.from_seed(Rules(), 5, 6, 7)
-    for kind in (np.int64, np.uint64, np.int8):
-        deal = Deal.from_seed(Rules(), kind(5), kind(6), kind(7))  # type: ignore[arg-type]
-        assert repr(deal) == repr(expected), "plain ints"
 
 
 @pytest.mark.parametrize("domain", ["test", None, ["play"]], ids=repr)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import random
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -168,7 +167,7 @@ def test_hands_of_several_players_never_run_out_early(rules: Rules, seed: int, a
 
 
 def test_a_solitaire_is_lost_when_the_hand_runs_out() -> None:
-    """1.5: after the play's draws, and before the grid is full."""
+    """1.5: after the play's draws, and before the grid is full. Then nobody has won, nor after a forfeit."""
     lost = finished = 0
     for seed in range(60):
         game, rng = Game.from_seed(Rules(), seed), random.Random(seed)
@@ -177,21 +176,11 @@ def test_a_solitaire_is_lost_when_the_hand_runs_out() -> None:
             game.step(random_action(game, rng))
         assert game.lost == (game.ply < 12)
         assert not (game.lost and game.hand(0))
+        assert game.winners == (() if game.lost else (0,))
+        assert to_json(game)["winners"] == [*game.winners]
         lost += game.lost
         finished += not game.lost
     assert min(lost, finished) > 5
-
-
-def test_a_lost_solitaire_has_no_winner() -> None:
-    """Whether the hand ran out or an illegal action ended it; one that is finished is won."""
-    found = set()
-    for seed in range(30):
-        game = Game.from_seed(Rules(), seed)
-        play_on(game, seed)
-        assert game.winners == (() if game.lost else (0,))
-        assert to_json(game)["winners"] == [*game.winners]
-        found.add(game.lost)
-    assert found == {False, True}
     forfeited = Game.from_seed(Rules(), 0)
     forfeited.forfeit()
     assert forfeited.winners == ()
@@ -211,25 +200,6 @@ def test_a_forfeit_among_several_decides_nothing(rules: Rules) -> None:
 
 
 # --- Illegal actions -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["solitaire", "solitaire-contact", "corners-3+pawns", "open-2", "open-4+simpleton"])
-def test_legal_actions_are_accepted_and_all_others_change_nothing(name: str) -> None:
-    """Every integer in and around the range is tried at several moments; also after the end."""
-    rules = VARIANTS[name]
-    for seed, steps in enumerate((0, 5, 10, 99)):
-        game = in_the_middle(rules, seed, steps)
-        plays = {card * rules.num_cells + cell for card in game.legal_cards() for cell in game.legal_cells()}
-        announcements = set(range(rules.num_plays_encoded, rules.num_actions)) if game.pending else set()
-        before = state_of(game)
-        actions = range(-2, rules.num_actions + 2)
-        for action in actions if len(actions) < 1000 else random.Random(seed).sample(actions, 400):
-            if action in plays | announcements:
-                game.copy().step(action)
-            else:
-                with pytest.raises(IllegalAction):
-                    game.step(action)
-        assert state_of(game) == before
 
 
 def refused(game: Game, act: Callable[[Game], object]) -> str:
@@ -323,11 +293,6 @@ def test_after_the_end_nothing_is_legal(name: str) -> None:
     ):
         assert contains(refused(game, act), "the game is over")
     assert contains(refused(game, lambda game: game.step(rules.num_actions)), "out of range")
-
-
-def test_an_illegal_action_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match=re.escape("action -1 is out of range")):
-        Game.from_seed(Rules(), 0).step(-1)
 
 
 # --- Actions and copies ----------------------------------------------------------------------------------------------

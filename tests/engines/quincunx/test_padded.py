@@ -5,13 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quincunx_agents.greedy import greedy
 from quincunx_agents.uniform import uniform
-from quincunx_env import Batch, Game, IllegalAction, Rules, quincunx_v0, resample
+from quincunx_env import Batch, Game, IllegalAction, Rules, resample
 from quincunx_env.core.observation import Pieces
 from quincunx_env.envs.batched import BatchedGames
 from quincunx_env.envs.solitaire import SolitaireEnv, SolitaireVectorEnv
-from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from quincunx_env.quincunx import Observer, PaddedObserver
 from quincunx_env.quincunx.padded import FORM, NO_CELL, WIDEST
 from quincunx_env.registry import make_observer
@@ -150,49 +148,6 @@ def test_a_padded_policy_plays_any_rules() -> None:
 # --- Environments ----------------------------------------------------------------------------------------------------
 
 
-def test_environments_show_padded_observations() -> None:
-    """Spaces, observations and masks are those of the observer; what is outside of the rules is refused by name."""
-    observer = PaddedObserver(Rules())
-    outside = 40 * 81
-    env = SolitaireEnv(padded=True, observation="flat")
-    seen, info = env.reset(seed=1)
-    assert env.observation_space == observer.flat_space()
-    assert env.action_space.n == observer.num_actions  # type: ignore[attr-defined]
-    same(seen, observer.observe_flat(env.game))
-    same(info["action_mask"], observer.mask(env.game))
-    with pytest.raises(IllegalAction, match=f"action {outside} is out of range"):
-        env.step(outside)
-    with pytest.raises(IllegalAction, match="is out of range"):
-        env.step(10**30)
-    env.step(int(info["action_mask"].argmax()))
-    many = SolitaireVectorEnv(3, padded=True)
-    _, infos = many.reset(seed=1)
-    with pytest.raises(IllegalAction, match=f"game 2: action {outside} is out of range"):
-        many.step([*infos["action_mask"][:2].argmax(axis=1), outside])
-    two = quincunx_v0.env(padded=True)
-    two.reset(seed=1)
-    seen = two.last()[0]
-    same(seen["observation"], PaddedObserver(Rules(2)).observe_flat(two.unwrapped.game))
-    with pytest.raises(IllegalAction, match="out of range"):
-        two.step(outside)
-    two.step(int(seen["action_mask"].argmax()))
-    games = BatchedGames(3, padded=True, observation="pieces", num_players=3)
-    turn = games.reset(seed=1)
-    assert turn.mask.shape == (3, observer.num_actions)
-    with pytest.raises(IllegalAction, match=r"game 0: .* is out of range"):
-        games.step([outside, *turn.mask[1:].argmax(axis=1)])
-    assert games.step(turn.mask.argmax(axis=1)).position.mover.tolist() == [1, 1, 1]
-
-
-def test_an_action_outside_of_the_rules_may_lose() -> None:
-    env = SolitaireEnv(padded=True, illegal="lose")
-    env.reset(seed=1)
-    assert env.step(40 * 81)[2]
-    many = SolitaireVectorEnv(2, padded=True, illegal="lose")
-    _, infos = many.reset(seed=1)
-    assert many.step([40 * 81, infos["action_mask"][1].argmax()])[2].tolist() == [True, False]
-
-
 def test_factored_actions_are_padded_too() -> None:
     joint, factored = SolitaireEnv(padded=True), SolitaireEnv(padded=True, actions="factored")
     many = SolitaireVectorEnv(2, padded=True, actions="factored")
@@ -206,22 +161,6 @@ def test_factored_actions_are_padded_too() -> None:
     same(joint.step(legal[7])[0], factored.step((cards[7 // len(cells)], cells[7 % len(cells)]))[0])
     with pytest.raises(IllegalAction, match="out of range"):
         factored.step((40, 0))
-
-
-def test_padded_learners_meet_unpadded_opponents() -> None:
-    """The same actions bring the same, whatever the width."""
-    options: dict[str, Any] = {"opponents": greedy, "num_players": 3, "start": "open", "observation": "flat"}
-    wide, own = VsOpponentsVectorEnv(3, padded=True, **options), VsOpponentsVectorEnv(3, **options)
-    _, info = wide.reset(seed=2)
-    own.reset(seed=2)
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        actions = uniform({}, info["action_mask"].view(np.bool_), rng)
-        _, rewards, ended, _, info = wide.step(actions)
-        engine = np.maximum(make_observer(own.rules, padded=True).to_engine(actions), 0)
-        _, its, over, _, _ = own.step(engine)
-        same(rewards, its)
-        same(ended, over)
 
 
 def test_the_spiral_game_has_no_padded_observer() -> None:

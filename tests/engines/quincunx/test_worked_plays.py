@@ -117,7 +117,6 @@ def table() -> Iterator[tuple[str, WorkedPlay]]:
 
 
 PLAYS = dict(table())
-every_play = pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 IMAGES = list(product((False, True), repeat=3))
 
 
@@ -154,8 +153,8 @@ def points_by_kind(parts: frozenset[str]) -> dict[str, int]:
     return {name: number for name, number in points.items() if number}
 
 
-@every_play
-def test_reference_scorer(play: WorkedPlay) -> None:
+def check_reference_scorer(play: WorkedPlay) -> None:
+    """The parts and the points, by all images of the play."""
     options = {option: option in play.options for option in ("solitaire", "pawns", "flush", "mini")}
     for image in IMAGES:
         seen = play.image(*image)
@@ -188,8 +187,7 @@ def laid(play: WorkedPlay, rules: Rules, offset: Cell) -> tuple[list[int], Calla
     return board, cell_at
 
 
-@every_play
-def test_game(play: WorkedPlay) -> None:
+def check_game(play: WorkedPlay) -> None:
     """The parts and the value, wherever in the grid the drawing lies."""
     draws = sum(part.startswith("draw") for part in play.parts)
     for rules in grids(play):
@@ -205,8 +203,7 @@ def test_game(play: WorkedPlay) -> None:
             assert game.value(card, cell_at(play.cell)) == (play.points, draws)
 
 
-@every_play
-def test_batch(play: WorkedPlay) -> None:
+def check_batch(play: WorkedPlay) -> None:
     """The value of all images of the play at every place of the grid."""
     draws = sum(part.startswith("draw") for part in play.parts)
     for rules in grids(play):
@@ -221,6 +218,13 @@ def test_batch(play: WorkedPlay) -> None:
         points, drawn = batch.value(np.full(len(seen), NAMES.index(play.card)), cells)
         assert set(points.tolist()) == {play.points}
         assert set(drawn.tolist()) == {draws}
+
+
+@pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+def test_worked_plays(play: WorkedPlay) -> None:
+    check_reference_scorer(play)
+    check_game(play)
+    check_batch(play)
 
 
 def test_the_table_covers_every_ruling_of_scoring() -> None:

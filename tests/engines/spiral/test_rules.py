@@ -22,7 +22,7 @@ from quincunx_env.spiral.rules import SPIRAL as CELLS
 from tests import spiral_reference_scorer as scorer
 from tests.engines.spiral.worked_deal import WORKED_DEAL
 from tests.spiral_reference_scorer import CENTRE, DECK
-from tests.variants import SPIRAL, by_name, positions
+from tests.variants import SPIRAL, positions
 
 SEED = 9_000
 
@@ -215,21 +215,6 @@ def test_a_game_needs_a_deal_for_each_round() -> None:
     for rules, count in ((Rules(deals=1), 2), (Rules(), 1), (Rules(deals=4), 2)):
         with pytest.raises(ValueError, match=f"these rules play {rules.deals} rounds .* a deal for each, got {count}"):
             Game(rules, [GOOD] * count)
-
-
-@by_name(SPIRAL)
-def test_row_i_of_a_batch_is_the_game_seeded_s_plus_i(rules: Rules) -> None:
-    """For all its deals, and with the next games after it."""
-    batch = Batch(rules, 3)
-    batch.reset(SEED)
-    for number in range(2):
-        for row in range(3):
-            game = Game.from_seed(rules, SEED + row, number)
-            assert batch.deals(row) == game.deals
-            assert game.deals == tuple(Deal.from_seed(rules, SEED + row, number, at) for at in range(rules.deals))
-            assert len(set(game.deals)) == rules.deals
-            assert batch.to_game(row).deals == game.deals
-        batch.reset()
 
 
 # --- Refused plays ----------------

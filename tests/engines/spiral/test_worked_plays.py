@@ -77,8 +77,6 @@ def boards(drawing: str, parts: list[Parts]) -> list[WorkedPlay]:
 
 PLAYS = {f"{rule}: {drawing}": boards(drawing, parts) for rule, drawing, parts in drawings() if "[" in drawing}
 HANDS = {f"{rule}: {drawing}": (drawing, parts[0]) for rule, drawing, parts in drawings() if "[" not in drawing}
-every_play = pytest.mark.parametrize("plays", PLAYS.values(), ids=PLAYS)
-with_or_without_fifteens = pytest.mark.parametrize("fifteens", [False, True], ids=["", "fifteens"])
 
 
 def with_option(parts: Parts, fifteens: bool) -> Parts:
@@ -86,18 +84,22 @@ def with_option(parts: Parts, fifteens: bool) -> Parts:
     return parts if fifteens else Parts(parts.kinds, parts.runs, parts.flush)
 
 
-@with_or_without_fifteens
-@every_play
-def test_reference_scorer(plays: list[WorkedPlay], fifteens: bool) -> None:
+@pytest.mark.parametrize("plays", PLAYS.values(), ids=PLAYS)
+def test_worked_plays(plays: list[WorkedPlay]) -> None:
+    for fifteens in (False, True):
+        check_reference_scorer(plays, fifteens)
+        check_game_and_batch(plays, fifteens)
+
+
+def check_reference_scorer(plays: list[WorkedPlay], fifteens: bool) -> None:
+    """The parts of row and column, and their sum."""
     for board, cell, card, row, column in plays:
         score = score_play(board, cell, card, fifteens)
         assert (score.row, score.column) == (with_option(row, fifteens), with_option(column, fifteens))
         assert score.points == sum(astuple(score.row)) + sum(astuple(score.column))
 
 
-@with_or_without_fifteens
-@every_play
-def test_game_and_batch(plays: list[WorkedPlay], fifteens: bool) -> None:
+def check_game_and_batch(plays: list[WorkedPlay], fifteens: bool) -> None:
     """The board is laid by hand, so that it may be one that the spiral does not lead to."""
     rules = Rules(fifteens=fifteens)
     game, batch = Game.from_seed(rules, 0), Batch(rules, len(plays))
@@ -116,7 +118,7 @@ def test_game_and_batch(plays: list[WorkedPlay], fifteens: bool) -> None:
     assert batch.value(np.full(len(plays), parse_card(plays[0].card))).tolist() == expected
 
 
-@with_or_without_fifteens
+@pytest.mark.parametrize("fifteens", [False, True], ids=["", "fifteens"])
 @pytest.mark.parametrize(("drawing", "parts"), HANDS.values(), ids=HANDS)
 def test_full_lines_at_the_end(drawing: str, parts: Parts, fifteens: bool) -> None:
     """Everything that is in a full line, once (2.4)."""
