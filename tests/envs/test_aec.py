@@ -29,7 +29,6 @@ from tests.envs.agents import (
     SPIRAL_EVERYTHING,
     SPIRAL_OPTIONS,
     Options,
-    act,
     each,
     length,
     make,
@@ -154,16 +153,27 @@ def test_agents_and_their_spaces(options: Options) -> None:
 
 @each(EVERY_GAME_OPTIONS)
 def test_agents_see_their_seat_of_the_game_at_any_time(options: Options) -> None:
-    """The observation is the flat one of the agent's seat at every turn, to the end and after it."""
+    """The observation is the flat one of the agent's seat at every turn, to the end and after it.
+
+    The state for centralised critics holds those of all seats and the pile, in a new array.
+    """
     in_obs = options.get("mask_in") != "info"
     for env, game, _ in side_by_side(strict(options)):
         observer = make_observer(game.rules, options.get("preview", False))
         dtype = np.float32 if options.get("observation") == "float32" else np.int16
+        expected_state = [observer.observe_flat(game, seat, dtype) for seat in range(game.rules.num_players)]
         for seat, agent in enumerate(env.possible_agents):
             seen = env.observe(agent)
             assert env.observation_space(agent).contains(seen)
             assert not in_obs or seen.keys() == {"observation", "action_mask"}
-            same(seen["observation"] if in_obs else seen, observer.observe_flat(game, seat, dtype))
+            same(seen["observation"] if in_obs else seen, expected_state[seat])
+        state, pile = env.state(), getattr(game, "pile", ())
+        assert env.state_space.contains(state)
+        assert env.state_space is env.state_space
+        room = len(state) - observer.size * len(expected_state)
+        same(state, np.concatenate([*expected_state, np.array([*pile, *[-1] * (room - len(pile))], dtype)]))
+        state[:] = 0
+        assert env.state().any()
         same(env.last()[0], env.observe(env.agent_selection))
         assert env.last(observe=False)[0] is None
     expected = {agent: env.observe(agent) for agent in env.possible_agents}
@@ -266,36 +276,6 @@ def test_agents_that_do_not_exist_are_refused(agent: Any) -> None:
     for asked in (env.observe, env.observation_space, env.action_space):
         with pytest.raises(ValueError, match="agent must be one of player_0, player_1, got"):
             asked(agent)
-
-
-# --- The state for centralised critics -------------------------------------------------------------------------------
-
-
-@each(EVERY_GAME_OPTIONS)
-def test_the_state_holds_what_all_agents_see_and_the_pile(options: Options) -> None:
-    """At every step of a game, before and after its end, in a new array of the space that never changes."""
-    env = new(options, wrapped=True)
-    space, rng = env.state_space, random.Random(SEED)
-    env.reset(seed=SEED)
-    game, observer, seats = env.unwrapped.game, env.unwrapped.observer, range(env.num_agents)
-    lengths = set[int]()
-    while True:
-        state = env.state()
-        assert state.dtype == space.dtype == env.unwrapped.codec.dtype
-        assert space.contains(state)
-        assert env.state_space is space
-        *seen, pile = np.split(state, [observer.size * (seat + 1) for seat in seats])
-        np.testing.assert_array_equal(seen, [observer.observe_flat(game, seat) for seat in seats])
-        cards = list(getattr(game, "pile", ()))
-        assert pile.tolist() == cards + [-1] * (len(pile) - len(cards))
-        lengths.add(len(cards))
-        state[:] = 0
-        assert env.state().any(), "a new array"
-        if game.over:
-            break
-        act(env, rng)
-    assert bool(len(pile)) == hasattr(game, "pile")
-    assert max(lengths) <= len(pile)
 
 
 def test_the_state_changes_with_hidden_cards_and_observations_do_not() -> None:

@@ -299,12 +299,3 @@ def test_table_lists_exactly_the_slices(rules: BaseRules, preview: bool) -> None
     assert listed == [piece.name for piece in observer.pieces] == list(observer.slices)
     assert set(listed) == set(space)
     assert ("preview" in listed, "pending" in listed) == (preview, getattr(rules, "simpleton", False))
-
-
-@pytest.mark.parametrize("rules", [Rules(), spiral.Rules()], ids=str)
-@pytest.mark.parametrize("option", ["preview", "padded"])
-def test_switches_are_true_or_false(rules: BaseRules, option: str) -> None:
-    for wrong in (1, None, "yes", np.True_):
-        options: dict[str, Any] = {option: wrong}
-        with pytest.raises(ValueError, match=f"{option} must be True or False, got"):
-            make_observer(rules, **options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -97,11 +96,6 @@ def test_what_is_no_card_id_has_no_name(card: Any) -> None:
     for write in (card_name, lambda card: print_cards([0, card])):
         with pytest.raises(ValueError, match="card must be an integer from -1 to 40, got"):
             write(card)
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array])
-def test_card_ids_are_integers_of_any_type(kind: Callable[[int], Any]) -> None:
-    assert card_name(kind(6)) == "2MK"
 
 
 def test_cards_are_read_from_strings_only() -> None:
