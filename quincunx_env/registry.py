@@ -4,7 +4,7 @@ from typing import Any
 
 from quincunx_env import quincunx, spiral
 from quincunx_env.core.observation import Observer
-from quincunx_env.core.rules import BaseRules, RulesLike, choose_rules
+from quincunx_env.core.rules import BaseRules, RulesLike, changed_options, choose_rules
 from quincunx_env.core.spec import GameSpec
 
 GAMES: dict[str, GameSpec] = {spec.name: spec for spec in (quincunx.SPEC, spiral.SPEC)}
@@ -21,6 +21,13 @@ def spec_of(rules: BaseRules) -> GameSpec:
         if isinstance(rules, spec.Rules):
             return spec
     raise ValueError(f"rules must be Rules of {' or '.join(map(repr, GAMES))}, got {rules!r}")
+
+
+def heading(rules: BaseRules) -> str:
+    """Name the game, and options that differ from their defaults."""
+    changed = changed_options(rules, type(rules)())
+    options = (f"{name} {value}".removesuffix(" True") for name, value in changed.items() if name != "num_players")
+    return ", ".join([spec_of(rules).title(rules), *options])
 
 
 def make_rules(game: str, rules: RulesLike | None = None, **options: Any) -> Any:

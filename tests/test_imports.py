@@ -69,12 +69,13 @@ HEAVY = {
 LOADS_HEAVY = {
     "quincunx_env": (
         "adapters/",
-        "cli/benchmark.py",
-        "cli/measure.py",
+        "cli/evaluate.py",
         "cli/options.py",
         "cli/oracle.py",
         "cli/play.py",
         "cli/replay.py",
+        "cli/tasks.py",
+        "cli/verify.py",
         "render/raster.py",
         "render/window.py",
         "play/web/",

@@ -15,7 +15,7 @@ A score is normalised to 0 for uniformly random play and 1 for the reference pol
 """
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,16 +23,14 @@ from typing import Any, Literal
 
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
-from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
-from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
-from quincunx_env.arena.runner import run_lineups
+from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others
+from quincunx_env.arena.runner import Lineup, Progress, measure_lineups
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.policies import check_name, display_name
-from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.registry import GAMES
 from quincunx_env.utils.files import package_file, write_atomically
 
 VERSION = "v0"
@@ -109,22 +107,14 @@ class Task:
         return Estimate(*((each - zero) / (one - zero) for each in score))
 
 
-TASKS: Mapping[str, Task] = {
-    task.name: task
-    for task in (
-        Task(
-            "solitaire",
-            Rules(),
-            final=DealRange("benchmark", FIRST_FINAL_DEAL, 10_000),
-            search=DealRange("benchmark", FIRST_FINAL_DEAL, 300),
-        ),
-        Task("2-corners", Rules(num_players=2), opponent="heuristic"),
-        Task("2-open", Rules(num_players=2, start="open"), opponent="heuristic"),
-        Task("3-corners", Rules(num_players=3), opponent="heuristic"),
-        Task("4-corners", Rules(num_players=4), opponent="heuristic"),
-        Task("spiral", SpiralRules(), opponent="heuristic"),
-    )
-}
+def _task(name: str, rules: BaseRules) -> Task:
+    if rules.num_players > 1:
+        return Task(name, rules, opponent="heuristic")
+    final, search = (DealRange("benchmark", FIRST_FINAL_DEAL, count) for count in (10_000, 300))
+    return Task(name, rules, final=final, search=search)
+
+
+TASKS: Mapping[str, Task] = {name: _task(name, rules) for spec in GAMES.values() for name, rules in spec.tasks.items()}
 """The tasks by name."""
 
 
@@ -177,11 +167,11 @@ def evaluate_on_task(
     split: Split = "final",
     deals: int | None = None,
     name: str | None = None,
-    seed: int = 0,
-    chunk: int = 250,
+    seed: int = MatchConfig.seed,
+    chunk: int = MatchConfig.chunk,
     out: Path | str | None = None,
     workers: int = 1,
-    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    progress: Progress = iter,
     records: Path | str | None = None,
 ) -> TaskResult:
     """Evaluate a policy on a task.
@@ -214,20 +204,18 @@ def evaluate_on_task(
     policies: dict[str, Agent | str] = {name: policy}
     if task.opponent is not None:
         policies["opponent" if name == task.opponent else task.opponent] = task.opponent
-    require_writable_file(records)
-    names, lineup = tuple(policies), one_against_others(len(policies), task.rules.num_players)
-    results = run_lineups(policies, [names], config, out, workers, progress, None)[names]
-    if task.opponent is None:
-        evaluation = Evaluation.of_results(results)
-        score, claims = Estimate.of_mean(evaluation.values), evaluation.to_json()
-        result = TaskResult(task, name, numbers, score, lost=float(evaluation.lost.mean()))
-    else:
-        games = Comparison(names, seatings(lineup), results.totals, config)
-        score, claims = games.win_rate(), games.figures()
-        result = TaskResult(task, name, numbers, score, margin=games.margin().value)
-    if records is not None:
-        write_games(records, config, [LineupGames.of_results(names, lineup, results, claims)], policies)
-    return result
+    names, seats = tuple(policies), one_against_others(len(policies), task.rules.num_players)
+
+    def measure(lineup: Lineup, results: MatchResults) -> Evaluation | Comparison:
+        if task.opponent is None:
+            return Evaluation.from_results(results)
+        return Comparison.from_results(lineup, seats, results, config)
+
+    running = {"out": out, "workers": workers, "progress": progress}
+    found = measure_lineups(policies, [names], config, measure, records, **running)[names]
+    if isinstance(found, Evaluation):
+        return TaskResult(task, name, numbers, Estimate.of_mean(found.values), lost=float(found.lost.mean()))
+    return TaskResult(task, name, numbers, found.win_rate(), margin=found.margin().value)
 
 
 # --- Stored results --------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """Comparison of policies in games for several players, on paired deals."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,13 @@ import numpy.typing as npt
 from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import (
     MatchConfig,
+    MatchResults,
     concatenate,
     one_against_others,
     play_matches,
     seatings,
 )
+from quincunx_env.arena.runner import Progress
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.arrays import Bools, Floats, Ints
 from quincunx_env.core.deal import Domain
@@ -45,6 +47,13 @@ class Comparison:
     seatings: Ints
     totals: Ints
     config: MatchConfig
+
+    @classmethod
+    def from_results(
+        cls, names: Sequence[str], seats: Sequence[int], results: MatchResults, config: MatchConfig
+    ) -> Self:
+        """Make the comparison from games of all `seatings` of a lineup, the number of the policy of each seat."""
+        return cls(tuple(names), seatings(seats), results.totals, config)
 
     @property
     def deals(self) -> int:
@@ -163,15 +172,15 @@ class Comparison:
 
 def compare(
     policies: Sequence[Agent | str],
-    deals: int = 1000,
+    deals: int = MatchConfig.deals,
     *,
     rules: BaseRules | None = None,
-    domain: Domain = "benchmark",
-    first: int = 0,
-    seed: int = 0,
-    chunk: int = 250,
+    domain: Domain = MatchConfig.domain,
+    first: int = MatchConfig.first,
+    seed: int = MatchConfig.seed,
+    chunk: int = MatchConfig.chunk,
     names: Sequence[str] | None = None,
-    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    progress: Progress = iter,
     records: Path | str | None = None,
 ) -> Comparison:
     """Play policies against each other on paired deals.
@@ -208,7 +217,6 @@ def compare(
         raise ValueError(f"got {len(policies)} policies and {len(names)} names")
     found = [resolve(policy) for policy in policies]
     lineup = _line_up(found, rules.num_players)
-    seats = seatings(lineup)
     players = [lineup.index(number) for number in range(max(lineup) + 1)]
     names = [names[at] for at in players]
     if records is not None and len(set(names)) < len(names):
@@ -216,12 +224,12 @@ def compare(
     require_writable_file(records)
     playing, config = [found[at] for at in players], MatchConfig(rules, domain, first, deals, seed, chunk)
     results = concatenate(
-        play_matches(playing, seats, config, number, names=names) for number in progress(config.chunks)
+        play_matches(playing, seatings(lineup), config, number, names=names) for number in progress(config.chunks)
     )
-    comparison = Comparison(tuple(names), seats, results.totals, config)
+    comparison = Comparison.from_results(names, lineup, results, config)
     if records is not None:
-        lineup_record = LineupGames.of_results(comparison.names, lineup, results, comparison.figures())
-        write_games(records, config, [lineup_record], {names[n]: policies[at] for n, at in enumerate(players)})
+        games = LineupGames.from_results(names, lineup, results, comparison.figures())
+        write_games(records, config, [games], {names[n]: policies[at] for n, at in enumerate(players)})
     return comparison
 
 

@@ -1,7 +1,7 @@
 """Evaluation of policies at the solitaire."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import MatchConfig, MatchResults
-from quincunx_env.arena.runner import run_lineups
+from quincunx_env.arena.runner import Progress, measure_lineups
 from quincunx_env.arena.statistics import Estimate, in_words
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -41,7 +40,7 @@ class Evaluation:
     lost_value: float = 0.0
 
     @classmethod
-    def of_results(cls, results: MatchResults, lost_value: float = 0.0) -> Self:
+    def from_results(cls, results: MatchResults, lost_value: float = 0.0) -> Self:
         """Make the evaluation of the only lineup and seat of a solitaire."""
         return cls(results.totals[:, 0, 0], results.lost[:, 0], lost_value)
 
@@ -94,18 +93,20 @@ class Evaluation:
             "lost_value": self.lost_value,
         }
 
+    figures = to_json
+
 
 def evaluate(
     policy: Agent | str,
-    deals: int = 1000,
+    deals: int = MatchConfig.deals,
     *,
     rules: Rules | None = None,
-    domain: Domain = "benchmark",
-    first: int = 0,
-    seed: int = 0,
+    domain: Domain = MatchConfig.domain,
+    first: int = MatchConfig.first,
+    seed: int = MatchConfig.seed,
     lost_value: float = 0.0,
-    chunk: int = 1000,
-    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    chunk: int = MatchConfig.chunk,
+    progress: Progress = iter,
     records: Path | str | None = None,
 ) -> Evaluation:
     """Evaluate a policy at the solitaire on numbered deals.
@@ -118,7 +119,7 @@ def evaluate(
         first: number of the first deal.
         seed: seed of the policy's generators, one for each ``chunk`` deals.
         lost_value: value of a lost round.
-        chunk: number of deals played side by side.
+        chunk: number of deals played side by side; a policy that draws random numbers depends on it.
         progress: wraps the iteration over the chunks, as ``tqdm`` does.
         records: file of the games, see `quincunx_env.arena.games`.
 
@@ -144,17 +145,17 @@ def evaluate(
 
 def evaluate_all(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
-    deals: int = 1000,
+    deals: int = MatchConfig.deals,
     *,
     rules: Rules | None = None,
-    domain: Domain = "benchmark",
-    first: int = 0,
-    seed: int = 0,
+    domain: Domain = MatchConfig.domain,
+    first: int = MatchConfig.first,
+    seed: int = MatchConfig.seed,
     lost_value: float = 0.0,
-    chunk: int = 1000,
+    chunk: int = MatchConfig.chunk,
     out: Path | str | None = None,
     workers: int = 1,
-    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    progress: Progress = iter,
     ray: str | None = None,
     records: Path | str | None = None,
 ) -> dict[str, Evaluation]:
@@ -168,7 +169,7 @@ def evaluate_all(
         first: number of the first deal.
         seed: seed of the policies' generators.
         lost_value: value of a lost round.
-        chunk: number of deals played side by side.
+        chunk: number of deals played side by side; a policy that draws random numbers depends on it.
         out: directory of the results, as in `quincunx_env.arena.tournament`.
         workers: number of processes; 1 plays in this one.
         progress: wraps the iteration over the remaining chunks.
@@ -185,16 +186,18 @@ def evaluate_all(
     if rules.num_players != 1:
         raise ValueError(f"evaluate needs the solitaire, got rules for {rules.num_players} players; use compare")
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
-    require_writable_file(records)
-    results = run_lineups(policies, [(name,) for name in policies], config, out, workers, progress, ray)
-    evaluations = {name: Evaluation.of_results(results[name,], lost_value) for name in policies}
-    if records is not None:
-        lineups = [
-            LineupGames.of_results((name,), (0,), results[name,], evaluation.to_json())
-            for name, evaluation in evaluations.items()
-        ]
-        write_games(records, config, lineups, policies)
-    return evaluations
+    results = measure_lineups(
+        policies,
+        [(name,) for name in policies],
+        config,
+        lambda _, results: Evaluation.from_results(results, lost_value),
+        records,
+        out=out,
+        workers=workers,
+        progress=progress,
+        ray=ray,
+    )
+    return {name: result for (name,), result in results.items()}
 
 
 def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:

@@ -1,8 +1,8 @@
 """Store games in files.
 
 A file holds a whole evaluation, comparison or tournament, or a chunk of an interrupted one. It needs no cards: the
-number, the domain and the rules give the deal, and the actions give the game. `quincunx_env.arena.verification` replays
-them.
+number, the domain and the rules give the deal, and the actions give the game.
+`quincunx_env.submissions.verification` replays them.
 
 A file is an ``.npz`` of NumPy with five arrays over the G games of all lineups, in this order:
 
@@ -26,24 +26,20 @@ The games of a lineup are in the order of their deals, and the games of a deal i
 `quincunx_env.arena.matches.seatings`. ``claims`` are the figures of the evaluation. ``about`` is information that
 nothing checks. A game of the solitaire takes about 18 bytes.
 
-The same games give the same bytes: order, dates and compression of the arrays are fixed. A reader trusts nothing.
-Before it reads an array, it compares all sizes with the limits, and each shape with the header. Nothing is unpickled.
+The same games give the same bytes, and a reader trusts nothing (`quincunx_env.utils.npz`): it compares each shape with
+the header before it reads an array.
 """
 
-import io
 import json
 import math
 import platform
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from quincunx_env.arena.matches import Actions, MatchConfig, MatchResults, seatings
 from quincunx_env.core.arrays import Bools, Ints
@@ -54,6 +50,7 @@ from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.policies import NAME, PolicyFile, definition, is_name, resolve
 from quincunx_env.registry import GAMES
+from quincunx_env.utils import npz
 from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.files import write_atomically
 
@@ -68,12 +65,6 @@ MAX_HEADER, MAX_BYTES = 2**20, 2**27
 
 DTYPES = {"header": "|u1", "lengths": "<u2", "totals": "<i4", "lost": "|b1", "actions": "<u2"}
 """The arrays of a file in their order."""
-
-_MAX_MEMBERS = 100
-"""Entries of a directory that are looked at; a file of games has five."""
-
-_LOCAL_HEADER, _DIRECTORY_ENTRY, _DIRECTORY_END = 30, 46, 22
-"""Bytes of the parts of a ZIP file besides names and arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +90,7 @@ class LineupGames:
     claims: Mapping[str, Any]
 
     @classmethod
-    def of_results(
+    def from_results(
         cls, policies: Sequence[str], seats: Sequence[int], results: MatchResults, claims: Mapping[str, Any]
     ) -> Self:
         """Make the record of games that have been played."""
@@ -208,7 +199,7 @@ class Games:
         arrays = {"header": np.frombuffer(text, np.uint8)}
         for name in [*DTYPES][1:]:
             arrays[name] = np.concatenate([getattr(lineup, name) for lineup in self.lineups])
-        content = pack({name: arrays[name].astype(dtype) for name, dtype in DTYPES.items()})
+        content = npz.pack({name: arrays[name].astype(dtype) for name, dtype in DTYPES.items()})
         type(self).from_bytes(content)
         return content
 
@@ -245,15 +236,22 @@ class Games:
         Raises:
             RecordError: if this is not such content, or of another version, damaged or too large.
         """
-        if not _is_games(content):
+        if not npz.begins_with(content, "header"):
             raise RecordError("this is not a file of games, as evaluate --records writes it")
         if len(content) > MAX_BYTES:
             raise RecordError(f"the file has more than {MAX_BYTES} bytes")
-        shapes = _shapes(content)
+        try:
+            return cls._parse(content)
+        except npz.NpzError as error:
+            raise RecordError(str(error)) from error
+
+    @classmethod
+    def _parse(cls, content: bytes) -> Self:
+        shapes = npz.shapes(content, DTYPES, MAX_BYTES)
         if math.prod(shapes["header"]) > MAX_HEADER:
             raise RecordError(f"the header has more than {MAX_HEADER} bytes")
         try:
-            header = json.loads(_array(content, "header").tobytes())
+            header = json.loads(npz.read(content, "header").tobytes())
         except (ValueError, RecursionError) as error:
             raise RecordError("the header is not JSON") from error
         if (version := _entry(header, "version", int)) != VERSION:
@@ -264,19 +262,7 @@ class Games:
         return cls(config, _read_games(content, shapes, config.rules, lineups), about, part)
 
 
-# --- NumPy's format --------------------------------------------------------------------------------------------------
-
-
-def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return the content of an ``.npz`` file; equal arrays give equal bytes."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in arrays.items():
-            member, content = zipfile.ZipInfo(f"{name}.npy"), io.BytesIO()  # of the year 1980
-            member.create_system = 3  # on Windows, too
-            np.lib.format.write_array(content, array, (1, 0), allow_pickle=False)
-            archive.writestr(member, content.getvalue(), zipfile.ZIP_DEFLATED, 9)
-    return file.getvalue()
+# --- Files -----------------------------------------------------------------------------------------------------------
 
 
 def holds_games(path: Path) -> bool:
@@ -286,66 +272,7 @@ def holds_games(path: Path) -> bool:
         OSError: if it cannot be read.
     """
     with path.open("rb") as file:
-        return _is_games(file.read(40))
-
-
-def _is_games(content: bytes) -> bool:
-    """Return whether a content begins as a file of games. It begins with the first array."""
-    return content[:4] == b"PK\3\4" and content[_LOCAL_HEADER:40] == b"header.npy"
-
-
-@contextmanager
-def _readable() -> Iterator[None]:
-    """Turn the errors of NumPy and zipfile at damaged files into one."""
-    try:
-        yield
-    except RecordError:
-        raise
-    except Exception as error:
-        raise RecordError("the file is damaged or cut short") from error
-
-
-def _shapes(content: bytes) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays, compared with the sizes. No array is read."""
-    if content.count(b"PK\1\2") > _MAX_MEMBERS:  # the beginning of each entry of the directory
-        raise RecordError(f"the file has more than {len(DTYPES)} arrays")
-    with _readable(), zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = archive.infolist()
-        names = [member.filename.removesuffix(".npy") for member in members]
-        if names != [*DTYPES]:
-            raise RecordError(f"the file has the arrays {', '.join(names):.100}, expected {', '.join(DTYPES)}")
-        sizes = (_LOCAL_HEADER + _DIRECTORY_ENTRY + 2 * len(each.filename) + each.compress_size for each in members)
-        if sum(sizes) + _DIRECTORY_END != len(content):
-            raise RecordError("the file is damaged or cut short: there is something between the arrays")
-        if sum(member.file_size for member in members) > MAX_BYTES:
-            raise RecordError(f"the arrays have more than {MAX_BYTES} bytes")
-        return {name: _shape(archive, member, DTYPES[name]) for name, member in zip(names, members, strict=True)}
-
-
-def _shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, needed: str) -> tuple[int, ...]:
-    """Return the shape of an array, which fits the member's size."""
-    if member.compress_type != zipfile.ZIP_DEFLATED:  # others may decompress more than the size
-        raise RecordError(f"{member.filename} is not compressed as evaluate --records does it")
-    with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        if version != (1, 0):
-            raise RecordError(f"{member.filename} is of version {version} of NumPy's format, expected (1, 0)")
-        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-        if fortran_order or dtype.str != needed:
-            raise RecordError(f"{member.filename} has the dtype {dtype.str}, expected {needed}")
-        if file.tell() + dtype.itemsize * math.prod(shape) != member.file_size:
-            raise RecordError(f"{member.filename} is damaged or cut short: the shape {shape} has another size")
-        return tuple(shape)
-
-
-def _array(content: bytes, name: str) -> npt.NDArray[Any]:
-    """Read an array, whose shape has been checked."""
-    with _readable(), np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        array: npt.NDArray[Any] = arrays[name]
-        return array
-
-
-# --- Files -----------------------------------------------------------------------------------------------------------
+        return npz.begins_with(file.read(100), "header")
 
 
 def require_writable_file(path: Path | str | None) -> None:
@@ -477,12 +404,12 @@ def _read_games(
     for name, shape in {"lengths": (total,), "totals": (total, rules.num_players), "lost": (total,)}.items():
         if shapes[name] != shape:
             raise RecordError(f"{total} games need {name} of shape {shape}, got {shapes[name]}")
-    lengths = _array(content, "lengths").astype(np.int64)
+    lengths = npz.read(content, "lengths").astype(np.int64)
     if total and lengths.max() > most_actions(rules):
         raise RecordError(f"a game of these rules has at most {most_actions(rules)} actions, got {lengths.max()}")
     if shapes["actions"] != (lengths.sum(),):
         raise RecordError(f"{lengths.sum()} actions are needed, got the shape {shapes['actions']}")
-    totals, lost, actions = (_array(content, name) for name in ("totals", "lost", "actions"))
+    totals, lost, actions = (npz.read(content, name) for name in ("totals", "lost", "actions"))
     if (lost.view(np.uint8) > 1).any():
         raise RecordError("a game is lost or not, got another value")
     splits = np.cumsum(games)[:-1]

@@ -45,7 +45,7 @@ class MatchResults(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchConfig:
-    """The game and the deals of matches.
+    """The game and the deals of matches, with the defaults of every function and command.
 
     Together with the policies they determine the results.
 
@@ -55,15 +55,15 @@ class MatchConfig:
     """
 
     rules: BaseRules
-    domain: Domain
-    first: int
+    domain: Domain = "benchmark"
+    first: int = 0
     """Number of the first deal."""
-    deals: int
+    deals: int = 1000
     """Number of deals."""
-    seed: int
+    seed: int = 0
     """Seed of the policies' generators, see `generator`; 0 with sealed deals."""
-    chunk: int
-    """Number of deals played side by side."""
+    chunk: int = 250
+    """Number of deals played side by side, which share a generator of each policy."""
 
     def __post_init__(self) -> None:
         for name, least in (("first", 0), ("deals", 2), ("seed", 0), ("chunk", 1)):

@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from quincunx_env.arena.games import Games, LineupGames
+from quincunx_env.arena.games import Games, LineupGames, require_writable_file, write_games
 from quincunx_env.arena.matches import (
     MatchConfig,
     MatchResults,
@@ -26,6 +26,9 @@ from quincunx_env.core.policy import Agent
 from quincunx_env.policies import PolicyFile, definition, resolve
 from quincunx_env.utils.extras import missing_extra
 from quincunx_env.utils.processes import results_in_order, worker_processes
+
+Progress = Callable[[Iterable[Any]], Iterable[Any]]
+"""Wraps an iteration, as ``tqdm`` does."""
 
 Lineup = tuple[str, ...]
 """Names of the policies of a game: the first plays one seat, the last all others."""
@@ -81,7 +84,7 @@ class Chunk:
     def _games(self, results: MatchResults) -> Games:
         """Return the file of these results. It does not depend on the number of deals of the whole run."""
         deals = max(2, min((self.number + 1) * self.config.chunk, self.config.deals))
-        lineup = LineupGames.of_results(self.names, self.seats, results, {})
+        lineup = LineupGames.from_results(self.names, self.seats, results, {})
         return Games(replace(self.config, deals=deals), (lineup,), part=self.number)
 
 
@@ -89,10 +92,10 @@ def run_lineups(
     policies: Mapping[str, Agent | str],
     lineups: Sequence[Lineup],
     config: MatchConfig,
-    out: Path | str | None,
-    workers: int,
-    progress: Callable[[Iterable[Any]], Iterable[Any]],
-    ray: str | None,
+    out: Path | str | None = None,
+    workers: int = 1,
+    progress: Progress = iter,
+    ray: str | None = None,
 ) -> dict[Lineup, MatchResults]:
     """Play every lineup on the same deals.
 
@@ -149,6 +152,50 @@ def run_lineups(
     return {lineup: concatenate(chunk.load() for chunk in each) for lineup, each in chunks.items()}
 
 
+class Measured(Protocol):
+    """Results of a lineup with figures, which a file of games claims."""
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures as JSON values."""
+        ...
+
+
+AnyMeasured = TypeVar("AnyMeasured", bound=Measured)
+
+
+def measure_lineups(
+    policies: Mapping[str, Agent | str],
+    lineups: Sequence[Lineup],
+    config: MatchConfig,
+    measure: Callable[[Lineup, MatchResults], AnyMeasured],
+    records: Path | str | None,
+    **running: Any,
+) -> dict[Lineup, AnyMeasured]:
+    """Play every lineup, measure its games, and store all games in a file.
+
+    Args:
+        policies: as in `run_lineups`.
+        lineups: as in `run_lineups`.
+        config: game and deals.
+        measure: returns the results of a lineup from its games.
+        records: the file; None stores nothing.
+        running: other arguments of `run_lineups`.
+
+    Raises:
+        ValueError: as `run_lineups`, or if there is something else in the file.
+        ImportError: with ``records``, without SciPy.
+    """
+    require_writable_file(records)
+    played = run_lineups(policies, lineups, config, **running)
+    measured = {lineup: measure(lineup, results) for lineup, results in played.items()}
+    if records is not None:
+        seats = [one_against_others(len(lineup), config.rules.num_players) for lineup in lineups]
+        claims = [measured[lineup].figures() for lineup in lineups]
+        games = map(LineupGames.from_results, lineups, seats, played.values(), claims)
+        write_games(records, config, [*games], policies)
+    return measured
+
+
 def _file_name(lineup: Mapping[str, str], config: MatchConfig, chunk: int) -> str:
     """Name a file for these games and no others.
 
@@ -180,7 +227,7 @@ def _require_picklable(policies: Mapping[str, Agent | str]) -> None:
             ) from error
 
 
-def _run_in_processes(chunks: list[Chunk], workers: int, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+def _run_in_processes(chunks: list[Chunk], workers: int, progress: Progress) -> None:
     if workers == 1:
         for chunk in progress(chunks):
             chunk.run()
@@ -205,7 +252,7 @@ def connect_to_ray(address: str | None, **options: Any) -> None:
         raise ConnectionError(f"no connection to a Ray cluster at {address}: {reason}") from error
 
 
-def _run_on_cluster(chunks: list[Chunk], address: str, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+def _run_on_cluster(chunks: list[Chunk], address: str, progress: Progress) -> None:
     """Play each chunk as a task of Ray.
 
     Ray repeats tasks of a lost node on another one. This process writes the files, since the nodes need not share a

@@ -38,9 +38,9 @@ def seconds_per_action(
     *,
     rules: BaseRules | None = None,
     domain: Domain = "validation",
-    first: int = 0,
-    seed: int = 0,
-    chunk: int = 20,
+    first: int = MatchConfig.first,
+    seed: int = MatchConfig.seed,
+    chunk: int = MatchConfig.chunk,
 ) -> dict[str, float]:
     """Measure the processor time of each policy per action.
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
-from quincunx_env.arena.games import LineupGames, require_writable_file, write_games
-from quincunx_env.arena.matches import MatchConfig, one_against_others, seatings
-from quincunx_env.arena.runner import run_lineups
+from quincunx_env.arena.matches import MatchConfig, one_against_others
+from quincunx_env.arena.runner import Progress, measure_lineups
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
@@ -199,16 +198,16 @@ def bradley_terry(wins: Floats) -> Floats:
 
 def tournament(
     policies: Mapping[str, Agent | str] | Iterable[Agent | str],
-    deals: int = 1000,
+    deals: int = MatchConfig.deals,
     *,
     rules: BaseRules | None = None,
-    domain: Domain = "benchmark",
-    first: int = 0,
-    seed: int = 0,
-    chunk: int = 250,
+    domain: Domain = MatchConfig.domain,
+    first: int = MatchConfig.first,
+    seed: int = MatchConfig.seed,
+    chunk: int = MatchConfig.chunk,
     out: Path | str | None = None,
     workers: int = 1,
-    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    progress: Progress = iter,
     ray: str | None = None,
     records: Path | str | None = None,
 ) -> Tournament:
@@ -249,14 +248,16 @@ def tournament(
     arrange = itertools.combinations if rules.num_players == 2 else itertools.permutations
     pairs = list(arrange(sorted(policies), 2))
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
-    require_writable_file(records)
-    results = run_lineups(policies, pairs, config, out, workers, progress, ray)
-    lineup = one_against_others(2, rules.num_players)
-    comparisons = {pair: Comparison(pair, seatings(lineup), results[pair].totals, config) for pair in pairs}
-    if records is not None:
-        lineups = [
-            LineupGames.of_results(pair, lineup, results[pair], comparison.figures())
-            for pair, comparison in comparisons.items()
-        ]
-        write_games(records, config, lineups, policies)
-    return Tournament(tuple(policies), comparisons)
+    seats = one_against_others(2, rules.num_players)
+    comparisons = measure_lineups(
+        policies,
+        pairs,
+        config,
+        lambda pair, results: Comparison.from_results(pair, seats, results, config),
+        records,
+        out=out,
+        workers=workers,
+        progress=progress,
+        ray=ray,
+    )
+    return Tournament(tuple(policies), {(one, other): each for (one, other), each in comparisons.items()})

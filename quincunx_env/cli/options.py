@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from quincunx_env.core.rules import BaseRules
+from quincunx_env.arena.matches import MatchConfig
+from quincunx_env.core.rules import BaseRules, changed_options
 from quincunx_env.quincunx.rules import Rules
-from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.registry import GAMES, spec_of
 
 QuincunxRules = Annotated[Rules, tyro.conf.arg(name="")]
 """Options of rules without a prefix."""
@@ -40,6 +41,22 @@ Out = Annotated[Path, tyro.conf.arg(help="directory of the results")]
 
 RecordsFile = Annotated[Path | None, tyro.conf.arg(help="file for all games, which the command verify replays")]
 
+DEALS: dict[str, Any] = {option.name: option.default for option in fields(MatchConfig)[1:]}
+"""Options that name the deals, with their defaults."""
+
+FIRST_GAME, *OTHER_GAMES = GAMES
+"""Names of the games. Options of the others' rules have the name of their game as a prefix."""
+
+if TYPE_CHECKING:
+    GameName = str
+    OtherRules = Any
+else:
+    GameName = Literal[tuple(GAMES)]
+    OtherRules = make_dataclass(
+        "OtherRules",
+        [(name, GAMES[name].Rules, field(default_factory=GAMES[name].Rules)) for name in OTHER_GAMES],
+    )
+
 
 def cores() -> int:
     """Count the cores, the default of `Workers`."""
@@ -48,30 +65,43 @@ def cores() -> int:
 
 @dataclass(kw_only=True)
 class GameOptions:
-    """The rules of either game."""
+    """The rules of any game."""
 
     rules: QuincunxRules = field(default_factory=Rules)
-    game: Literal["quincunx", "spiral"] = "quincunx"
+    game: GameName = FIRST_GAME
     """the game; options of the spiral game begin with ``--spiral``, the other options of rules belong to Quincunx"""
-    spiral: SpiralRules = field(default_factory=SpiralRules)
+    others: Annotated[OtherRules, tyro.conf.arg(name="")] = field(default_factory=lambda: OtherRules())
 
     @property
     def chosen_rules(self) -> BaseRules:
         """The rules of the chosen game."""
-        return self.rules if self.game == "quincunx" else self.spiral
+        rules: BaseRules = self.rules if self.game == FIRST_GAME else getattr(self.others, self.game)
+        return rules
 
     def refuse_other_game(self, arguments: Sequence[str]) -> None:
-        """Refuse options of the other game, which would be ignored.
+        """Refuse options of another game, which would be ignored.
 
         Raises:
             ValueError: naming the option.
         """
-        quincunx = {option.name for option in fields(Rules)}
+        plain = {option.name for option in fields(Rules)}
         for argument in arguments:
             flag = argument.partition("=")[0].replace("_", "-")
-            if self.game != "spiral" and flag.startswith("--spiral."):
-                raise ValueError(f"{flag} is an option of the spiral game: add --game spiral")
-            if self.game == "spiral" and flag.startswith("--"):
-                name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
-                if name in quincunx:
-                    raise ValueError(f"{flag} is an option of Quincunx: leave out --game spiral, or the option")
+            if not flag.startswith("--"):
+                continue
+            game, dot, _ = flag.removeprefix("--").partition(".")
+            if dot and game in OTHER_GAMES and game != self.game:
+                raise ValueError(f"{flag} is an option of the {game} game: add --game {game}")
+            name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
+            if self.game != FIRST_GAME and name in plain:
+                raise ValueError(f"{flag} is an option of Quincunx: leave out --game {self.game}, or the option")
+
+
+def rules_arguments(rules: BaseRules) -> list[str]:
+    """Return the arguments that choose rules, the inverse of `GameOptions`."""
+    spec = spec_of(rules)
+    words, prefix = ([], "--") if spec.name == FIRST_GAME else (["--game", spec.name], f"--{spec.name}.")
+    default = spec.Rules() if rules.num_players == 1 else spec.multiplayer_rules()
+    for option, value in changed_options(rules, default).items():
+        words += [f"{prefix}{option.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words

@@ -27,8 +27,8 @@ DOMAINS: dict[str, int] = {"play": 0, "benchmark": 1, "validation": 2, "sealed":
 - ``play``: for all environments.
 - ``benchmark``: for final results in the arena, never used for training or tuning.
 - ``validation``: for evaluation during training and for model selection.
-- ``sealed``: for final results on deals that no policy can know (`quincunx_env.arena.sealed`). The seed of the first
-  deal is a secret of 62 random bits, the seed of each further deal is one more.
+- ``sealed``: for final results on deals that no policy can know (`quincunx_env.submissions.seasons`). The seed of the
+  first deal is a secret of 62 random bits, the seed of each further deal is one more.
 """
 
 MAX_SEED = 2**63

@@ -91,6 +91,12 @@ def choose_rules(cls: type[Any], make: Callable[..., Any], rules: RulesLike | No
     return make(**as_plain(dict(given)))
 
 
+def changed_options(rules: BaseRules, default: BaseRules) -> dict[str, Any]:
+    """Return the options that differ from ``default``, by name."""
+    values = {field.name: getattr(rules, field.name) for field in fields(rules)}  # type: ignore[arg-type]  # dataclasses
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
 def make_plain(rules: Any) -> None:
     """Replace options of NumPy's types by Python's values. The rules check them afterwards."""
     for field in fields(rules):

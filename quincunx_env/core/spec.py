@@ -1,6 +1,6 @@
 """The specification of a game: its classes and functions. It is for code that works with any game."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,10 @@ class GameSpec:
     """Options of the game; a frozen dataclass, see `quincunx_env.core.rules.BaseRules`."""
     multiplayer_rules: Callable[..., Any]
     """``Rules`` of the game for several players, from its options."""
+    title: Callable[[Any], str]
+    """Heading of results under some rules, without options: ``"Solitaire"``, ``"2 players"``, ``"Spiral game"``."""
+    tasks: Mapping[str, Any]
+    """Rules of the benchmark's tasks, by name."""
     Deal: type[BaseDeal]
     """The cards of a round before its first play."""
     Game: type[BaseGame[Any, Any]]

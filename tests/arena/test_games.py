@@ -16,13 +16,14 @@ import pytest
 from quincunx_env.arena import compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena import games as module
 from quincunx_env.arena.comparison import Comparison
-from quincunx_env.arena.games import DTYPES, Games, most_actions, pack
+from quincunx_env.arena.games import DTYPES, Games, most_actions
 from quincunx_env.arena.matches import MatchConfig
-from quincunx_env.arena.verification import verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import GAMES
 from quincunx_env.spiral.rules import Rules as SpiralRules
+from quincunx_env.submissions.verification import verify
+from quincunx_env.utils import npz
 
 pytest.importorskip("scipy.stats")
 pytest.importorskip("choix")
@@ -38,7 +39,7 @@ def unseal(content: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
 def seal(header: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """A file as the documentation describes it, with the right checksums."""
     text = header if isinstance(header, str) else json.dumps(header)
-    return pack({"header": np.frombuffer(text.encode(), np.uint8), **arrays})
+    return npz.pack({"header": np.frombuffer(text.encode(), np.uint8), **arrays})
 
 
 def members(content: bytes) -> dict[str, bytes]:
@@ -263,8 +264,8 @@ def damaged_files(content: bytes) -> dict[bytes, str]:
         zipped(dict([*files.items()][:-1])): "the file has the arrays header, lengths, totals, lost, expected",
         zipped(dict([*files.items()][:1] + [*files.items()][:0:-1])): "the file has the arrays header, actions, lost",
         zipped(files | {f"{number}.npy": b"" for number in range(200)}): "the file has more than 5 arrays",
-        zipped(files, zipfile.ZIP_STORED): "header.npy is not compressed as evaluate --records does it",
-        zipped(files, zipfile.ZIP_BZIP2): "header.npy is not compressed as evaluate --records does it",
+        zipped(files, zipfile.ZIP_STORED): "header.npy is not compressed with DEFLATE",
+        zipped(files, zipfile.ZIP_BZIP2): "header.npy is not compressed with DEFLATE",
     }  # fmt: skip
 
 

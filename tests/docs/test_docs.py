@@ -88,13 +88,15 @@ def test_the_leaderboard_is_that_of_its_files() -> None:
 @pytest.mark.slow
 def test_the_leaderboard_is_written_from_its_files(tmp_path: Path) -> None:
     pytest.importorskip("tyro")
-    from quincunx_env.arena.leaderboard import sections, stored_baselines
-    from quincunx_env.cli import measure as program
+    from quincunx_env.cli import verify as program
+    from quincunx_env.submissions.leaderboard import sections, stored_baselines
 
     page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
     verified = program.Verify(files=tuple(sorted((ROOT / "docs" / "leaderboard").glob("*.npz")))).verified()
     asked: Any = dict.fromkeys(re.findall(r"--rerun (.*)`", page)[0].split())
-    text = sections(verified) + stored_baselines(dataclasses.replace(file, reruns=asked) for file in verified)
+    text = sections(verified, program.command_of) + stored_baselines(
+        dataclasses.replace(file, reruns=asked) for file in verified
+    )
     label = re.compile(r"\| (replayed|rerun)(, \d+ of \d+ chunks equal)?")
     written, shown = (
         [label.sub("| rerun", line) for line in each.splitlines() if line.startswith("|")] for each in (text, page)

@@ -14,11 +14,11 @@ from quincunx_agents.networks import policy, value
 from quincunx_agents.networks.weights_io import WeightsError
 from quincunx_env.arena import evaluate_all
 from quincunx_env.arena.games import Games
-from quincunx_env.arena.verification import VerificationError, verify
 from quincunx_env.notation.record import Record, RecordError, Seeded
 from quincunx_env.oracle import store
 from quincunx_env.quincunx import Batch, Rules
 from quincunx_env.registry import make_observer
+from quincunx_env.submissions.verification import VerificationError, verify
 from tests.arena.test_games import seal, unseal
 from tests.fuzz.games import Played, by_position
 from tests.fuzz.harness import Fuzz

@@ -97,7 +97,7 @@ def test_dqn_learns_the_solitaire(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     results = module.main(module.Arguments(eval_every=64 * 50, eval_deals=200, **options))
     history = checkpoint.load(tmp_path / "runs/dqn/checkpoint.pt")["history"]
     assert [entry["steps"] for entry in history] == [0, 3200, 6400]
-    assert history[-1]["mean"] > 25, "uniform play makes 7.3"
+    assert history[-1]["mean"] > 25, "uniform play makes 8.5"
     assert history[-1]["mean_low"] < history[-1]["mean"] < history[-1]["mean_high"]
     assert results["trained"]["mean"] > results["greedy"]["mean"]
     assert load_weights(tmp_path / "runs/dqn/dqn.safetensors").tensors["cell_queries.weight"].any()

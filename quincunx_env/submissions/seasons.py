@@ -18,17 +18,18 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from quincunx_env.arena.games import Games
-from quincunx_env.arena.leaderboard import VerifiedFile
-from quincunx_env.arena.verification import POSITIONS, VerificationError
+from quincunx_env.arena.runner import Progress
 from quincunx_env.core.integers import check_integer
 from quincunx_env.policies import PolicyFile, check_name
+from quincunx_env.submissions.reruns import POSITIONS
+from quincunx_env.submissions.verification import VerificationError, VerifiedFile
 from quincunx_env.utils.files import write_atomically
 
 COMMITMENT, SECRET, POLICIES = "commitment.json", "secret.json", "policies"
@@ -140,7 +141,7 @@ def check(
     folder: Path | str,
     positions: int = POSITIONS,
     seed: int | None = None,
-    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    progress: Progress = iter,
 ) -> list[VerifiedFile]:
     """Verify a season: secret, deals, games and policies.
 
@@ -148,9 +149,9 @@ def check(
 
     Args:
         folder: of the season.
-        positions: as in `quincunx_env.arena.verification.rerun`.
-        seed: as in `quincunx_env.arena.verification.rerun`.
-        progress: as in `quincunx_env.arena.verification.rerun`.
+        positions: as in `quincunx_env.submissions.reruns.rerun`.
+        seed: as in `quincunx_env.submissions.reruns.rerun`.
+        progress: as in `quincunx_env.submissions.reruns.rerun`.
 
     Raises:
         VerificationError: if the secret does not fit the commitment, games are on other deals or false, or a policy is

@@ -16,13 +16,14 @@ from quincunx_agents.uniform import uniform
 from quincunx_env.arena import Evaluation, compare, evaluate, evaluate_all, tournament
 from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, play_matches
-from quincunx_env.arena.verification import VerificationError, draw, rerun, verify
 from quincunx_env.core.observation import Pieces
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.deal import Deal
 from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.submissions.reruns import draw, rerun
+from quincunx_env.submissions.verification import VerificationError, verify
 from tests.arena.test_comparison import first_legal
 from tests.arena.test_games import seal, unseal
 
@@ -313,8 +314,8 @@ def test_one_action_of_another_policy_is_found() -> None:
     alone = np.zeros((1, 1), np.int64)
     chunks = [play_matches([policy], alone, config, number) for number, policy in enumerate([first_legal, last_once])]
     results = MatchResults(*(np.concatenate(arrays) for arrays in zip(*chunks, strict=True)))
-    claims = Evaluation.of_results(results).to_json()
-    records = Games(config, (LineupGames.of_results(("first",), (0,), results, claims),))
+    claims = Evaluation.from_results(results).to_json()
+    records = Games(config, (LineupGames.from_results(("first",), (0,), results, claims),))
     verify(records)
     found = rerun(records, "first", first_legal, positions=10**9)
     assert found.equal == found.positions - 1
@@ -354,7 +355,9 @@ def forged_chunks(name: str, policies: dict[bool, Any], config: MatchConfig, cho
     alone = np.zeros((1, 1), np.int64)
     chunks = [play_matches([policies[number in chosen]], alone, config, number) for number in config.chunks]
     results = MatchResults(*(np.concatenate(arrays) for arrays in zip(*chunks, strict=True)))
-    return Games(config, (LineupGames.of_results((name,), (0,), results, Evaluation.of_results(results).to_json()),))
+    return Games(
+        config, (LineupGames.from_results((name,), (0,), results, Evaluation.from_results(results).to_json()),)
+    )
 
 
 @pytest.mark.parametrize(

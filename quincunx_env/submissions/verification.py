@@ -3,49 +3,39 @@
 `verify` replays every game through the engine. It shows that the games are legal and have the claimed points and
 figures. It also shows that each game of the numbered deals is there once, and played to its end. It does not show who
 chose the actions. Numbered deals are public, and a player who knows the pile can choose better than any policy that
-does not. `rerun` asks the named policy for its actions in positions of these games, and so shows that.
-`quincunx_env.arena.sealed` verifies games on sealed deals, which no policy could know.
+does not. `quincunx_env.submissions.reruns` asks the named policy for its actions in positions of these games, and so
+shows that. `quincunx_env.submissions.seasons` verifies games on sealed deals, which no policy could know.
 """
 
 import itertools
 import math
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from quincunx_env.arena.benchmark import on_deals_of_a_task
 from quincunx_env.arena.comparison import Comparison
 from quincunx_env.arena.evaluation import Evaluation
 from quincunx_env.arena.games import Games, LineupGames
-from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others, play_matches
-from quincunx_env.arena.timing import Metered
+from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others
+from quincunx_env.arena.runner import Progress
 from quincunx_env.core.arrays import Bools, Ints
 from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.game import IllegalAction
-from quincunx_env.core.policy import Agent, policy_for
+from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import RecordError
-from quincunx_env.notation.text import print_action
-from quincunx_env.policies import resolve
-from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.registry import spec_of
+from quincunx_env.submissions.reruns import POSITIONS, Rerun, rerun
 
 BLOCK = 10_000
 """Games replayed side by side, which bounds the memory. Not tuned."""
-
-POSITIONS = 200
-"""Least number of positions in which a policy is asked again. A policy that plays at least 2 % of its actions
-differently agrees in all of them with a probability of less than 2 %."""
-
-DRAWN = 100
-"""Positions drawn at once; a stochastic policy need not be asked in more before its chunks are replayed."""
-
-FORGED = MISSED = Fraction(1, 20)
-"""A share `FORGED` of forged chunks, or more, is missed with a probability below `MISSED`."""
 
 MOST_POINTS = 1e6
 """Greatest absolute value of a lost round in a file; no game has as many points."""
@@ -161,12 +151,10 @@ def _verify_lineup(config: MatchConfig, lineup: LineupGames) -> Evaluation | Com
             raise VerificationError(
                 f"{lineup}: the value of a lost round must be a number, got {reprlib.repr(lost_value)}"
             )
-        result: Evaluation | Comparison = Evaluation.of_results(results, lost_value)
+        result: Evaluation | Comparison = Evaluation.from_results(results, lost_value)
     else:
-        result = Comparison(lineup.policies, lineup.seatings, results.totals, config)
-    for name, claimed, found in _differences(
-        lineup.claims, result.to_json() if isinstance(result, Evaluation) else result.figures()
-    ):
+        result = Comparison.from_results(lineup.policies, lineup.seats, results, config)
+    for name, claimed, found in _differences(lineup.claims, result.figures()):
         raise VerificationError(f"{lineup}: the file claims {name} {claimed}, its games have {found}")
     return result
 
@@ -287,182 +275,95 @@ def _equal(claimed: Any, found: Any) -> bool:
         return False
 
 
-# --- Asking the policy again -----------------------------------------------------------------------------------------
+# --- Files -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Rerun:
-    """Agreement of a policy with a file's actions under its name."""
+@dataclass(frozen=True, eq=False)
+class VerifiedFile:
+    """A file of games that has been verified.
 
-    name: str
-    positions: int
-    """Positions in which the policy was asked."""
-    equal: int
-    """Positions in which it chose the recorded action."""
-    chunks: int
-    """Whole chunks that were replayed for it; 0 where it agreed in single positions."""
-    of_chunks: int
-    """Chunks with games of the policy."""
-    different: int
-    """Replayed chunks in which it chose another action."""
-    difference: str
-    """The first action that differs."""
+    Attributes:
+        path: the file.
+        records: its content.
+        results: of each lineup, recomputed from its games.
+        reruns: of policies that were asked again, by name.
+        sealed: whether the games are on the deals of a season, by policies whose files were handed in before.
+    """
+
+    path: Path
+    records: Games
+    results: Sequence[Evaluation | Comparison]
+    reruns: Mapping[str, Rerun]
+    sealed: bool = False
+
+    @classmethod
+    def check(
+        cls,
+        path: Path | str,
+        policies: Mapping[str, Agent | str] | None = None,
+        positions: int = POSITIONS,
+        seed: int | None = None,
+        progress: Progress = iter,
+        sealed: bool = False,
+    ) -> "VerifiedFile":
+        """Verify a file.
+
+        Args:
+            path: the file.
+            policies: policies to ask again, by name; those that the file does not name are left out.
+            positions: least number of positions for each.
+            seed: of the draws, as in `rerun`.
+            progress: wraps the iteration over the chunks that are replayed for a policy, as ``tqdm`` does.
+            sealed: as the attribute.
+
+        Raises:
+            VerificationError: naming the file and the first game at fault.
+            RecordError: if the file cannot be read.
+            ValueError: for an unknown policy.
+            OSError: if the file cannot be read.
+        """
+        records, reruns = Games.read(path), {}
+        try:
+            results = verify(records)
+        except VerificationError as error:
+            raise VerificationError(f"{path}: {error}") from error
+        for name, policy in (policies or {}).items():
+            if any(name in lineup.policies for lineup in records.lineups):
+                reruns[name] = rerun(records, name, policy, positions, seed, progress)
+        return cls(Path(path), records, results, reruns, sealed)
 
     @property
-    def agrees(self) -> bool:
-        """Whether the policy chose the recorded action wherever it was asked."""
-        return not self.different
+    def differences(self) -> list[str]:
+        """A line for each policy that did not choose the recorded actions."""
+        return [f"{self.path}: {result}" for result in self.reruns.values() if not result.agrees]
 
     @property
-    def counted(self) -> str:
-        """The number of equal chunks, or of equal actions. The actions are in positions drawn at random."""
-        if not self.chunks:
-            return f"{self.equal} of {self.positions} actions equal"
-        text = f"{self.chunks - self.different} of {self.of_chunks} chunks equal"
-        return f"{text}, {self.different} different" if self.different else text
+    def ranked(self) -> bool:
+        """Whether a task of the benchmark or a season gave the deals. Then the author did not choose them."""
+        return self.sealed or on_deals_of_a_task(self.records.config)
 
-    def __str__(self) -> str:
-        return f"{self.name}: {self.counted}" + (f"; {self.difference}" if self.difference else "")
+    def label(self, name: str) -> str:
+        """Label the checks of a policy: ``replayed``, ``rerun`` or ``sealed``."""
+        result = self.reruns.get(name)
+        if result is None:
+            return "replayed"
+        label = "replayed" if not result.agrees else "sealed" if self.sealed else "rerun"
+        return f"{label}, {result.counted}" if result.chunks else label
 
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return sum(len(lineup.lengths) for lineup in self.records.lineups)
 
-def draw(chunks: int, rng: np.random.Generator) -> Ints:
-    """Draw the chunks in which a stochastic policy is asked again, int64 [n].
+    @property
+    def deals(self) -> str:
+        """Numbers of the deals."""
+        config = self.records.config
+        return f"{config.first} to {config.first + config.deals - 1}"
 
-    Their order is random, and they are drawn without replacement. If at least a share `FORGED` of all is forged, and at
-    least one, they contain a forged one with a probability above 1 - `MISSED`. n is the smallest number for this: of up
-    to twenty chunks all.
-
-    Args:
-        chunks: number of all chunks.
-        rng: draws them.
-    """
-    forged, missed, needed = math.ceil(chunks * FORGED), Fraction(1), 0
-    while missed >= MISSED:  # the next chunk is a true one, too
-        missed *= 1 - Fraction(forged, chunks - needed)
-        needed += 1
-    return rng.permutation(chunks)[:needed]
-
-
-def rerun(
-    records: Games,
-    name: str,
-    policy: Agent | str,
-    positions: int = POSITIONS,
-    seed: int | None = None,
-    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-) -> Rerun:
-    """Ask a policy again in games of a verified file.
-
-    Positions are drawn at random from all games of the policy. A policy that leaves nothing to chance must choose the
-    recorded action in each of them. Where it does not, the chunk is replayed, and with it the chunks that `draw` draws
-    from all lineups. In a chunk every call of the policy gets the same positions and random numbers as in the games.
-    There a stochastic policy must choose the recorded actions, too.
-
-    Args:
-        records: the file.
-        name: of the policy in the file.
-        policy: the policy, or its name as `quincunx_env.arena.resolve` takes it.
-        positions: least number of positions; all positions of the policy if there are fewer.
-        seed: seed of the draws; by default they cannot be predicted.
-        progress: wraps the iteration over the chunks, as ``tqdm`` does.
-
-    Raises:
-        ValueError: if the file has no policy of this name, or the policy is unknown.
-    """
-    lineups = [each for each in records.lineups if name in each.policies]
-    if not lineups:
-        known = ", ".join(sorted({name for each in records.lineups for name in each.policies}))
-        raise ValueError(f"the file has no games of {name!r}, but of {known}")
-    config, rng, rules = records.config, np.random.default_rng(seed), records.config.rules
-    asked = Metered(policy_for(resolve(policy), rules))
-    ends, suspect = np.cumsum([len(each.actions) for each in lineups]), -1
-    order = rng.permutation(int(ends[-1]))
-    for block in np.split(order, range(DRAWN, len(order), DRAWN)):
-        for which in np.unique(drawn_from := np.searchsorted(ends, block, "right")):
-            lineup = lineups[which]
-            games = _disagreeing(config, lineup, name, asked, block[drawn_from == which] - ends[which], rng)
-            if len(games):
-                suspect = int(which) * len(config.chunks) + int(games[0]) // len(lineup.seatings) // config.chunk
-        if suspect >= 0 or asked.actions >= positions:
-            break
-    chunks = len(lineups) * len(config.chunks)
-    if suspect < 0:
-        return Rerun(name, asked.actions, asked.actions, 0, chunks, 0, "")
-    replayed = dict.fromkeys([suspect, *draw(chunks, rng).tolist()])
-    again, wrong_actions, wrong_chunks, difference = Metered(asked.policy), 0, 0, ""
-    for number in progress(replayed):
-        lineup, chunk = lineups[number // len(config.chunks)], number % len(config.chunks)
-        players = [again if each == name else None for each in lineup.policies]
-        recorded, start = _chunk(config, lineup, chunk)
-        chosen = play_matches(players, lineup.seatings, config, chunk, recorded).actions
-        differing = np.flatnonzero(chosen != recorded.actions)
-        wrong_actions, wrong_chunks = wrong_actions + len(differing), wrong_chunks + (len(differing) > 0)
-        if len(differing) and not difference:
-            first = int(differing[0])
-            difference = _difference(config, lineup, start + first, int(chosen[first]))
-    equal = again.actions - wrong_actions
-    return Rerun(name, again.actions, equal, len(replayed), chunks, wrong_chunks, difference)
-
-
-def _disagreeing(
-    config: MatchConfig, lineup: LineupGames, name: str, policy: Callable[..., Any], at: Ints, rng: np.random.Generator
-) -> Ints:
-    """Ask a policy in positions of a lineup.
-
-    Returns int64, the games in which it does not choose the recorded action.
-
-    Args:
-        config: rules and deals.
-        lineup: games that have been verified.
-        name: of the policy.
-        policy: the policy.
-        at: int64 [n], where the actions stand in the lineup, from its end if negative. Actions of others are left out.
-        rng: for the policy.
-    """
-    at, starts = at % len(lineup.actions), lineup.starts
-    games = np.searchsorted(starts, at, "right") - 1
-    numbers, taken = config.first + games // len(lineup.seatings), at - starts[games]
-    batch: Any = spec_of(config.rules).Batch(config.rules, len(at), config.domain)
-    batch.reset(seed=numbers)
-    for number in range(int(taken.max())):
-        rows = np.flatnonzero(taken > number)
-        batch.step(lineup.actions[starts[games[rows]] + number], rows)
-    own = lineup.seatings[games % len(lineup.seatings), batch.mover] == lineup.policies.index(name)
-    if not own.any():
-        return np.zeros(0, np.int64)
-    positions = batch.fork(own)
-    observation = make_observer(config.rules, preview=True).observe_batch(positions)
-    chosen = np.asarray(policy(observation, positions.mask(), rng))
-    wrong: Ints = games[own][chosen != lineup.actions[at[own]]]
-    return wrong
-
-
-def _chunk(config: MatchConfig, lineup: LineupGames, chunk: int) -> tuple[MatchResults, int]:
-    """Return the played games of a chunk, and where their actions begin."""
-    deals, seatings = len(config.deal_numbers(chunk)), len(lineup.seatings)
-    games = slice(chunk * config.chunk * seatings, (chunk * config.chunk + deals) * seatings)
-    lengths, start = lineup.lengths[games], int(lineup.starts[games.start])
-    return (
-        MatchResults(
-            lineup.totals[games].reshape(deals, seatings, -1),
-            np.zeros((deals, seatings), np.bool_),
-            lengths.reshape(deals, seatings),
-            lineup.actions[start : start + int(lengths.sum())],
-        ),
-        start,
-    )
-
-
-def _difference(config: MatchConfig, lineup: LineupGames, at: int, chosen: int) -> str:
-    """Describe an action that is not the policy's."""
-    game = int(np.searchsorted(lineup.starts, at, "right")) - 1
-    deal, start = config.first + game // len(lineup.seatings), int(lineup.starts[game])
-    one: Any = spec_of(config.rules).Game.from_seed(config.rules, deal, 0, config.domain)
-    for action in lineup.actions[start:at].tolist():
-        one.step(action)
-    try:
-        own = print_action(one, chosen)
-    except ValueError:
-        own = f"the illegal action {chosen}"
-    recorded = print_action(one, int(lineup.actions[at]))
-    return f"deal {deal}, play {at - start + 1}: the file has {recorded}, the policy chooses {own}"
+    @property
+    def checked(self) -> str:
+        """The checks: legal games, and the policies that were asked again."""
+        asked = ", ".join(f"{name} {result.counted}" for name, result in self.reruns.items())
+        text = f"`{self.records.config.domain}` deals {self.deals}, {self.games} games replayed"
+        return f"{text}; rerun: {asked}" if asked else text

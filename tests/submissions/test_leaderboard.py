@@ -8,8 +8,9 @@ import pytest
 
 from quincunx_env.arena import compare, evaluate_all, tournament
 from quincunx_env.arena.benchmark import FIRST_FINAL_DEAL
-from quincunx_env.arena.leaderboard import VerifiedFile, plot_solitaires, sections
 from quincunx_env.quincunx.rules import Rules
+from quincunx_env.submissions.leaderboard import plot_solitaires, sections
+from quincunx_env.submissions.verification import VerifiedFile
 
 for library in ("choix", "scipy.stats"):
     pytest.importorskip(library)
@@ -20,7 +21,7 @@ NAMES = {"<b>": r"\<b\>", "[x](y)": r"\[x\](y)", "*a*": r"\*a\*", "`c`": r"\`c\`
 
 def board(path: Path) -> str:
     """The sections of a file."""
-    return sections([VerifiedFile.check(path)])
+    return sections([VerifiedFile.check(path)], str)
 
 
 def first_cells(page: str) -> list[str]:

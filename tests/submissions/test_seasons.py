@@ -14,10 +14,7 @@ import pytest
 from quincunx_env.arena import evaluate, evaluate_all
 from quincunx_env.arena.benchmark import best_known
 from quincunx_env.arena.games import Games
-from quincunx_env.arena.leaderboard import sections
 from quincunx_env.arena.matches import MatchConfig
-from quincunx_env.arena.sealed import COMMITMENT, POLICIES, SECRET, Secret, add, check, new, policy_files
-from quincunx_env.arena.verification import VerificationError
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import policy_for
 from quincunx_env.oracle import store
@@ -25,6 +22,9 @@ from quincunx_env.policies import PolicyFile, resolve
 from quincunx_env.quincunx.batch import Batch
 from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer
+from quincunx_env.submissions.leaderboard import sections
+from quincunx_env.submissions.seasons import COMMITMENT, POLICIES, SECRET, Secret, add, check, new, policy_files
+from quincunx_env.submissions.verification import VerificationError
 from tests.engines.quincunx.test_deal import SECRET as FIXED
 from tests.fuzz.test_files import policy_file, value_file
 
@@ -75,7 +75,7 @@ def test_a_season(tmp_path: Path) -> None:
     (file,) = check(folder)
     assert file.records.config.first == found.first
     assert file.label(MINE) == "sealed"
-    text = sections([file])
+    text = sections([file], str)
     assert "## Solitaire, sealed deals\n" in text
     assert "| sealed |" in text
     assert "Not ranked" not in text

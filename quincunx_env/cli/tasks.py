@@ -9,7 +9,6 @@ Without a task the tasks are listed, with their numbered deals. Scores are norma
 (``results.csv``) and the results of single games: the same command resumes an interrupted run.
 """
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,15 +28,13 @@ from quincunx_env.arena.benchmark import (
     task_of,
     write_results,
 )
-from quincunx_env.arena.games import require_writable_file
-from quincunx_env.arena.leaderboard import changed_options
-from quincunx_env.arena.matches import raised_by_policy
+from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.cli.options import Chunk, Out, Seed, Trust, Workers, cores
-from quincunx_env.cli.parser import parse
-from quincunx_env.core.rules import BaseRules
-from quincunx_env.policies import UntrustedFileError, by_display_name
+from quincunx_env.cli.program import resumed_by, run
+from quincunx_env.core.rules import BaseRules, changed_options
+from quincunx_env.policies import by_display_name
 from quincunx_env.registry import spec_of
-from quincunx_env.utils.errors import fail, one_line_errors, require_writable
+from quincunx_env.utils.errors import require_writable
 from quincunx_env.utils.markdown import markdown_table
 
 
@@ -54,13 +51,29 @@ class Arguments:
     policies"""
     deals: int | None = None
     """number of deals, the first ones of the split; all of them by default"""
-    seed: Seed = 0
-    chunk: Chunk = 250
+    seed: Seed = MatchConfig.seed
+    chunk: Chunk = MatchConfig.chunk
     workers: Workers = field(default_factory=cores)
     trust: Trust = False
     out: Out = Path("runs/benchmark")
     records: Path | None = None
     """file for the games of one policy, which the command verify replays"""
+
+    def run(self, line: str) -> None:
+        """List the tasks, or evaluate policies and print a table.
+
+        Raises:
+            ValueError: as `evaluate_on_task` does, or without a policy.
+            OSError: if the results cannot be written.
+        """
+        if not self.task:
+            print(_tasks())
+            return
+        require_writable(self.out)
+        with resumed_by(line):
+            results = [*self.results()]
+            write_results(self.out / "results.csv", results)
+        print(_table(results))
 
     def results(self) -> Iterator[TaskResult]:
         """Evaluate each policy.
@@ -91,26 +104,8 @@ class Arguments:
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
-    """List the tasks, or evaluate policies and print a table."""
-    options = parse(Arguments, f"quincunx {name}", __doc__, arguments)
-    line, stored = f"quincunx {shlex.join([name, *arguments])}", ""
-    with one_line_errors(remedy=lambda: stored):
-        if not options.task:
-            print(_tasks())
-            return
-        try:
-            require_writable(options.out)
-            require_writable_file(options.records)
-            stored = f"finished games are stored, this resumes: {line}"
-            results = [*options.results()]
-            write_results(options.out / "results.csv", results)
-        except UntrustedFileError as error:
-            fail(f"{error}: {line} --trust")
-        except (ValueError, ImportError) as error:
-            if raised_by_policy(error):
-                raise
-            fail(error)
-        print(_table(results))
+    """Run the command."""
+    run(Arguments, __doc__, name, arguments)
 
 
 def _tasks() -> str:
@@ -125,7 +120,7 @@ def _tasks() -> str:
 
 
 def _game(rules: BaseRules) -> str:
-    changed = (f"{option}={getattr(rules, option)}" for option in changed_options(rules, type(rules)()))
+    changed = (f"{option}={value}" for option, value in changed_options(rules, type(rules)()).items())
     return ", ".join([spec_of(rules).name, *changed])
 
 

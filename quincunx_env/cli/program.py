@@ -1,0 +1,47 @@
+"""Running a subcommand, which ends with one line after an error."""
+
+import shlex
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from quincunx_env.arena.matches import raised_by_policy
+from quincunx_env.cli.options import GameOptions
+from quincunx_env.cli.parser import parse
+from quincunx_env.policies import UntrustedFileError
+from quincunx_env.submissions.verification import VerificationError
+from quincunx_env.utils.errors import fail, one_line_errors
+
+FALSE = 1
+"""Exit status of ``verify`` and ``leaderboard`` for a file whose games are not what it claims."""
+
+
+def resumed_by(line: str) -> AbstractContextManager[None]:
+    """Name the command line that continues, if the block is interrupted or a file cannot be written."""
+    return one_line_errors(remedy=lambda: f"finished games are stored, this resumes: {line}")
+
+
+def run(command: type[Any], description: str | None, name: str, arguments: Sequence[str]) -> None:
+    """Run a subcommand.
+
+    Args:
+        command: dataclass of its options, with a method ``run``, which gets the whole command line.
+        description: for its help.
+        name: of the subcommand.
+        arguments: of the subcommand.
+    """
+    line = f"quincunx {shlex.join([name, *arguments])}"
+    with one_line_errors():
+        try:
+            options = parse(command, f"quincunx {name}", description, arguments)
+            if isinstance(options, GameOptions):
+                options.refuse_other_game(arguments)
+            options.run(line)
+        except VerificationError as error:
+            fail(error, FALSE)
+        except UntrustedFileError as error:
+            fail(f"{error}: {line} --trust")
+        except (ValueError, ImportError) as error:
+            if raised_by_policy(error):
+                raise
+            fail(error)
