@@ -171,7 +171,7 @@ def measure_lineups(
     records: Path | str | None,
     **running: Any,
 ) -> dict[Lineup, AnyMeasured]:
-    """Play every lineup, measure its games, and store all games in a file.
+    """Play every lineup, measure its games, and store them in a file.
 
     Args:
         policies: as in `run_lineups`.

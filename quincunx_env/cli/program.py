@@ -17,7 +17,7 @@ FALSE = 1
 
 
 def resumed_by(line: str) -> AbstractContextManager[None]:
-    """Name the command line that continues, if the block is interrupted or a file cannot be written."""
+    """Name the command line that continues after an interrupt or an error of a file."""
     return one_line_errors(remedy=lambda: f"finished games are stored, this resumes: {line}")
 
 

@@ -1,4 +1,4 @@
-"""Publish results: verify files of games, write a leaderboard, hold a season on sealed deals.
+"""Verify files of games, write a leaderboard, hold a season on sealed deals.
 
 quincunx evaluate greedy --records greedy.npz
 quincunx verify greedy.npz --rerun greedy

@@ -38,7 +38,7 @@ def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
 
 
 def begins_with(content: bytes, name: str) -> bool:
-    """Return whether a content begins as a file whose first array has this name. Its first 100 bytes suffice."""
+    """Return whether a file begins with an array of this name. Its first 100 bytes suffice."""
     return content[:4] == b"PK\3\4" and content[_LOCAL_HEADER:].startswith(f"{name}.npy".encode())
 
 
