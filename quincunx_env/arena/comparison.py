@@ -52,7 +52,7 @@ class Comparison:
     def from_results(
         cls, names: Sequence[str], seats: Sequence[int], results: MatchResults, config: MatchConfig
     ) -> Self:
-        """Make the comparison of a lineup, ``seats``, from games of all its `seatings`."""
+        """Make the comparison of a lineup from games of all its `seatings`."""
         return cls(tuple(names), seatings(seats), results.totals, config)
 
     @property

@@ -17,7 +17,7 @@ FALSE = 1
 
 
 def resumed_by(line: str) -> AbstractContextManager[None]:
-    """Name the command line that continues after an interrupt or an error of a file."""
+    """Name the command line that continues after an interrupt or full disk."""
     return one_line_errors(remedy=lambda: f"finished games are stored, this resumes: {line}")
 
 

@@ -1,4 +1,4 @@
-"""Verify files of games, write a leaderboard, hold a season on sealed deals.
+"""Verify files of games, write a leaderboard, hold a season.
 
 quincunx evaluate greedy --records greedy.npz
 quincunx verify greedy.npz --rerun greedy

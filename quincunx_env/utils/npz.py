@@ -97,7 +97,7 @@ def _shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, needed: str) -> tu
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Turn the errors of NumPy and zipfile at damaged files into one."""
+    """Raise one kind of error for damaged files."""
     try:
         yield
     except NpzError:

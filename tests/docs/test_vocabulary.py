@@ -27,7 +27,7 @@ WORDS = {
 }
 """Regular expressions of whole words, and what to say instead."""
 
-EXEMPT: dict[str, str] = {"quincunx_env/arena/games.py": "tell"}  # a method of files
+EXEMPT: dict[str, str] = {"quincunx_env/utils/npz.py": "tell"}  # a method of files
 """Words that a file may use, as a regular expression."""
 
 SUFFIXES = {".py", ".md", ".ipynb", ".toml"}
