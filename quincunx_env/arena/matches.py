@@ -45,7 +45,7 @@ class MatchResults(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchConfig:
-    """The game and the deals of matches, with the defaults of all commands.
+    """The game and the deals of matches, with all defaults.
 
     Together with the policies they determine the results.
 
