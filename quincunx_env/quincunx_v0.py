@@ -25,7 +25,7 @@ from typing import Any
 
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, make_aec
-from quincunx_env.envs.options import options_of, takes_options
+from quincunx_env.envs.options import options_of, with_options
 from quincunx_env.quincunx.rules import Rules
 
 __all__ = ["env", "raw_env"]
@@ -33,7 +33,7 @@ __all__ = ["env", "raw_env"]
 _OPTIONS = (*options_of(Rules, without=["edge_contact"], num_players=2), *OPTIONS)
 
 
-@takes_options(*_OPTIONS)
+@with_options(*_OPTIONS)
 def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     """Make the environment without wrappers.
 
@@ -44,7 +44,7 @@ def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     return make_aec("quincunx", rules, options)
 
 
-@takes_options(*_OPTIONS)
+@with_options(*_OPTIONS)
 def env(*, rules: RulesLike | None = None, **options: Any) -> Ordered:
     """Make the environment with PettingZoo's check of the order of calls.
 

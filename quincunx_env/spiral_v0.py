@@ -18,7 +18,7 @@ from typing import Any
 
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.aec import OPTIONS, CardGameAEC, Ordered, make_aec
-from quincunx_env.envs.options import options_of, takes_options
+from quincunx_env.envs.options import options_of, with_options
 from quincunx_env.spiral.rules import Rules
 
 __all__ = ["env", "raw_env"]
@@ -26,7 +26,7 @@ __all__ = ["env", "raw_env"]
 _OPTIONS = (*options_of(Rules), *OPTIONS)
 
 
-@takes_options(*_OPTIONS)
+@with_options(*_OPTIONS)
 def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     """Make the environment without wrappers.
 
@@ -37,7 +37,7 @@ def raw_env(*, rules: RulesLike | None = None, **options: Any) -> CardGameAEC:
     return make_aec("spiral", rules, options)
 
 
-@takes_options(*_OPTIONS)
+@with_options(*_OPTIONS)
 def env(*, rules: RulesLike | None = None, **options: Any) -> Ordered:
     """Make the environment with PettingZoo's check of the order of calls.
 

@@ -43,7 +43,6 @@ from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv
 from quincunx_env.policies import display_name, resolve
-from quincunx_env.quincunx.rules import Rules
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.utils.files import write_atomically
 from quincunx_env.utils.markdown import markdown_table
@@ -316,7 +315,7 @@ def dataset_card(dataset: MinariDataset) -> str:
             else f"The agent plays all {rules.num_players} seats. Each game has an episode for each seat, in order.\n"
             "Rewards are the points since the seat's previous decision, less the mean of the other seats' points."
         ),
-        action=f" (`card * {rules.num_cells} + cell`)" if isinstance(rules, Rules) else "",
+        action=f" (`card * {rules.num_cells} + cell`)" if rules.num_actions > rules.num_cards else "",
         table=env.observer.table(),
     )
 

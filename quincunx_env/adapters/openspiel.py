@@ -37,7 +37,7 @@ from quincunx_env.core.policy import Agent, Policy, policy_for
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.core.spec import GameSpec
-from quincunx_env.envs.common import check_option
+from quincunx_env.envs.options import check_option
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.notation.text import Json, to_json, to_text
 from quincunx_env.policies import resolve
@@ -142,7 +142,7 @@ class CardGame(pyspiel.Game):  # type: ignore[misc]  # types are checked without
         self.numbers = [(number, 1 / self.games) for number in range(self.games if self.chance == "number" else 0)]
         first = spec.Deal.of_cards(rules, rules.deck)
         self.undealt = spec.Game(rules, (first,) * rules.num_rounds)
-        """Stands for games whose cards are not known yet."""
+        """Placeholder for games whose cards are not known yet."""
         self.groups = (1,) * first.cards.index(first.hands[0][0]) + (rules.hand_size,) * players  # type: ignore[attr-defined]
         """Sizes of the sets of cards that a round begins with: each face-up card, the hand of each seat."""
         self.face_up = spec.notation.NAMES.parse_cards(given["face_up"])

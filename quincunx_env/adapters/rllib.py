@@ -13,7 +13,8 @@ as ``quincunx-players``; the latter needs ``disable_env_checking``, because RLli
 ``train/rllib.py`` trains both with the policy network of this project.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,12 @@ with needs_extra("rllib", __name__):
     from ray.rllib.utils.torch_utils import FLOAT_MIN
     from ray.tune.registry import register_env
 
-from quincunx_env import quincunx_v0, spiral_v0
 from quincunx_env.core.observation import Observer
 from quincunx_env.envs.aec import CardGameAEC
-from quincunx_env.envs.common import Info, check_option
+from quincunx_env.envs.codec import Info
+from quincunx_env.envs.options import check_option
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
+from quincunx_env.registry import GAMES
 
 SEED_STRIDE = 10**7
 """Distance between the seeds of rows and env runners. RLlib seeds env runner w with s + w, and evaluation runners with
@@ -129,12 +131,11 @@ class CardGameMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # Ray comes w
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         options: dict[str, Any] = {"preview": True, "game": "quincunx"} | dict(config or {})
-        games: dict[str, Callable[..., CardGameAEC]]
-        games = {"quincunx": quincunx_v0.raw_env, "spiral": spiral_v0.raw_env}
-        check_option("game", game := options.pop("game"), *games)
+        check_option("game", game := options.pop("game"), *GAMES)
+        raw_env = import_module(f"quincunx_env.{game}_v0").raw_env
         check_option("observation", options.pop("observation", "float32"), "flat", "float32")
         check_option("mask_in", options.pop("mask_in", "obs"), "obs")
-        self.aec = games[game](**options, observation="float32", mask_in="info")
+        self.aec: CardGameAEC = raw_env(**options, observation="float32", mask_in="info")
         self.agents = self.possible_agents = list(self.aec.possible_agents)
         self.observation_spaces = {agent: masked_space(self.aec.observer) for agent in self.agents}
         self.action_spaces = {agent: self.aec.action_space(agent) for agent in self.agents}

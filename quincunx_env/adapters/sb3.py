@@ -28,7 +28,7 @@ from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.batch_state import state_entry
 from quincunx_env.core.deal import MAX_SEED, check_seed
 from quincunx_env.core.integers import check_integer
-from quincunx_env.envs.common import reset_options
+from quincunx_env.envs.options import reset_options
 from quincunx_env.envs.solitaire import SolitaireVectorEnv
 from quincunx_env.envs.vector import GamesVectorEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsVectorEnv

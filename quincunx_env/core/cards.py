@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from quincunx_env.core.integers import check_integer
 
 EMPTY = -1
-"""Stands for the missing card of an empty cell."""
+"""The missing card of an empty cell."""
 
 
 class CardNames:

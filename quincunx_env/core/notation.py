@@ -14,7 +14,7 @@ class BaseNotation(ABC, Generic[AnyGame]):
 
     NAMES: ClassVar[CardNames]
     PLAY_FORM: ClassVar[str]
-    """How a play is written, for prompts."""
+    """Format of a play, for prompts."""
 
     # --- Abstract interface ------------------------------------------------------------------------------------------
 

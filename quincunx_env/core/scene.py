@@ -109,6 +109,17 @@ class ScoredPlay(NamedTuple):
         return sum(part.draws for part in self.parts)
 
 
+class Example(NamedTuple):
+    """A play that shows a rule."""
+
+    text: str
+    """The rule in a sentence."""
+    rows: Sequence[str]
+    """Cards by row, ``.`` for an empty cell; the card that is played has an asterisk."""
+    points: int
+    draws: int = 0
+
+
 @dataclass(frozen=True)
 class Scene:
     """A game as observed by one seat, or with all hands open."""
@@ -116,9 +127,9 @@ class Scene:
     title: str
     """Name and options of the game."""
     faces: Sequence[Face]
-    """By card id."""
+    """Appearance of each card, by its id."""
     side: int
-    """Cells are numbered row by row, ``side`` to a row."""
+    """Cells of a row; cells are numbered row by row."""
     rows: range
     columns: range
     """The part of the grid that is shown."""

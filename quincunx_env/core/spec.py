@@ -9,7 +9,7 @@ from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.game import BaseGame
 from quincunx_env.core.notation import BaseNotation
 from quincunx_env.core.observation import BaseObserver
-from quincunx_env.core.scene import Scene, ScoredPlay
+from quincunx_env.core.scene import Example, Scene, ScoredPlay
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class GameSpec:
     """Name of the game: ``"quincunx"`` or ``"spiral"``."""
     Rules: type[Any]
     """Options of the game; a frozen dataclass, see `quincunx_env.core.rules.BaseRules`."""
+    setups: tuple[Any, ...]
+    """Rules of one round: one for each size and deck of a deal."""
     multiplayer_rules: Callable[..., Any]
     """``Rules`` of the game for several players, from its options."""
     title: Callable[[Any], str]
@@ -44,6 +46,10 @@ class GameSpec:
     """Text format of actions, and positions as plain data."""
     rules_card: Callable[[Any], tuple[str, ...]]
     """The rules in short: paragraphs, from rules."""
+    examples: Callable[[Any], list[Example]]
+    """Plays that show the rules of scoring, from rules."""
+    sentences: Callable[[Any], list[str]]
+    """The rest of the rules beside the examples: sentences, from rules."""
     ansi: Callable[..., str]
     """A game as text: (game, seat, colour); seat None shows all hands."""
     scene: Callable[..., Scene]

@@ -15,17 +15,9 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.observation import Flat, Mask
 from quincunx_env.core.rules import BaseRules, RulesLike
 from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import (
-    METADATA,
-    DealSequence,
-    OneGame,
-    check_finite,
-    check_option,
-    check_snapshot,
-    given_game,
-    reset_options,
-)
-from quincunx_env.envs.options import options_of, takes_options
+from quincunx_env.envs.deals import DealSequence, given_game
+from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
+from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.rewards import REWARDS, margin, outcome
 from quincunx_env.registry import make_rules
 from quincunx_env.render import Renderer
@@ -97,7 +89,7 @@ class CardGameAEC(OneGame[Game], AECEnv[str, Any, Any]):  # type: ignore[misc]  
         "is_parallelizable": False,
     }
 
-    @takes_options()
+    @with_options()
     def __init__(
         self,
         name: str,

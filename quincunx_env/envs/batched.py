@@ -13,9 +13,8 @@ from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import RulesLike
-from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import Batch, check_option
-from quincunx_env.envs.options import takes_options
+from quincunx_env.envs.codec import Batch, EnvCodec
+from quincunx_env.envs.options import check_option, with_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards
 from quincunx_env.registry import make_rules, spec_of
 
@@ -97,7 +96,7 @@ class BatchedGames:
             fields.
     """
 
-    @takes_options(of_game=True)
+    @with_options(of_game=True)
     def __init__(
         self,
         num_games: int,

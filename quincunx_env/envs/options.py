@@ -1,13 +1,14 @@
-"""Keyword arguments of environments that are options of a game's rules.
+"""Keyword arguments of environments, and options of ``reset``.
 
-Names, types and defaults of these options stand in the rules' dataclass alone. An environment takes them as
-``**options``, and `takes_options` checks their names, or all together as ``rules=``
+Names, types and defaults of the options of a game's rules stand in the rules' dataclass alone. An environment takes
+them as ``**options``, and `with_options` checks their names, or all together as ``rules=``
 (`quincunx_env.core.rules.choose_rules`).
 """
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter
 from typing import Any, TypeVar, cast
@@ -33,7 +34,7 @@ def options_of(source: Callable[..., Any], *, without: Sequence[str] = (), **def
     )
 
 
-def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFunction], AnyFunction]:
+def with_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFunction], AnyFunction]:
     """Return a decorator that replaces ``**kwargs`` in signatures by these parameters.
 
     Values become plain Python (`as_plain`). A call with any other keyword raises a `TypeError` that begins as Python's
@@ -73,3 +74,40 @@ def takes_options(*options: Parameter, of_game: bool = False) -> Callable[[AnyFu
         return cast(AnyFunction, checked)
 
     return decorate
+
+
+def check_option(name: str, value: Any, *allowed: Any) -> None:
+    """Check that the value of an option is allowed.
+
+    Raises:
+        ValueError: naming the option and its allowed values.
+    """
+    # True and 1.0 are equal to 1, but no number of a seat.
+    if not any(type(value) is type(each) and value == each for each in allowed):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Check that the value of an option is a finite number.
+
+    Raises:
+        ValueError: naming the option.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+
+
+def reset_options(options: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:
+    """Return the options of ``reset`` after checking their names.
+
+    Raises:
+        ValueError: if they are not a mapping, or naming unknown options.
+    """
+    names = ", ".join(map(repr, known))
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"the options of reset() must be a mapping with the keys {names}, got {options!r}")
+    if unknown := [name for name in options if name not in known]:
+        raise ValueError(f"reset() has the options {names}, got {', '.join(map(repr, unknown))}")
+    return options

@@ -15,21 +15,11 @@ from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.rules import RulesLike, choose_rules
-from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import (
-    METADATA,
-    DealSequence,
-    GymnasiumEnv,
-    Info,
-    OneGame,
-    check_finite,
-    check_option,
-    check_snapshot,
-    given_game,
-    reset_options,
-    set_generator,
-)
-from quincunx_env.envs.options import options_of, takes_options
+from quincunx_env.envs.codec import EnvCodec, Info
+from quincunx_env.envs.deals import DealSequence, given_game
+from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.one_game import METADATA, OneGame, check_snapshot
+from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.quincunx import scoring
 from quincunx_env.quincunx.batch import Batch, ratings
@@ -117,7 +107,7 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = METADATA
 
-    @takes_options(*RULES_OPTIONS)
+    @with_options(*RULES_OPTIONS)
     def __init__(
         self,
         *,
@@ -274,7 +264,7 @@ class SolitaireVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, An
         options: as in `SolitaireEnv`, which documents all other options, too.
     """
 
-    @takes_options(*RULES_OPTIONS)
+    @with_options(*RULES_OPTIONS)
     def __init__(
         self,
         num_envs: int = 1,

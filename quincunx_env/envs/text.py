@@ -30,8 +30,10 @@ from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import check_integer
 from quincunx_env.core.observation import Pieces
 from quincunx_env.core.policy import Policy
-from quincunx_env.envs.common import METADATA, GymnasiumEnv, Info, OneGame, attribute_of, check_option
-from quincunx_env.envs.options import options_of, takes_options
+from quincunx_env.envs.codec import Info
+from quincunx_env.envs.generator import GymnasiumEnv, delegate
+from quincunx_env.envs.one_game import METADATA, OneGame
+from quincunx_env.envs.options import check_option, options_of, with_options
 from quincunx_env.envs.solitaire import SolitaireEnv
 from quincunx_env.envs.vs_opponents import VsOpponentsEnv
 from quincunx_env.notation.prompts import answer_of, prompt, read_action, with_names
@@ -137,7 +139,7 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
 
     metadata: dict[str, Any] = METADATA
 
-    @takes_options(*_OPTIONS, of_game=True)
+    @with_options(*_OPTIONS, of_game=True)
     def __init__(
         self,
         *,
@@ -177,8 +179,8 @@ class TextEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[str, str]):
         return int(self.env.envs.seat[0]) if isinstance(self.env, VsOpponentsEnv) else 0
 
     # Gymnasium's generator and its seed are those of the environment below.
-    _np_random = attribute_of("env", "_np_random")
-    _np_random_seed = attribute_of("env", "_np_random_seed")
+    _np_random = delegate("env", "_np_random")
+    _np_random_seed = delegate("env", "_np_random_seed")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """Deal a game, and play up to the agent's first turn.

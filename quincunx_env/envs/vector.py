@@ -18,20 +18,14 @@ from quincunx_env.core.deal import MAX_SEED, BaseDeal, check_seed
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.integers import as_array, check_integer
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import (
-    METADATA,
-    Batch,
-    GymnasiumEnv,
-    Info,
-    as_deals,
-    check_option,
-    notebook_gallery,
-    reset_options,
-    set_generator,
-)
+from quincunx_env.envs.codec import Batch, EnvCodec, Info
+from quincunx_env.envs.deals import parse_deals
+from quincunx_env.envs.generator import GymnasiumEnv, set_generator
+from quincunx_env.envs.one_game import METADATA
+from quincunx_env.envs.options import check_option, reset_options
 from quincunx_env.registry import spec_of
 from quincunx_env.render import Frame, Renderer
+from quincunx_env.render.notebook import gallery
 
 SHOWN = 4
 """Games that notebooks show."""
@@ -246,7 +240,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Return given deals as decks, int8 [deals, rounds, cards dealt]. ``name`` is their name in error messages."""
         if isinstance(deals, BaseDeal | str) or not isinstance(deals, Sequence) or not deals:
             raise ValueError(f"{name} must be a sequence of deals, one for each game, got {deals!r:.60}")
-        parsed = [as_deals(spec_of(self.rules).Deal, each) for each in deals]
+        parsed = [parse_deals(spec_of(self.rules).Deal, each) for each in deals]
         return self.batch._decks_of(parsed, len(parsed))
 
     def _deal(
@@ -332,7 +326,7 @@ class GamesVectorEnv(GymnasiumEnv, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def _repr_html_(self) -> str | None:
         """Draw the first games, for notebooks; None before the first reset."""
-        return notebook_gallery(map(self.to_game, range(self.num_envs)[:SHOWN])) if self._has_reset else None
+        return gallery(map(self.to_game, range(self.num_envs)[:SHOWN])) if self._has_reset else None
 
     def to_game(self, row: int) -> Game:
         """Copy a row's game into a game of the plain engine.

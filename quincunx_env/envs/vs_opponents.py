@@ -15,19 +15,10 @@ from quincunx_env.core.integers import as_array
 from quincunx_env.core.observation import Flat, Pieces
 from quincunx_env.core.policy import Agent, NotFiniteError, policy_for
 from quincunx_env.core.rules import RulesLike
-from quincunx_env.envs.codec import EnvCodec
-from quincunx_env.envs.common import (
-    METADATA,
-    Batch,
-    GymnasiumEnv,
-    Info,
-    OneGame,
-    attribute_of,
-    check_finite,
-    check_option,
-    reset_options,
-)
-from quincunx_env.envs.options import options_of, takes_options
+from quincunx_env.envs.codec import Batch, EnvCodec, Info
+from quincunx_env.envs.generator import GymnasiumEnv, delegate
+from quincunx_env.envs.one_game import METADATA, OneGame
+from quincunx_env.envs.options import check_finite, check_option, options_of, reset_options, with_options
 from quincunx_env.envs.rewards import REWARDS, end_rewards, step_rewards, win_shares
 from quincunx_env.envs.vector import GamesVectorEnv, GivenDeals
 from quincunx_env.policies import display_name, resolve
@@ -117,7 +108,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
 
     STATE_ARRAYS = ("value", "seat", "policy_index", "pending_reward")
 
-    @takes_options(of_game=True)
+    @with_options(of_game=True)
     def __init__(
         self,
         num_envs: int = 1,
@@ -327,7 +318,7 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = METADATA
 
-    @takes_options(*_SINGLE_GAME_OPTIONS, of_game=True)
+    @with_options(*_SINGLE_GAME_OPTIONS, of_game=True)
     def __init__(self, *, render_mode: str | None = None, **options: Any) -> None:
         check_option("render_mode", render_mode, None, *METADATA["render_modes"])
         self.envs = VsOpponentsVectorEnv(1, autoreset_mode=AutoresetMode.DISABLED, **options)
@@ -340,8 +331,8 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
         self.action_space = self.envs.single_action_space
 
     # Gymnasium's generator and its seed are those of the opponents.
-    _np_random = attribute_of("envs", "_np_random")
-    _np_random_seed = attribute_of("envs", "_np_random_seed")
+    _np_random = delegate("envs", "_np_random")
+    _np_random_seed = delegate("envs", "_np_random_seed")
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Pieces | Flat, Info]:
         """Deal a game, and play up to the agent's first turn.

@@ -79,9 +79,9 @@ class RecordedAction(NamedTuple):
     """An action of a game, and its result."""
 
     number: int
-    """From 1."""
+    """Number, from 1."""
     round: int
-    """From 0."""
+    """Number, from 0."""
     seat: int
     action: int
     text: str
@@ -336,7 +336,7 @@ class _Line(NamedTuple):
     """A line without comment and surplus space."""
 
     number: int
-    """From 1."""
+    """Number, from 1."""
     text: str
 
     def error(self, reason: object) -> RecordError:

@@ -8,13 +8,22 @@ from quincunx_env.quincunx.game import Game
 from quincunx_env.quincunx.notation import Notation
 from quincunx_env.quincunx.observation import Observer
 from quincunx_env.quincunx.padded import PaddedObserver
-from quincunx_env.quincunx.rules import Rules, multiplayer_rules
+from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules, multiplayer_rules
 
 __all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "PaddedObserver", "Rules", "multiplayer_rules"]
 
 SPEC = GameSpec(
     name="quincunx",
     Rules=Rules,
+    setups=(
+        *(
+            Rules(players, start, excuse=excuse, pawns=pawns)  # type: ignore[arg-type]  # the keys are plain strings
+            for players, start in SETUPS
+            for excuse in (False, True)
+            for pawns in (False, True)
+        ),
+        *(Rules(players, mini=True) for players in MINI_SETUPS),
+    ),
     multiplayer_rules=multiplayer_rules,
     title=lambda rules: "Solitaire" if rules.num_players == 1 else f"{rules.num_players} players",
     tasks={
@@ -31,6 +40,8 @@ SPEC = GameSpec(
     PaddedObserver=PaddedObserver,
     notation=Notation(),
     rules_card=rules_card.rules_card,
+    examples=rules_card.examples,
+    sentences=rules_card.sentences,
     ansi=render.ansi,
     scene=render.scene,
     candidate=render.candidate,

@@ -23,9 +23,9 @@ class Deal(BaseDeal):
     face_up: tuple[int, ...]
     """Face-up cards, in reading order of their cells."""
     hands: Groups
-    """One for each seat, from seat 0 on."""
+    """Cards of each seat, from seat 0 on."""
     pile: tuple[int, ...]
-    """Top card first."""
+    """Draw pile, top card first."""
 
     @property
     def parts(self) -> tuple[Groups, ...]:

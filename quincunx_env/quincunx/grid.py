@@ -33,12 +33,12 @@ class Grid:
         self.adjacent = tuple(
             tuple(self._at(cell, row, column) for row, column in ((-1, 0), (0, -1), (0, 1), (1, 0))) for cell in cells
         )
-        """By cell: the four cells that share an edge with it."""
+        """The four cells that share an edge with each cell."""
         self.boxes = tuple(
             tuple((self._at(cell, r, 0), self._at(cell, 0, c), self._at(cell, r, c)) for r in (-1, 1) for c in (-1, 1))
             for cell in cells
         )
-        """By cell: the other three cells of each of the `BOXES`."""
+        """The other three cells of each of the `BOXES` of a cell."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles give the one instance of this size, which is a key of cached tables.

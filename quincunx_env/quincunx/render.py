@@ -192,7 +192,7 @@ SUITS = (
     Suit("Wyrms", "Y", (174, 34, 24), 160, _wyrm()),
     Suit("Knots", "K", (208, 104, 174), 169, _knot()),
 )
-"""In the order of the rules. The colours differ for colour-blind readers, too."""
+"""The suits in the order of the rules. The colours differ for colour-blind readers, too."""
 
 RANKS = {"A": "Ace", "C": "Crown", "P": "Pawn", "X": "Excuse"}
 """Ranks without a number in words."""
@@ -205,4 +205,4 @@ def _face(card: Card) -> Face:
 
 
 FACES = tuple(map(_face, CARDS))
-"""By card id. The small print of a card without a number is its value in sums."""
+"""Faces by card id. The small print of a card without a number is its value in sums."""

@@ -41,13 +41,13 @@ SETUPS: dict[tuple[int, str], Setup] = {
     (3, "open"): Setup(9, _MIDDLE, 8, 25),
     (4, "open"): Setup(9, _MIDDLE, 6, 25),
 }
-"""By number of players and start."""
+"""Setups by number of players and start."""
 
 MINI_SETUPS = {
     1: Setup(3, ((0, 0), (0, 2), (2, 0), (2, 2)), 3, 9),
     2: Setup(3, ((0, 0), (0, 2), (1, 1), (2, 0), (2, 2)), 2, 9),
 }
-"""The mini variant, by number of players (ruling R16)."""
+"""Setups of the mini variant, by number of players (ruling R16)."""
 
 PLAY_POINTS_MIN, PLAY_POINTS_MAX = -36, 302
 """Bounds of the points of a single play."""
@@ -71,15 +71,15 @@ class Rules:
     edge_contact: bool = False
     """Solitaire: a card must share an edge with a card in play (ruling R1)."""
     excuse: bool = False
-    """Extended deck: with the Excuse."""
+    """Extended deck with the Excuse."""
     pawns: bool = False
-    """Extended deck: with the four Pawns."""
+    """Extended deck with the four Pawns."""
     flush: bool = False
     """Variant: flush bonus."""
     simpleton: bool = False
     """Variant for several players: the points of a play are announced before they are counted."""
     match: bool = False
-    """As many rounds as players, the deal passing on; one round otherwise."""
+    """Match of as many rounds as players, the deal passing on; one round otherwise."""
     mini: bool = False
     """Not of the sources: twelve cards on a 3x3 grid for one or two players. It is small enough to be solved (ruling
     R16)."""

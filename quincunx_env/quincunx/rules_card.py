@@ -1,5 +1,6 @@
 """The rules of Quincunx in short, for given options. See RULES.md Part 1. All numbers are the engine's."""
 
+from quincunx_env.core.scene import Example
 from quincunx_env.quincunx.cards import CARDS, SUITS
 from quincunx_env.quincunx.rules import OPEN_SPAN, Rules
 from quincunx_env.quincunx.scoring import (
@@ -50,3 +51,44 @@ def rules_card(rules: Rules) -> tuple[str, ...]:
         f"Match: {rules.num_rounds} rounds, added up.": rules.match,
     }
     return tuple(paragraph for paragraph, shown in paragraphs.items() if shown)
+
+
+def examples(rules: Rules) -> list[Example]:
+    """Return plays that show the rules of scoring; see `quincunx_env.play.web.rules_pictures`."""
+    lines = "row or column" if rules.num_players == 1 else "row, column or diagonal"
+    return [
+        Example("A card scores with each neighbour: a sum of 12 to 19 scores what is above 10.", ["9MS 8VL*"], 7),
+        Example(
+            "A sum of 11 or 20 draws a card, a sum of 10 does nothing; a Crown counts 10, an Ace 1.", ["6SY 5ML*"], 0, 1
+        ),
+        Example("A sum below 10 is lost, but won if one card is an Ace and the two share a suit.", ["3MV 4YK* AY"], -2),
+        Example(f"Two neighbours of one rank are a pair, 5 points; three in a {lines} score 30.", ["7SK 7VY* 7ML"], 38),
+        Example(f"Three or more in order in a {lines} are a straight, 20 points.", ["4MS 5YK 6LK*"], 20, 1),
+        Example(
+            "An Ace beside the Crown of its suit is a power play: the other cards of the suit in the grid count.",
+            ["9LK . 4YK", "AK CK* ."],
+            13,
+            1,
+        ),
+    ]
+
+
+def sentences(rules: Rules) -> list[str]:
+    """Return sentences on the options and the end of the game."""
+    alone = rules.num_players == 1
+    found = {
+        "A card may be played to any empty cell.": not rules.touching,
+        "A card must share an edge with a card in play.": rules.touching,
+        "The grid grows in all directions, until it is a square of five by five cells.": rules.start == "open",
+        "The Excuse has no suit and no rank: it scores nothing, and costs nothing in hand.": rules.excuse,
+        "A Pawn counts 1, helps a low sum as an Ace does, and stands between 9 and Crown in a straight.": rules.pawns,
+        "Four cards in line or in a box of two by two that share a suit are a flush, 10 points.": rules.flush,
+        "Announce your points before they are counted. What you miss goes to the next player; what you claim too much "
+        "is deducted.": rules.simpleton,
+        f"The round ends with {rules.setup.filled} cards in the grid. Cards "
+        "left in hand cost their numbers, a Crown 10, an Ace 15.": True,
+        "If your hand is empty before that, the round is lost.": alone,
+        f"A match has {rules.num_rounds} rounds; the points add up.": rules.match,
+        "Most points win.": not alone,
+    }
+    return [text for text, shown in found.items() if shown]

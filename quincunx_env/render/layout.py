@@ -72,7 +72,7 @@ class TableLayout:
     """
 
     cells: dict[int, Rect]
-    """By cell, for every cell that is shown."""
+    """Boxes of the cells that are shown."""
     seats: tuple[Rect, ...]
     """The box of each seat."""
     hands: tuple[tuple[Rect, ...], ...]
@@ -80,7 +80,7 @@ class TableLayout:
     large: int | None
     """The seat whose hand is shown large, below its box; None if all hands are in the boxes."""
     hand: dict[int, Rect]
-    """By card, the hand of the seat from which the game is shown, or of the seat to move."""
+    """Boxes of the cards in the hand of the observing seat, or of the seat to move."""
     play: Rect
     """The last play and its parts."""
     pile: Rect

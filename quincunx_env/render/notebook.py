@@ -3,29 +3,17 @@
 Games and ends of records show all hands; deals are before the first play.
 """
 
+from base64 import b64encode
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import singledispatch
 
 from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.game import BaseGame, Game
-from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record
-from quincunx_env.quincunx.rules import MINI_SETUPS, SETUPS, Rules
-from quincunx_env.registry import spec_of
+from quincunx_env.registry import GAMES, spec_of
 from quincunx_env.render import to_svg
-from quincunx_env.spiral.rules import Rules as SpiralRules
-
-_DEALT_BY: tuple[BaseRules, ...] = (
-    *(
-        Rules(players, start, excuse=excuse, pawns=pawns)  # type: ignore[arg-type]  # the keys are plain strings
-        for players, start in SETUPS
-        for excuse in (False, True)
-        for pawns in (False, True)
-    ),
-    *(Rules(players, mini=True) for players in MINI_SETUPS),
-    SpiralRules(deals=1),
-)
-"""Rules of every kind of deal."""
+from quincunx_env.render.replay_page import embedded, replay_page
 
 
 @singledispatch
@@ -46,8 +34,25 @@ def _(shown: Record) -> str:
 
 @picture_of.register
 def _(shown: BaseDeal) -> str | None:
-    for rules in _DEALT_BY:
+    for rules in (rules for spec in GAMES.values() for rules in spec.setups):
         with suppress(ValueError):  # a deal by other rules
             shown.check(rules)
             return to_svg(spec_of(rules).Game(rules, shown))
     return None
+
+
+def player_of(record: Record) -> str:
+    """Return a record's replay player, as an element of a page."""
+    return embedded(replay_page([record]))
+
+
+def gallery(games: Iterable[Game]) -> str:
+    """Draw the grids of games side by side, as HTML for notebooks. The points stand below each."""
+    figures = []
+    for game in games:
+        # An element of its own: the parts of inline pictures would share their ids.
+        grid = b64encode(to_svg(game, portion="grid", scale=0.5).encode()).decode()
+        image = f'<img src="data:image/svg+xml;base64,{grid}" alt="grid of a game">'
+        points = " : ".join(map(str, game.totals))
+        figures.append(f'<figure style="display: inline-block; margin: 4px">{image}<br>{points}</figure>')
+    return "".join(figures)

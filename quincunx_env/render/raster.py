@@ -17,7 +17,7 @@ from thorvg_python.engine import Engine
 from thorvg_python.paint.picture import Picture
 
 _LOCK = Lock()
-"""The engine is shared by all threads."""
+"""Lock of the engine, which all threads share."""
 
 
 @cache

@@ -36,7 +36,7 @@ from quincunx_env.render import svg
 from quincunx_env.render.animation import elements_of, parts_of
 
 Values = Callable[[Game], npt.ArrayLike]
-"""Returns values of the plays of the seat to move, [cards, cells], NaN for none: `quincunx_env.arena.explain`, say."""
+"""Function that values the plays of the seat to move, [cards, cells], NaN for none, as `quincunx_env.arena.explain`."""
 
 _SMALL, _LARGE = 150, 450
 """Width of a name, at its full size, that the renderer can make fit the box of a seat and that is still readable."""

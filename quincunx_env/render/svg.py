@@ -38,15 +38,15 @@ class Theme(NamedTuple):
     text: str
     quiet: str
     edge: str
-    """Around cards."""
+    """Outlines of cards."""
     accent: str
     """The seat to move, legal cells, the last card played."""
     strong: str
     """The same colour, for text."""
     candidate: str
-    """Around a card that is not played yet."""
+    """Outline of a card that is not played yet."""
     bonus: str
-    """Around cards that score together."""
+    """Outlines of cards that score together."""
     gain: str
     loss: str
 
@@ -91,7 +91,7 @@ BACK, BACK_PRINT = "#3e5862", "#6f939d"
 GAIN, LOSS, DRAW, BONUS = "#5cc896", "#f08064", "#7abcf0", "#d6aaf0"
 """Chips, on which the text is in `INK`."""
 MIN_SCALE, MAX_SCALE = 0.05, 20
-"""Of a picture; pixels of larger ones do not fit the memory of usual machines."""
+"""Bounds of the scale of a picture; larger ones do not fit the memory of usual machines."""
 MINUS = "\N{MINUS SIGN}"
 HEAT = ((52, 62, 104), (32, 128, 134), (94, 190, 110), (244, 226, 92))
 """Colours of values from low to high, of increasing lightness."""

@@ -14,6 +14,7 @@ __all__ = ["SPEC", "Batch", "Deal", "Game", "Observer", "Rules"]
 SPEC = GameSpec(
     name="spiral",
     Rules=Rules,
+    setups=(Rules(deals=1),),
     multiplayer_rules=Rules,
     title=lambda rules: "Spiral game",
     tasks={"spiral": Rules()},
@@ -24,6 +25,8 @@ SPEC = GameSpec(
     PaddedObserver=None,
     notation=Notation(),
     rules_card=rules_card.rules_card,
+    examples=rules_card.examples,
+    sentences=rules_card.sentences,
     ansi=render.ansi,
     scene=render.scene,
     candidate=render.candidate,

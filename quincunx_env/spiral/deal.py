@@ -25,7 +25,7 @@ class Deal(BaseDeal):
 
     starter: int
     hands: Groups
-    """One for each seat, from seat 0 on."""
+    """Cards of each seat, from seat 0 on."""
 
     @property
     def parts(self) -> tuple[Groups, ...]:

@@ -136,7 +136,7 @@ SUITS = (
     Suit("clubs", "C", (20, 150, 84), 35, _CLUB),
     Suit("diamonds", "D", (0, 96, 196), 33, (Polygon(((0, -0.95), (0.72, 0), (0, 0.95), (-0.72, 0))),)),
 )
-"""In the order of the pack; four colours make a flush easy to see."""
+"""The suits in the order of the pack; four colours make a flush easy to see."""
 
 RANK_WORDS = {"A": "Ace", "T": "10", "J": "Jack", "Q": "Queen", "K": "King"}
 """Ranks without a digit in words."""
@@ -148,4 +148,4 @@ def _face(card: Card) -> Face:
 
 
 FACES = tuple(map(_face, CARDS))
-"""By card id."""
+"""Faces by card id."""

@@ -7,7 +7,7 @@ from quincunx_env.core.rules import make_plain
 from quincunx_env.spiral.cards import CARDS
 
 SIDE = 5
-"""The square has ``SIDE`` x ``SIDE`` cells; a cell is its index ``row * SIDE + column``."""
+"""Rows and columns of the square; a cell is its index ``row * SIDE + column``."""
 
 NUM_CELLS = SIDE * SIDE
 
@@ -35,7 +35,7 @@ LINES = tuple(
     for row in range(SIDE)
     for column in range(SIDE)
 )
-"""By cell: the cells of its row, then of its column."""
+"""The cells of the row, then of the column of each cell."""
 
 ROWS = tuple(LINES[row * SIDE][0] for row in range(SIDE))
 COLUMNS = tuple(LINES[column][1] for column in range(SIDE))
@@ -60,9 +60,9 @@ class Rules:
     """``"play"``: every play scores at once. ``"end"``: the full square is scored, columns for the dealer, rows for the
     non-dealer."""
     fifteens: bool = False
-    """Sets of cards that add up to 15 score too."""
+    """Points for sets of cards that add up to 15."""
     deals: Literal[1, 2, 4] = 2
-    """A game is two deals or four; a single one is for training."""
+    """Deals of a game: two or four; a single one is for training."""
 
     def __post_init__(self) -> None:
         make_plain(self)

@@ -1,5 +1,6 @@
 """The rules of the spiral game in short, for given options. See RULES.md Part 2. All numbers are the engine's."""
 
+from quincunx_env.core.scene import Example
 from quincunx_env.spiral.cards import RANKS, SUITS
 from quincunx_env.spiral.rules import HAND, PLAYS, SIDE, Rules
 from quincunx_env.spiral.scoring import FIFTEEN, FIFTEEN_POINTS, KINDS, LEAST_FLUSH, LEAST_RUN
@@ -30,3 +31,40 @@ def rules_card(rules: Rules) -> tuple[str, ...]:
         f"End: {PLAYS} plays. The last card of each hand costs nothing."
         + " Then deal again; the players deal in turn." * (rules.deals > 1),
     )
+
+
+def examples(rules: Rules) -> list[Example]:
+    """Return plays that show the rules of scoring; see `quincunx_env.play.web.rules_pictures`."""
+    return [
+        Example(
+            "Your card goes to the next cell of the spiral, around the centre and outwards; you choose only the card.",
+            [". . 7S", ". JS 4H", ". . 9D*"],
+            0,
+        ),
+        Example(
+            "Cards of its rank in its row or column: two score 2, three score 6, four score 12.",
+            ["8H . 8S 3D 8C*"],
+            6,
+        ),
+        Example("Three ranks or more in order score 1 each, wherever they lie in the line.", ["5H 3S 9D 4C*"], 3),
+        Example(
+            "If a rank lies there twice, so does the run: with two fours 3, 4 and 5 score 6, and the pair 2.",
+            ["4H 5S 4D* 3C"],
+            8,
+        ),
+        Example("Three touching cards or more of one suit are a flush, 1 point each.", ["2H 9H KH*"], 3),
+        Example("A card scores in its row and in its column.", ["8S . .", "8D* 9H TC"], 5),
+    ]
+
+
+def sentences(rules: Rules) -> list[str]:
+    """Return sentences on the options and the end of the game."""
+    found = {
+        "Nothing scores during play: at the end the dealer scores the columns, the other player the rows, in the "
+        "same way.": rules.scoring == "end",
+        "Two points for each set of cards in the line that adds up to 15, with the card played.": rules.fifteens,
+        "Each player plays 12 cards; the last one stays in hand and costs nothing.": True,
+        f"There are {rules.deals} deals; the points add up.": rules.deals > 1,
+        "Most points win.": True,
+    }
+    return [text for text, shown in found.items() if shown]

@@ -1,13 +1,15 @@
-"""Pictures of objects in notebooks and by ``print``. `quincunx_env` sets the painters, which are built on the games."""
+"""Pictures of objects in notebooks and by ``print``.
 
-from collections.abc import Callable
+`quincunx_env` names the painters, which are built on the games.
+"""
 
-Painter = Callable[[object], str | None]
+from pkgutil import resolve_name
 
-PAINTERS: dict[str, Painter] = {}
-"""Functions that draw an object, by the format: ``svg``, ``html`` or ``text``."""
+PAINTERS: dict[str, str] = {}
+"""Functions that draw an object, as ``module:name``, by the format: ``svg``, ``html`` or ``text``."""
 
 
 def shown_as(form: str, shown: object) -> str | None:
     """Draw an object in a format of `PAINTERS`. Return None if it has no picture."""
-    return PAINTERS[form](shown)
+    picture: str | None = resolve_name(PAINTERS[form])(shown)
+    return picture

@@ -17,7 +17,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pettingzoo.utils.wrappers import BaseWrapper, TerminateIllegalWrapper
 
 from quincunx_env import Deal, quincunx_v0
-from quincunx_env.envs.common import METADATA
+from quincunx_env.envs.one_game import METADATA
 from quincunx_env.registry import make_observer
 from tests.envs.agents import (
     AXES,

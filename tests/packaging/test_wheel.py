@@ -149,7 +149,8 @@ def test_what_the_wheel_holds(installed: Installed) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"quincunx_env", "quincunx_agents"}
     weights = {Path(name).name for name in names if name.endswith(".safetensors")}
     assert weights == {f"{network}.safetensors" for network in SHIPPED}
-    assert {"quincunx_env/py.typed", "quincunx_agents/py.typed", "quincunx_env/oracle/benchmark.csv"} <= {*names}
+    typed = {"quincunx_env/py.typed", "quincunx_env/__init__.pyi", "quincunx_agents/py.typed"}
+    assert {*typed, "quincunx_env/oracle/benchmark.csv"} <= {*names}
     for module in ("quincunx_env", "quincunx_agents"):
         where = installed.run("-c", f"import {module}; print({module}.__file__)")
         assert where.startswith(str(installed.folder))

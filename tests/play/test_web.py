@@ -307,7 +307,8 @@ def test_agents_of_each_kind_can_play_it() -> None:
 
 @pytest.mark.parametrize("rules", [*BASES.values(), *SPIRAL.values()], ids=[*BASES, *SPIRAL])
 def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestClient, games: Games) -> None:
-    found = rules_pictures.examples(rules)
+    spec = spec_of(rules)
+    found = spec.examples(rules)
     assert len(found) == 6
     for example in found:
         scene, play = rules_pictures.scene_of(rules, example)
@@ -316,7 +317,7 @@ def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestC
     table = games.start(Session(rules, [None] * rules.num_players, Seeded(0)))
     shown = client.get(f"/token/game/{table.name}").text
     assert all(escape(example.text) in shown for example in found)
-    assert all(escape(text) in shown for text in rules_pictures.sentences(rules))
+    assert all(escape(text) in shown for text in spec.sentences(rules))
     assert ("diagonal" in shown) == (not isinstance(rules, SpiralRules) and rules.num_players > 1)
     assert client.get("/token/rules").text == (ROOT / "RULES.md").read_text(encoding="utf-8")
 

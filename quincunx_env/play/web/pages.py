@@ -26,7 +26,7 @@ from quincunx_env.play.session import (
     levels,
     seat_players,
 )
-from quincunx_env.play.web.rules_pictures import pictures, sentences
+from quincunx_env.play.web.rules_pictures import pictures
 from quincunx_env.play.web.tables import Table, todays_deal
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES, spec_of
@@ -468,7 +468,7 @@ def suits(scene: Scene) -> list[tuple[str, str]]:
 
 FUNCTIONS = {
     function.__name__: function
-    for function in (with_suits, tone, signed, chips, outcome, draw_card, suits, when, pictures, sentences)
+    for function in (with_suits, tone, signed, chips, outcome, draw_card, suits, when, pictures)
 }
 """Functions that templates call."""
 

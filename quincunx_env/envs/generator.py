@@ -1,0 +1,88 @@
+"""The random generator of Gymnasium environments, and the seeds that it draws."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils import seeding
+
+from quincunx_env.core.deal import MAX_SEED
+from quincunx_env.core.integers import as_plain
+
+
+def drawn_seed(rng: np.random.Generator | None = None) -> int:
+    """Draw a seed that leaves room for the seeds of further rows. It comes from the system's entropy by default."""
+    return int((rng or np.random.default_rng()).integers(MAX_SEED // 2))
+
+
+class GymnasiumEnv:
+    """The generator and the specification of every Gymnasium environment of this package.
+
+    Without a seed, the first ``reset`` draws one, and is the same as ``reset(seed=env.np_random_seed)``. A generator
+    that is assigned to ``np_random`` draws the seed of the next ``reset`` without one.
+    """
+
+    _np_random: np.random.Generator | None
+    _np_random_seed: int | None
+    _made_by: EnvSpec | None = None
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The generator, seeded with ``np_random_seed``."""
+        if self._np_random is None:
+            self._np_random, self._np_random_seed = seeding.np_random(drawn_seed())
+        return self._np_random
+
+    @np_random.setter
+    def np_random(self, generator: np.random.Generator) -> None:
+        self._np_random, self._np_random_seed = generator, -1
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of the generator and of the games. It is -1 from the assignment of a generator to the next reset."""
+        _ = self.np_random
+        return -1 if self._np_random_seed is None else self._np_random_seed
+
+    def _next_seed(self, started: bool) -> int | None:
+        """Return the seed for a reset without one. None continues the sequence of games that has ``started``."""
+        if self.np_random_seed < 0:
+            return drawn_seed(self.np_random)
+        return None if started else self.np_random_seed
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The specification that Gymnasium made the environment from. Its options are plain Python values."""
+        return self._made_by
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        if spec is not None:
+            spec.kwargs = as_plain(spec.kwargs)  # NumPy's values cannot be written as JSON
+        self._made_by = spec
+
+
+def delegate(inner: str, name: str) -> Any:
+    """Return a property that is an attribute of another object.
+
+    This is ``name`` of the object that the attribute ``inner`` holds.
+    """
+    return property(
+        lambda self: getattr(getattr(self, inner), name),
+        lambda self, value: setattr(getattr(self, inner), name, value),
+    )
+
+
+def set_generator(generator: np.random.Generator, state: Any) -> None:
+    """Set a generator to a state.
+
+    Raises:
+        ValueError: if it is not a state of such a generator; the generator is unchanged.
+    """
+    before = generator.bit_generator.state
+    try:
+        generator.bit_generator.state = state
+        if generator.bit_generator.state != state:  # NumPy takes 1.5 as 1
+            raise ValueError("its numbers are integers")
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        generator.bit_generator.state = before
+        raise ValueError(f"the snapshot has no state of the generator: {error}") from None

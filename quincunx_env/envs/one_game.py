@@ -1,0 +1,114 @@
+"""Environments of one game: the game, its pictures, its snapshots."""
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from gymnasium.error import ResetNeeded
+
+from quincunx_env.core.cards import EMPTY
+from quincunx_env.core.game import Game
+from quincunx_env.core.rules import BaseRules
+from quincunx_env.envs.deals import DealSequence
+from quincunx_env.registry import spec_of
+from quincunx_env.render import Frame, Renderer, to_svg
+
+AnyGame = TypeVar("AnyGame", bound=Game)
+
+METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
+"""Metadata of the environments of one game."""
+
+
+class OneGame(Generic[AnyGame]):
+    """An environment of one game, and its pictures.
+
+    Subclasses set ``render_mode`` and ``_renderer``, and ``_game`` once it is dealt.
+    """
+
+    render_mode: str | None
+    _renderer: Renderer
+    _game: AnyGame | None = None
+
+    @property
+    def game(self) -> AnyGame:
+        """The game in progress.
+
+        Read or copy it, but do not change it.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        if self._game is None:
+            raise ResetNeeded("no game has been dealt yet: call reset() first")
+        return self._game
+
+    def render(self) -> str | Frame | None:
+        """Return text, a picture or None, depending on ``render_mode``.
+
+        A picture is uint8 [height, width, 3]. All hands are shown.
+        """
+        return self._renderer.render(self.game) if self.render_mode else None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._renderer.close()
+
+    def _repr_svg_(self) -> str | None:
+        """Draw the game as SVG, for notebooks, with all hands. The result is None before the first reset."""
+        try:
+            return to_svg(self.game)
+        except ResetNeeded:
+            return None
+
+
+def check_snapshot(state: Any, rules: BaseRules, *names: str) -> None:
+    """Check the entries, the game and the deals of a snapshot.
+
+    Args:
+        state: the snapshot.
+        rules: rules of the environment.
+        names: entries besides ``game`` and ``deals``.
+
+    Raises:
+        ValueError: naming what is wrong.
+    """
+    missing = [name for name in ("game", "deals", *names) if not isinstance(state, Mapping) or name not in state]
+    if missing:
+        raise ValueError(
+            f"a snapshot must be what get_state() of this environment returned: {', '.join(missing)} missing"
+        )
+    game, deals = state["game"], state["deals"]
+    if not isinstance(game, spec_of(rules).Game):
+        raise ValueError(f"the game of the snapshot is not of this environment, which plays {rules}: {game!r}")
+    if game.rules != rules:
+        raise ValueError(f"this environment plays {rules}, the snapshot is of {game.rules}")
+    try:
+        valid = _is_valid(game)
+    except (AttributeError, LookupError, TypeError, ValueError):  # of values of other types
+        valid = False
+    if not valid:
+        raise ValueError("invalid snapshot: the game was modified after get_state()")
+    if not isinstance(deals, DealSequence) or not deals.is_valid():
+        raise ValueError(f"the deals of the snapshot are not a sequence of deals: {deals!r}")
+
+
+def _is_valid(game: Game) -> bool:
+    """Return whether cards are in one place each, and numbers in range."""
+    rules = game.rules
+    deal, players = game.deals[game.round], rules.num_players
+    laid = [card for card in game.board if card != EMPTY]
+    cards = [*laid, *getattr(game, "pile", ())]
+    for seat in range(players):
+        cards += game.hand(seat)
+    if pending := getattr(game, "pending", None):
+        cards.append(pending.card)
+    face_up = len(deal.parts[0][0])
+    return (
+        sorted(cards) == sorted(deal.cards)
+        and len(game.deals) <= rules.num_rounds
+        and all(type(value) is int for value in (game.round, game.ply, game.mover, *game.scores, *game.totals))
+        and len(game.hands) == len(game.scores) == len(game.totals) == players
+        and game.round >= 0
+        and 0 <= game.mover < players
+        and game.ply == len(laid) - face_up
+        and type(game.over) is type(getattr(game, "lost", False)) is bool
+    )
