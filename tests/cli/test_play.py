@@ -111,6 +111,7 @@ def test_how_to_continue_is_printed_with_the_policies(
     foreign: Path, quincunx: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("builtins.input", lambda prompt: "quit")
+    assert quincunx("play --terminal --replay game.txt").startswith("Quincunx, 2 players\n")
     printed = quincunx(f"play --terminal --resume game.txt --opponents {FOREIGN}")
     assert printed.endswith(
         f"quincunx play --terminal --resume game.txt --opponents {FOREIGN}\n"

@@ -35,6 +35,8 @@ def test_json_has_the_state_of_the_game(rules: BaseRules) -> None:
         assert [names.parse_card(card) if card else -1 for row in position["board"] for card in row] == [
             *game.board[: rules.num_cells]
         ]
+        laid = [-1 if ply is None else ply for row in position.get("order", ()) for ply in row]
+        assert laid == ([] if isinstance(rules, spiral.Rules) else [*game.order[: rules.num_cells]])
         assert [names.parse_card(card) for card in position["hands"][mover]] == [*game.hand(mover)]
         assert [seat for seat, hand in enumerate(position["hands"]) if hand is not None] == [mover]
         assert position["hand_sizes"] == [len(game.hand(seat)) for seat in range(rules.num_players)]

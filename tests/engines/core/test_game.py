@@ -164,6 +164,8 @@ def test_the_end_of_an_inner_round_stays_visible(rules: BaseRules) -> None:
             single = match.copy()
             single.deals = single.deals[: match.round + 1]
             before = match.previous_round
+        note = f"{'deal' if isinstance(rules, spiral.Rules) else 'round'} {match.round}: "
+        assert (note in to_text(match)) == (match.round > 0 and match.ply < rules.num_players), "for one turn each"
         round, number, action = match.round, number + 1, random_action(match, rng)
         recorded = apply_action(match, number, action)
         single.step(action)

@@ -70,7 +70,7 @@ def test_pieces_and_counts_mean_what_they_are_named(rules: Rules) -> None:
     while True:
         for seat in range(rules.num_players):
             seen = {piece: values.tolist() for piece, values in observer.observe(game, seat).items()}
-            seen["counts"] = dict(zip(observer.counts, seen["counts"], strict=True))
+            seen["counts"] = observer.named_counts({"counts": np.array(seen["counts"])})
             assert seen == expected_pieces(reference, seat)
         if game.over:
             break
@@ -82,6 +82,12 @@ def test_pieces_and_counts_mean_what_they_are_named(rules: Rules) -> None:
             card, cell = divmod(action, rules.num_cells)
             name, place = NAMES[card], rules.grid.place(cell)
             reference.play(name, place, reference.score_play(name, place))
+
+
+def test_counts_of_other_rules_have_no_names() -> None:
+    pieces = Observer(Rules(2)).observe(Game.from_seed(Rules(2), SEED))
+    with pytest.raises(ValueError, match="zip"):
+        Observer(Rules(2, match=True)).named_counts(pieces)
 
 
 @every_game
