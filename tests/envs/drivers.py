@@ -473,7 +473,7 @@ def _cases() -> Iterator[tuple[str, Case]]:
         ("VsOpponentsVectorEnv", Vector, VsOpponentsVectorEnv, _paired(VS_OPPONENTS, MODES)),
         ("VsOpponentsVecEnv", Stable, vs_opponents_vec_env, VS_OPPONENTS[-1:]),
         ("quincunx_v0.raw_env", Agents, quincunx_v0.raw_env, [*_paired(MULTIPLAYER, MASKS_IN), {"padded": True}]),
-        ("quincunx_v0.env", Agents, quincunx_v0.env, _paired(MULTIPLAYER, MASKS_IN)),
+        ("quincunx_v0.env", Agents, quincunx_v0.env, _paired(MULTIPLAYER, MASKS_IN)[::3]),
         ("spiral_v0.raw_env", Agents, spiral_v0.raw_env, _paired(SPIRAL, MASKS_IN[1:])),
         ("spiral_v0.env", Agents, spiral_v0.env, SPIRAL[1:]),
         ("BatchedGames", Batched, BatchedGames, [*MULTIPLAYER, {"observation": "pieces", "padded": True}]),
