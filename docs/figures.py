@@ -36,7 +36,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def _cells(estimate: Estimate, spec: str = ".1f") -> tuple[str, str]:
     """Return a value and its interval."""
-    return f"{estimate.value:{spec}}", f"{estimate.low:z{spec}} to {estimate.high:{spec}}"
+    return estimate.cells(f"z{spec}")
 
 
 def _mean(rows: Iterable[Mapping[str, str]], column: str) -> float:

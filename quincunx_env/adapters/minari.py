@@ -289,7 +289,7 @@ def dataset_card(dataset: MinariDataset) -> str:
     env: Any = dataset.recover_environment().unwrapped
     mean = Estimate.of_mean(returns)
     episodes, steps = dataset.total_episodes, int(dataset.total_steps)
-    interval, limits = f"{mean.low:.1f} to {mean.high:.1f}", (f"{returns.min():g}", f"{returns.max():g}")
+    interval, limits = mean.cells(".1f")[1], (f"{returns.min():g}", f"{returns.max():g}")
     figures = (f"{episodes:,}", f"{steps:,}", f"{mean.value:.1f}", interval, *limits)
     size = next(text for most, text in SIZES.items() if steps < most)
     data: Mapping[str, Any] = {

@@ -1,6 +1,6 @@
 """Comparison of policies in games for several players, on paired deals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,12 +120,15 @@ class Comparison:
         return np.stack([by_seat[:, chosen].mean(axis=1) for chosen in seats], axis=1)
 
     def margin(self, policy: int = 0) -> Estimate:
-        """Average a policy's `margins` over deals."""
-        return Estimate.of_mean(self.margins[:, policy])
+        """Average a policy's `margins` over deals. It is exactly 0 if all are, as of a policy against itself."""
+        margins = self.margins[:, policy]
+        return Estimate.of_mean(margins) if margins.any() else Estimate(0.0, 0.0, 0.0)
 
     def win_rate(self, policy: int = 0) -> Estimate:
-        """Average a policy's `wins` over deals. The interval lies between 0 and 1."""
-        return Estimate.of_mean(self.wins[:, policy]).within(0, 1)
+        """Average a policy's `wins` over deals, see `Estimate.of_share`. It is exactly `even` if all margins are 0."""
+        if not self.margins.any():
+            return Estimate(*3 * [float(self.even[policy])])
+        return Estimate.of_share(self.wins[:, policy])
 
     def figures(self) -> dict[str, Any]:
         """Return the figures of each policy, as JSON values."""
@@ -133,8 +136,8 @@ class Comparison:
             "policies": [
                 {
                     "name": name,
-                    "margin": self.margin(number)._asdict(),
-                    "win_rate": self.win_rate(number)._asdict(),
+                    "margin": self.margin(number).to_json(),
+                    "win_rate": self.win_rate(number).to_json(),
                     "even": float(self.even[number]),
                     "points": float(self.points[:, number].mean()),
                 }
@@ -153,7 +156,7 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        wins = (f"{name} {in_words(100 * self.wins[:, n], 0, 100)}" for n, name in enumerate(self.names))
+        wins = (f"{name} {in_words(self.wins[:, n], percent=True)}" for n, name in enumerate(self.names))
         return f"Comparison, % of wins: {', '.join(wins)}; {self.deals:,} deals"
 
     def _repr_markdown_(self) -> str:
@@ -171,7 +174,7 @@ class Comparison:
 
 
 def compare(
-    policies: Sequence[Agent | str],
+    policies: Mapping[str, Agent | str] | Sequence[Agent | str],
     deals: int = MatchConfig.deals,
     *,
     rules: BaseRules | None = None,
@@ -191,7 +194,8 @@ def compare(
     Args:
         policies: two of them: the first in one seat against the second in all others, from every seat. Or one for each
             seat: the rotations where all differ, otherwise (A, A, B, B) every distinct seating, where a policy that
-            occurs several times counts as one. Agents, or names as `quincunx_env.arena.resolve` takes them.
+            occurs several times counts as one. Agents, or names as `quincunx_env.arena.resolve` takes them; a mapping
+            gives their names in tables.
         deals: number of deals, at least 2.
         rules: rules for several players; two players from corners if None.
         domain: domain of the numbered deals.
@@ -212,6 +216,8 @@ def compare(
         raise ValueError("rules for several players are needed, got the solitaire; use evaluate")
     if isinstance(policies, str):
         raise ValueError(f"two policies are needed, got the string {policies!r}")
+    if isinstance(policies, Mapping):
+        names, policies = names or [*policies], [*policies.values()]
     names = list(map(check_name, map(display_name, policies) if names is None else names))
     if len(names) != len(policies):
         raise ValueError(f"got {len(policies)} policies and {len(names)} names")

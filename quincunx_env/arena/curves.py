@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from quincunx_env.utils.figures import plain_text
 from quincunx_env.utils.files import write_atomically, write_csv
 
 
 class Curve(NamedTuple):
-    """A learning curve with its 95 % interval. All sequences have the same length."""
+    """A learning curve with its 95 % interval, infinite where there is none. All sequences have the same length."""
 
     steps: Sequence[float]
     estimate: Sequence[float]
@@ -50,7 +52,8 @@ def draw_learning_curves(
     for label, curve in curves.items():
         (line,) = axes.plot(curve.steps, curve.estimate, marker="o", markersize=3)
         labels[line] = label
-        axes.fill_between(curve.steps, curve.low, curve.high, color=line.get_color(), alpha=0.15)
+        low, high = (np.where(np.isfinite(end), end, curve.estimate) for end in (curve.low, curve.high))
+        axes.fill_between(curve.steps, low, high, color=line.get_color(), alpha=0.15)
     for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
         labels[axes.axhline(value, color="tab:gray", linestyle=style)] = label
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)

@@ -58,7 +58,7 @@ class Evaluation:
     def ci95(self) -> tuple[float, float]:
         """(low, high): Student's t interval of the mean at 95 %.
 
-        The deal is the unit.
+        The deal is the unit. The ends are infinite if all values are equal.
 
         Raises:
             ImportError: without SciPy.
@@ -86,7 +86,7 @@ class Evaluation:
         """
         return {
             "mean": self.mean,
-            "ci95": list(self.ci95),
+            "ci95": [*Estimate.of_mean(self.values).to_json().values()][1:],
             "lost": float(self.lost.mean()),
             "classes": self.classes,
             "deals": len(self.scores),
@@ -128,18 +128,8 @@ def evaluate(
         ImportError: with ``records``, without SciPy.
         IllegalAction: if the policy chooses an illegal action.
     """
-    [evaluation] = evaluate_all(
-        {display_name(policy): policy},
-        deals,
-        rules=rules,
-        domain=domain,
-        first=first,
-        seed=seed,
-        lost_value=lost_value,
-        chunk=chunk,
-        progress=progress,
-        records=records,
-    ).values()
+    config = MatchConfig(rules or Rules(), domain, first, deals, seed, chunk)
+    [evaluation] = _evaluate({display_name(policy): policy}, config, lost_value, records, progress=progress).values()
     return evaluation
 
 
@@ -182,22 +172,26 @@ def evaluate_all(
         ConnectionError: if Ray finds no cluster.
         IllegalAction: if a policy chooses an illegal action.
     """
-    rules, policies = rules or Rules(), by_display_name(policies)
-    if rules.num_players != 1:
-        raise ValueError(f"evaluate needs the solitaire, got rules for {rules.num_players} players; use compare")
-    config = MatchConfig(rules, domain, first, deals, seed, chunk)
-    results = measure_lineups(
-        policies,
-        [(name,) for name in policies],
-        config,
-        lambda _, results: Evaluation.from_results(results, lost_value),
-        records,
-        out=out,
-        workers=workers,
-        progress=progress,
-        ray=ray,
-    )
-    return {name: result for (name,), result in results.items()}
+    config, running = MatchConfig(rules or Rules(), domain, first, deals, seed, chunk), {"out": out, "workers": workers}
+    return _evaluate(policies, config, lost_value, records, **running, progress=progress, ray=ray)
+
+
+def _evaluate(
+    policies: Mapping[str, Agent | str] | Iterable[Agent | str],
+    config: MatchConfig,
+    lost_value: float,
+    records: Path | str | None,
+    **running: Any,
+) -> dict[str, Evaluation]:
+    if (players := config.rules.num_players) != 1:
+        raise ValueError(f"evaluate needs the solitaire, got rules for {players} players; use compare")
+
+    def measure(_: object, results: MatchResults) -> Evaluation:
+        return Evaluation.from_results(results, lost_value)
+
+    named = by_display_name(policies)
+    found = measure_lineups(named, [(name,) for name in named], config, measure, records, **running)
+    return {name: evaluation for (name,), evaluation in found.items()}
 
 
 def adjusted_mean(evaluation: Evaluation, controls: Sequence[Evaluation]) -> Estimate:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.arena.statistics import Estimate, scipy_stats
+from quincunx_env.arena.statistics import Estimate, exact_share, scipy_stats
 from quincunx_env.core.arrays import Floats
 from quincunx_env.utils.markdown import markdown_table
 
@@ -47,11 +47,11 @@ class Report:
         """Return all figures as JSON values."""
         return {
             "agents": {
-                name: {"mean": mean._asdict(), "iqm": self.iqm[name]._asdict(), "runs": self.runs[name]}
+                name: {"mean": mean.to_json(), "iqm": self.iqm[name].to_json(), "runs": self.runs[name]}
                 for name, mean in self.mean.items()
             },
             "improvement": [
-                {"agent": one, "over": other, **estimate._asdict()}
+                {"agent": one, "over": other, **estimate.to_json()}
                 for (one, other), estimate in self.improvement.items()
             ],
             "interval": "95 %, expanded percentiles over resampled runs and deals",
@@ -116,6 +116,10 @@ def report(scores: Mapping[str, npt.ArrayLike], *, resamples: int = 2000, seed: 
     better: dict[tuple[str, str], Estimate] = {}
     for one, other in itertools.combinations(arrays, 2):
         value, low, high = _bootstrap(improvement, [arrays[one], arrays[other]], resamples, seed)
+        if value in (0, 1) and math.isinf(low):
+            least = exact_share(min(len(arrays[one]), len(arrays[other])))
+            low, high = (least, 1.0) if value else (0.0, 1 - least)
+        low, high = max(low, 0.0), min(high, 1.0)
         better |= {(one, other): Estimate(value, low, high), (other, one): Estimate(1 - value, 1 - high, 1 - low)}
     return Report(
         mean=estimates(lambda runs: runs.mean(axis=1)),
@@ -183,6 +187,8 @@ def _bootstrap(statistic: Callable[..., Floats], arrays: list[Floats], resamples
         rng=np.random.default_rng(seed),
     )
     low, high = result.confidence_interval
+    if not low < high:  # all resamples agree
+        low, high = -math.inf, math.inf
     return Estimate(float(of_drawn(*indices)), float(low), float(high))
 
 

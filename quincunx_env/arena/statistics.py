@@ -4,7 +4,6 @@ Every interval of a mean in this project is Student's t interval, made by `Estim
 is too small for few observations (10 deals need 2.26). SciPy provides the quantiles and is imported when the first
 interval is computed.
 
->>> import numpy as np
 >>> Estimate.of_mean(np.array([1, 2, 3, 6])).value
 3.0
 """
@@ -12,13 +11,14 @@ interval is computed.
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 from quincunx_env.utils.extras import needs_extra
 
 
 class Estimate(NamedTuple):
-    """A point estimate and the ends of its 95 % confidence interval."""
+    """A point estimate and the ends of its 95 % confidence interval. An end that the data do not bound is infinite."""
 
     value: float
     low: float
@@ -27,6 +27,8 @@ class Estimate(NamedTuple):
     @classmethod
     def of_mean(cls, values: npt.NDArray[Any]) -> "Estimate":
         """Average independent observations, with Student's t interval.
+
+        Equal observations give no interval: its ends are infinite.
 
         Args:
             values: [n], n at least 2.
@@ -37,16 +39,35 @@ class Estimate(NamedTuple):
         """
         if len(values) < 2:
             raise ValueError(f"an interval needs at least 2 values, got {len(values)}")
+        if np.ptp(values) == 0:
+            return cls(float(values[0]), -math.inf, math.inf)
         error = float(values.std(ddof=1)) / math.sqrt(len(values))
         return cls.of_standard_error(float(values.mean()), error, len(values) - 1)
 
-    def within(self, low: float, high: float) -> "Estimate":
-        """Cut the interval of a quantity that lies between two bounds."""
-        return Estimate(self.value, *(float(min(max(end, low), high)) for end in self[1:]))
+    @classmethod
+    def of_share(cls, values: npt.NDArray[Any]) -> "Estimate":
+        """Average independent shares from 0 to 1, as `of_mean`, within these bounds.
+
+        If all of them are 0, or all 1, the interval is the exact one of Clopper and Pearson (1934).
+
+        >>> Estimate.of_share(np.ones(6)).cells(".0%")
+        ('100%', '54% to 100%')
+        """
+        value, low, high = cls.of_mean(values)
+        if value in (0, 1):
+            low, high = (exact_share(len(values)), 1.0) if value else (0.0, 1 - exact_share(len(values)))
+        return cls(value, max(low, 0.0), min(high, 1.0))
 
     def cells(self, style: str) -> tuple[str, str]:
-        """Format the value and the interval as two cells of a table."""
-        return f"{self.value:{style}}", f"{self.low:{style}} to {self.high:{style}}"
+        """Format the value and the interval as two cells of a table; ``-`` if there is no interval."""
+        value, low, high = (f"{each:{style}}" for each in self)
+        if math.isinf(self.low):
+            return value, "-" if math.isinf(self.high) else f"at most {high}"
+        return value, f"at least {low}" if math.isinf(self.high) else f"{low} to {high}"
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return value and ends as JSON values; None for an infinite end."""
+        return {name: each if math.isfinite(each) else None for name, each in self._asdict().items()}
 
     @classmethod
     def of_standard_error(cls, value: float, error: float, degrees_of_freedom: int) -> "Estimate":
@@ -61,20 +82,25 @@ class Estimate(NamedTuple):
         return cls(value, value - half, value + half)
 
 
-def in_words(values: npt.NDArray[Any], low: float = -math.inf, high: float = math.inf) -> str:
-    """Write the mean of values between two bounds, with its interval.
+def exact_share(n: int) -> float:
+    """Return the least probability that the exact interval has after n successes in n trials."""
+    return float(0.025 ** (1 / n))
+
+
+def in_words(values: npt.NDArray[Any], percent: bool = False) -> str:
+    """Write the mean of values, or of shares in percent, with its interval.
 
     The interval is left out where it cannot be computed.
 
-    >>> import numpy as np
-    >>> in_words(np.array([1, 2, 3, 6]), 0, 6)
-    '3.0 (0.0 to 6.0)'
+    >>> in_words(np.array([1, 2, 3, 6])), in_words(np.ones(6), percent=True)
+    ('3.0 (-0.4 to 6.4)', '100.0 (54.1 to 100.0)')
     """
     try:
-        mean, interval = Estimate.of_mean(values).within(low, high).cells(".1f")
+        estimate = Estimate.of_share(values) if percent else Estimate.of_mean(values)
     except (ImportError, ValueError):  # without SciPy, or for a single value
-        return f"{values.mean():.1f}"
-    return f"{mean} ({interval})"
+        return f"{values.mean() * (100 if percent else 1):.1f}"
+    mean, interval = Estimate(*(each * (100 if percent else 1) for each in estimate)).cells(".1f")
+    return mean if interval == "-" else f"{mean} ({interval})"
 
 
 def scipy_stats() -> Any:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quincunx_env.arena.comparison import Comparison
-from quincunx_env.arena.matches import MatchConfig, one_against_others
-from quincunx_env.arena.runner import Progress, measure_lineups
-from quincunx_env.arena.statistics import Estimate
+from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others
+from quincunx_env.arena.runner import Lineup, Progress, measure_lineups
+from quincunx_env.arena.statistics import Estimate, exact_share
 from quincunx_env.core.arrays import Floats
 from quincunx_env.core.deal import Domain
 from quincunx_env.core.policy import Agent
@@ -97,7 +97,7 @@ class Tournament:
     def to_json(self) -> dict[str, Any]:
         """Return ratings, and `Comparison.to_json` of every pair, as JSON values."""
         return {
-            "ratings": {name: each._asdict() for name, each in zip(self.names, self.ratings, strict=True)},
+            "ratings": {name: each.to_json() for name, each in zip(self.names, self.ratings, strict=True)},
             "rating": "Bradley-Terry in Elo points, mean 0; 95 %, percentiles over resampled deals",
             "comparisons": [comparison.to_json() for comparison in self.comparisons.values()],
         }
@@ -105,7 +105,7 @@ class Tournament:
     def __repr__(self) -> str:
         try:
             rated = sorted(zip(self.ratings, self.names, strict=True), reverse=True)
-            policies = [f"{name} {rating.value:+.0f}" for rating, name in rated]
+            policies = [f"{name} {rating.value:+z.0f}" for rating, name in rated]
         except ImportError:  # without choix
             policies = [*self.names]
         return f"Tournament: {', '.join(policies)}; {self.deals:,} deals"
@@ -120,7 +120,7 @@ class Tournament:
         rows = []
         for n in order:
             rates = ("-" if n == m else f"{self.win_rates[n, m]:.1%}" for m in order)
-            rows.append((self.names[n], *ratings[n].cells("+.0f"), *rates))
+            rows.append((self.names[n], *ratings[n].cells("+z.0f"), *rates))
         against = (f"against {self.names[m]}" for m in order)
         return markdown_table(("policy", "rating", "95 % interval", *against), rows)
 
@@ -139,7 +139,8 @@ class Tournament:
         names, places = [self.names[n] for n in order], range(len(order))
         figure = Figure(figsize=(5 + 0.9 * len(order), 1.8 + 0.6 * len(order)), layout="constrained")
         left, right = figure.subplots(1, 2)
-        value, low, high = np.array([ratings[n] for n in order]).T
+        value, *ends = np.array([ratings[n] for n in order]).T
+        low, high = (np.where(np.isfinite(end), end, value) for end in ends)
         left.errorbar(value, places, xerr=[value - low, high - value], fmt="o", capsize=3)
         left.set(yticks=places, yticklabels=names, ylim=(len(order) - 0.5, -0.5), xlabel="rating, Elo points")
         left.grid(axis="x", alpha=0.3)
@@ -158,7 +159,9 @@ class Tournament:
 def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     """Estimate Bradley-Terry ratings in Elo points, with mean 0.
 
-    The intervals are bootstrap percentiles over deals; each resample uses the same deals for all pairs.
+    The intervals are bootstrap percentiles over deals; each resample uses the same deals for all pairs. A policy that
+    dominates another, directly or through others, has no upper end, and the other no lower one: n dominates m if m has
+    won nothing from n. The end that remains allows for the exact interval of the share of wins.
 
     Args:
         beats: float64 [N, N, D], how often policy n beats m in each deal, as in `Tournament.beats`.
@@ -170,6 +173,12 @@ def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     drawn = (draws @ wins.reshape(-1, deals).T).reshape(-1, players, players)
     own = ELO * bradley_terry(wins.sum(axis=2))
     low, high = np.percentile([ELO * bradley_terry(each) for each in drawn], [2.5, 97.5], axis=0)
+    reach = np.linalg.matrix_power((wins.sum(axis=2) > 0) + np.eye(players), players) > 0  # has won something from
+    dominates = reach & ~reach.T
+    least = exact_share(deals)
+    exact = ELO * bradley_terry(np.clip(wins.sum(axis=2), (1 - least) * deals, least * deals) * (1 - np.eye(players)))
+    low = np.where(dominates.any(axis=0), -np.inf, np.where(dominates.any(axis=1), np.minimum(low, exact), low))
+    high = np.where(dominates.any(axis=1), np.inf, np.where(dominates.any(axis=0), np.maximum(high, exact), high))
     return [Estimate(*map(float, each)) for each in zip(own, low, high, strict=True)]
 
 
@@ -249,15 +258,10 @@ def tournament(
     pairs = list(arrange(sorted(policies), 2))
     config = MatchConfig(rules, domain, first, deals, seed, chunk)
     seats = one_against_others(2, rules.num_players)
-    comparisons = measure_lineups(
-        policies,
-        pairs,
-        config,
-        lambda pair, results: Comparison.from_results(pair, seats, results, config),
-        records,
-        out=out,
-        workers=workers,
-        progress=progress,
-        ray=ray,
-    )
-    return Tournament(tuple(policies), {(one, other): each for (one, other), each in comparisons.items()})
+
+    def measure(pair: Lineup, results: MatchResults) -> Comparison:
+        return Comparison.from_results(pair, seats, results, config)
+
+    running = {"out": out, "workers": workers, "progress": progress, "ray": ray}
+    found = measure_lineups(policies, pairs, config, measure, records, **running)
+    return Tournament(tuple(policies), {(one, other): comparison for (one, other), comparison in found.items()})

@@ -147,13 +147,15 @@ def display_name(policy: Agent | str | Path) -> str:
     return policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
 
 
-NAME = "text of 1 to 1000 printable characters without '|'"
+NAME = "text of 1 to 1000 printable characters without '|', and without blanks at its ends"
 """Valid names of policies in tables and in files of games; ``|`` separates columns."""
 
 
 def is_name(name: object) -> bool:
     """Return whether this is a ``NAME``."""
-    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= 1000 and "|" not in name
+    if not isinstance(name, str) or not name.isprintable() or name != name.strip():
+        return False
+    return 0 < len(name) <= 1000 and "|" not in name
 
 
 def check_name(name: str) -> str:
@@ -197,7 +199,7 @@ def by_display_name(
 def split_name(policy: str) -> tuple[str, str]:
     """Split the name of a policy in tables from the policy.
 
-    Without ``"name=..."`` both are the same string.
+    Without ``"name=..."``, and for the path of an existing file, both are the same string.
 
     >>> split_name("mine=my_module:policy"), split_name("greedy"), split_name("runs/lr=0.1/model.zip")
     (('mine', 'my_module:policy'), ('greedy', 'greedy'), ('runs/lr=0.1/model.zip', 'runs/lr=0.1/model.zip'))
@@ -209,7 +211,8 @@ def split_name(policy: str) -> tuple[str, str]:
     if not name:
         raise ValueError(f"a policy needs a name before the '=', got {policy!r}")
     # In a path an equals sign belongs to the name of a folder or file.
-    return (name, found) if equals and not ("/" in name or "\\" in name) else (policy, policy)
+    named = equals and not ("/" in name or "\\" in name or (is_path(policy) and Path(policy).exists()))
+    return (name, found) if named else (policy, policy)
 
 
 def definition(policy: Agent) -> str:

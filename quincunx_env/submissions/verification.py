@@ -12,9 +12,9 @@ import math
 import reprlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ from quincunx_env.arena.games import Games, LineupGames
 from quincunx_env.arena.matches import MatchConfig, MatchResults, one_against_others
 from quincunx_env.arena.runner import Progress
 from quincunx_env.core.arrays import Bools, Ints
-from quincunx_env.core.deal import DOMAINS
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
@@ -179,8 +178,10 @@ def _replay_lineup(config: MatchConfig, lineup: LineupGames) -> MatchResults:
 
 
 def _describe(config: MatchConfig, lineup: LineupGames, game: int, numbers: Ints, replayed: Replay) -> str:
-    """Describe the fault of a game, and which game it is instead."""
+    """Describe the fault of a game."""
     fault, deal = int(replayed.faults[game]), numbers[game]
+    if len(lineup.lengths) < len(numbers):
+        return f"{lineup}: {len(lineup.lengths)} games of {len(numbers)}, one of deal {deal} is missing"
     if fault < 0:
         claimed, found = lineup.totals[game].tolist(), replayed.totals[game].tolist()
         reason = f"the file claims {_points(claimed)}, the game has {_points(found)}"
@@ -190,11 +191,7 @@ def _describe(config: MatchConfig, lineup: LineupGames, game: int, numbers: Ints
         reason = f"the game has not ended after its last play, number {fault}"
     else:
         reason = f"play {fault + 1} is illegal: {_illegal(config, lineup, game, int(deal), fault)}"
-    text = f"{lineup}: deal {deal}, {reason}"
-    origin = next(_origins(config, lineup, game, int(deal)), "")
-    if len(lineup.lengths) < len(numbers):
-        text = f"{lineup}: {len(lineup.lengths)} games of {len(numbers)}, one of deal {deal} is missing"
-    return f"{text}; {origin}" if origin else text
+    return f"{lineup}: deal {deal}, {reason}"
 
 
 def _points(points: list[int]) -> str:
@@ -212,46 +209,6 @@ def _illegal(config: MatchConfig, lineup: LineupGames, game: int, deal: int, fau
     except IllegalAction as error:
         return str(error)
     return "the game has ended"
-
-
-def _origins(config: MatchConfig, lineup: LineupGames, game: int, deal: int) -> Iterator[str]:
-    """Yield other deals, domains and rules that fit a game. Under them the game is legal and has the claimed points."""
-    start, length = lineup.starts[game], lineup.lengths[game]
-    actions, totals = lineup.actions[start : start + length], lineup.totals[game]
-
-    def fits(rules: BaseRules, domain: str, numbers: Ints) -> Bools:
-        at, lengths = np.zeros(len(numbers), np.int64), np.full(len(numbers), length)
-        found = replay(rules, domain, numbers, at, lengths, actions)
-        fitting: Bools = (found.faults < 0) & (found.totals == totals).all(axis=1)
-        return fitting
-
-    near = np.unique(np.concatenate([np.arange(BLOCK), config.first + np.arange(min(config.deals, BLOCK))]))
-    near = near[near != deal]
-    for number in near[fits(config.rules, config.domain, near)]:
-        at = int(number - config.first) * len(lineup.seatings) + game % len(lineup.seatings)
-        known = 0 <= at < len(lineup.starts)
-        repeats = known and np.array_equal(lineup.actions[lineup.starts[at] :][:length], actions)
-        yield f"it {'repeats' if repeats else 'is'} the game of deal {number}"
-    here = np.array([deal])
-    for domain in DOMAINS:
-        if domain != config.domain and fits(config.rules, domain, here).all():
-            yield f"it is a game of the domain {domain}"
-    for option, rules in _changed_rules(config.rules):
-        if fits(rules, config.domain, here).all():
-            yield f"it is a game with {option}"
-
-
-def _changed_rules(rules: BaseRules) -> Iterator[tuple[str, BaseRules]]:
-    """Yield rules for as many players that differ in one option."""
-    options: Any = rules
-    for option in fields(options):
-        value = getattr(options, option.name)
-        for other in (True, False) if isinstance(value, bool) else get_args(option.type):
-            if other != value:
-                try:
-                    yield f"{option.name}={other}", replace(options, **{option.name: other})
-                except ValueError:
-                    continue  # not together with the other options
 
 
 def _differences(claimed: Any, found: Any, name: str = "") -> Iterator[tuple[str, str, str]]:

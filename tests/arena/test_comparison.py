@@ -219,6 +219,13 @@ def test_intervals_of_comparisons_cover_the_truth(agent: str, players: int, deal
     assert all(abs(share - 0.95) <= 0.03 for share in covered.values())
 
 
+def test_a_mapping_gives_the_names() -> None:
+    """As for `evaluate_all` and `tournament`."""
+    named = compare({"a": "greedy", "b": uniform}, 4)
+    assert named.names == ("a", "b")
+    assert (named.totals == compare(["greedy", uniform], 4).totals).all()
+
+
 def test_comparisons_that_cannot_be_seated_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="2 policies or one for each of the 4 seats, got 3"):
         compare([greedy, uniform, first_legal], 5, rules=Rules(num_players=4))

@@ -53,8 +53,8 @@ def test_the_interval_of_few_runs_has_the_width_of_students_t() -> None:
 
 
 def test_games_are_strata_of_the_bootstrap() -> None:
-    """With identical runs the interval of the mean is a point, however different the games are."""
-    scores = np.repeat([[[10.0] * 5, [50.0] * 5]], 4, axis=0)
+    """With nearly identical runs the interval of the mean is short, however different the games are."""
+    scores = np.repeat([[[10.0] * 5, [50.0] * 5]], 4, axis=0) + np.arange(4)[:, None, None] / 1e6
     assert report({"a": scores}, resamples=50).mean["a"] == pytest.approx((30, 30, 30))
 
 

@@ -1,13 +1,16 @@
 """Estimates and their intervals, against SciPy and by hand."""
 
+import json
 import sys
 
 import numpy as np
 import pytest
 
-from quincunx_env.arena import Evaluation, Tournament, compare, regret, tournament
+from quincunx_env.arena import Comparison, Evaluation, Tournament, compare, regret, report, table, tournament
+from quincunx_env.arena.matches import MatchConfig
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.oracle import NUM_BENCHMARK_DEALS, oracle_scores
+from quincunx_env.quincunx.rules import Rules
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -28,9 +31,45 @@ def test_every_mean_has_students_t_interval(count: int) -> None:
     assert regret(oracle_scores(first, count) - values, first) == pytest.approx((values.mean(), low, high))
 
 
+@pytest.mark.parametrize("count", [2, 6, 2000])
+def test_no_interval_has_zero_width(count: int) -> None:
+    """Shares that agree at an end have the exact interval, other constants none."""
+    ones = np.ones(count)
+    for share in (0, 1):
+        exact = stats.binomtest(share * count, count).proportion_ci(method="exact")
+        assert Estimate.of_share(share * ones) == pytest.approx((share, *exact))
+    constant = Estimate.of_mean(3.5 * ones)
+    assert constant == (3.5, -np.inf, np.inf)
+    assert constant.cells(".1f") == ("3.5", "-")
+    assert constant.to_json() == {"value": 3.5, "low": None, "high": None}
+    assert Estimate.of_share(0.5 * ones) == (0.5, 0, 1)
+    same = Comparison(("a", "b"), np.array([[0, 1]]), np.full((count, 1, 2), 7), MatchConfig(Rules(2), deals=count))
+    assert (same.margin(), same.win_rate()) == ((0, 0, 0), (0.5, 0.5, 0.5)), "as of a policy against itself"
+
+
+def test_results_of_deals_that_agree() -> None:
+    """As a user sees them: six deals do not prove that a policy always wins."""
+    lost = Evaluation(np.array([7, 9]), np.ones(2, np.bool_))
+    assert str(lost) == "Evaluation: 0.0, 100.0 % lost, 2 deals"
+    assert "| mine | 2 | 0.0 | - |" in table({"mine": lost})
+    assert json.loads(json.dumps(lost.to_json(), allow_nan=False))["ci95"] == [None, None]
+    won = compare(["heuristic", "uniform"], 6)
+    assert "| 100.0% | 54.1% to 100.0% |" in won.table()
+    held = tournament(["heuristic", "uniform"], 6)
+    best, worst = held.ratings
+    assert 0 < best.low < best.value < best.high == np.inf
+    assert (worst.value, worst.low) == (-best.value, -np.inf)
+    assert f"| at least +{best.low:.0f} |" in held.table()
+    assert f"| at most -{best.low:.0f} |" in held.table()
+    json.dumps(held.to_json(), allow_nan=False)
+    even = tournament({"one": "greedy", "other": "greedy"}, 2)
+    assert "-0 " not in even.table() + str(even)
+    runs = report({"one": [[9.0, 9.0]] * 5, "other": [[1.0, 1.0]] * 5}, resamples=50)
+    assert runs.improvement["one", "other"] == pytest.approx((1, 0.025**0.2, 1))
+    assert "| one | 5 | 2 | 9.0 | - | 9.0 | - |" in runs.table()
+
+
 def test_intervals_of_win_rates_are_cut_at_their_bounds() -> None:
-    assert Estimate(0.9, 0.7, 1.1).within(0, 1) == (0.9, 0.7, 1)
-    assert Estimate(0.1, -0.1, 0.3).within(0, 1) == (0.1, 0, 0.3)
     few = compare(["greedy", "heuristic"], 3)
     assert (few.win_rate(0).low, few.win_rate(1).high) == (0, 1)
     assert Estimate.of_mean(few.wins[:, 0]).low < 0
@@ -42,7 +81,7 @@ def test_results_introduce_themselves_in_a_line(monkeypatch: pytest.MonkeyPatch)
     assert str(evaluation) == "Evaluation: 125.0 (123.0 to 127.0), 1.1 % lost, 1,000 deals"
     assert repr([Evaluation(scores[:1], lost[:1])]) == "[Evaluation: 150.0, 0.0 % lost, 1 deals]"
     comparison = compare(["greedy", "uniform"], 20)
-    assert str(comparison) == "Comparison, % of wins: greedy 100.0 (100.0 to 100.0), uniform 0.0 (0.0 to 0.0); 20 deals"
+    assert str(comparison) == "Comparison, % of wins: greedy 100.0 (83.2 to 100.0), uniform 0.0 (0.0 to 16.8); 20 deals"
     result = tournament(["uniform", "greedy"], 20)
     first, second = (f"{rating.value:+.0f}" for rating in sorted(result.ratings, reverse=True))
     assert repr(result) == f"Tournament: greedy {first}, uniform {second}; 20 deals"

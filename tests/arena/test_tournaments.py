@@ -18,7 +18,6 @@ from quincunx_env.arena.runner import Chunk
 from quincunx_env.arena.tournaments import ELO, bradley_terry, rate
 from quincunx_env.quincunx.rules import Rules
 from tests.arena.test_evaluation import NAMES
-from tests.arena.test_games import interrupted
 
 stats = pytest.importorskip("scipy.stats")
 pytest.importorskip("choix")
@@ -58,29 +57,6 @@ def test_each_pair_plays_what_a_comparison_plays(players: int) -> None:
     assert (result.beats + result.beats.transpose(1, 0, 2))[off] == pytest.approx(1)
     if players == 2:
         assert result.beats.mean(axis=2)[off] == pytest.approx(result.win_rates[off])
-
-
-def test_an_interrupted_tournament_resumes_to_the_same_result(tmp_path: Path) -> None:
-    whole = tournament(THREE, out=tmp_path / "whole", **SMALL)
-
-    with pytest.raises(KeyboardInterrupt):
-        tournament(THREE, out=tmp_path / "cut", progress=interrupted, **SMALL)
-    before = files(tmp_path / "cut")
-    assert len(before) == 3
-    assert all(name.startswith("games/greedy+") and name.endswith(".npz") for name in before), "no unfinished file"
-    played: list[Chunk] = []
-
-    def count(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        for chunk in chunks:
-            played.append(chunk)
-            yield chunk
-
-    resumed = tournament(THREE, out=tmp_path / "cut", progress=count, **SMALL)
-    assert len(played) == 3 * 4 - 3
-    assert before.items() <= files(tmp_path / "cut").items(), "results are kept"
-    assert files(tmp_path / "cut").keys() == files(tmp_path / "whole").keys()
-    assert same(resumed, whole)
-    assert resumed.to_json() == whole.to_json()
 
 
 def test_an_interrupted_write_leaves_no_unfinished_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,12 +215,27 @@ def test_intervals_of_ratings_are_those_of_95_percent() -> None:
         assert (rating.high - rating.value, rating.value - rating.low) == pytest.approx((half, half), rel=0.06)
 
 
+def test_ratings_that_no_deal_bounds_have_one_end() -> None:
+    """The first policy has always won, the last never; the others have won from each other."""
+    beats = np.full((4, 4, 6), 0.5)
+    beats[0], beats[:, 0], beats[3], beats[:, 3] = 1, 0, 0, 1
+    beats[1, 2, :2], beats[2, 1, :2] = 1, 0
+    best, *others, worst = rate(beats, 50)
+    assert (best.high, worst.low) == (np.inf, -np.inf)
+    assert worst.high < best.low <= best.value
+    for rating in others:
+        assert (rating.low, rating.high) == (-np.inf, np.inf)
+    cycle = np.repeat(np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])[..., None], 6, axis=2)
+    assert all(np.isfinite(rating).all() for rating in rate(cycle, 50)), "each has won from each, through the others"
+
+
 def test_ratings_have_the_order_of_strength_and_repeat() -> None:
     result = tournament(THREE, deals=100)
     ratings = dict(zip(result.names, result.ratings, strict=True))
     assert ratings["greedy"].value > ratings["greedy"].low > ratings["uniform"].high
     assert sum(rating.value for rating in ratings.values()) == pytest.approx(0)
-    assert rate(result.beats, 50) == rate(result.beats, 50) != rate(result.beats, 50, seed=1)
+    mixed = np.random.default_rng(0).random((3, 3, 20))
+    assert rate(mixed, 50) == rate(mixed, 50) != rate(mixed, 50, seed=1)
     assert ratings["uniform"].low < ratings["other"].value < ratings["uniform"].high
     assert ELO * np.log(10) == pytest.approx(400)
     assert "| greedy | +" in result.table().splitlines()[2]

@@ -48,7 +48,7 @@ def test_paths_are_told_from_names(policy: str, found: bool) -> None:
     assert is_path(policy) is found
 
 
-def test_names_before_an_equals_sign() -> None:
+def test_names_before_an_equals_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for text, expected in (
         ("mine=runs/model.zip", ("mine", "runs/model.zip")),
         (r"mine=C:\model.zip", ("mine", r"C:\model.zip")),
@@ -56,6 +56,12 @@ def test_names_before_an_equals_sign() -> None:
         ("runs/lr=0.1/model.zip", ("runs/lr=0.1/model.zip",) * 2),
     ):
         assert split_name(text) == expected
+    for name in ("epoch=6.onnx", "lr=0.1/mine.onnx"):
+        monkeypatch.chdir(tmp_path)
+        assert split_name(name)[0] != name
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).touch()
+        assert split_name(name) == (name, name), "an existing file"
     found = by_display_name([f"mine={NETWORK}", "greedy", str(NETWORK)])
     assert list(found) == ["mine", "greedy", str(NETWORK)]
     assert found["mine"] is found[str(NETWORK)] is resolve(str(NETWORK)) is resolve(NETWORK)

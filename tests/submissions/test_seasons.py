@@ -104,26 +104,13 @@ def changed_secret(season: Path, other: Path) -> None:
     (season / SECRET).write_text(json.dumps(values | {"first": values["first"] + 1}))
 
 
-def secret_of_another_season(season: Path, other: Path) -> None:
-    shutil.copy(other / SECRET, season)
-
-
 def games_of_another_secret(season: Path, other: Path) -> None:
     shutil.copy(other / "games.npz", season / "more.npz")
-
-
-def secret_and_commitment_of_another_season(season: Path, other: Path) -> None:
-    for name in (SECRET, COMMITMENT):
-        shutil.copy(other / name, season)
 
 
 def fewer_games(season: Path, other: Path) -> None:
     first = Secret.read(season / SECRET).first
     evaluate_all({MINE: str(season / POLICIES / MINE)}, 5, domain="sealed", first=first, records=season / "games.npz")
-
-
-def public_games(season: Path, other: Path) -> None:
-    evaluate_all({MINE: str(season / POLICIES / MINE)}, 6, records=season / "games.npz")
 
 
 def changed_policy(season: Path, other: Path) -> None:
@@ -158,11 +145,8 @@ def path_in_the_commitment(season: Path, other: Path) -> None:
 
 FORGERIES: dict[Callable[[Path, Path], None], tuple[type[Exception], str]] = {
     changed_secret: (VerificationError, r"secret\.json: the secret does not fit the commitment, whose SHA-256 differs"),
-    secret_of_another_season: (VerificationError, r"secret\.json: the secret does not fit the commitment"),
     games_of_another_secret: (VerificationError, r"more\.npz: the games are not on the deals of the secret in"),
-    secret_and_commitment_of_another_season: (VerificationError, r"games\.npz: the games are not on the deals of the"),
     fewer_games: (VerificationError, r"games\.npz: the games are not on the deals of the secret in"),
-    public_games: (VerificationError, r"games\.npz: the games are not on the deals of the secret in"),
     changed_policy: (VerificationError, rf"{MINE}: the policy was changed after its hash was published"),
     policy_that_was_not_handed_in: (VerificationError, r"the policy 'late\.onnx' was not handed in before the games"),
     missing_policy: (ValueError, "there is no policy file"),
