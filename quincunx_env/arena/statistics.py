@@ -59,7 +59,10 @@ class Estimate(NamedTuple):
         return cls(value, max(low, 0.0), min(high, 1.0))
 
     def cells(self, style: str) -> tuple[str, str]:
-        """Format the value and the interval as two cells of a table; ``-`` if there is no interval."""
+        """Format the value and the interval as two cells of a table.
+
+        A table has ``-`` where there is no interval.
+        """
         value, low, high = (f"{each:{style}}" for each in self)
         if math.isinf(self.low):
             return value, "-" if math.isinf(self.high) else f"at most {high}"
@@ -83,12 +86,12 @@ class Estimate(NamedTuple):
 
 
 def exact_share(n: int) -> float:
-    """Return the least probability that the exact interval has after n successes in n trials."""
+    """Return the low end of the exact interval for n of n."""
     return float(0.025 ** (1 / n))
 
 
 def in_words(values: npt.NDArray[Any], percent: bool = False) -> str:
-    """Write the mean of values, or of shares in percent, with its interval.
+    """Write a mean, or a share in percent, with its interval.
 
     The interval is left out where it cannot be computed.
 

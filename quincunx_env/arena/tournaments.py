@@ -159,9 +159,9 @@ class Tournament:
 def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     """Estimate Bradley-Terry ratings in Elo points, with mean 0.
 
-    The intervals are bootstrap percentiles over deals; each resample uses the same deals for all pairs. A policy that
-    dominates another, directly or through others, has no upper end, and the other no lower one: n dominates m if m has
-    won nothing from n. The end that remains allows for the exact interval of the share of wins.
+    The intervals are bootstrap percentiles over deals; each resample uses the same deals for all pairs. A policy
+    dominates another that has won nothing from it, directly or through others. It has no upper end, the other no lower
+    one. The end that remains allows for the exact interval of the share of wins.
 
     Args:
         beats: float64 [N, N, D], how often policy n beats m in each deal, as in `Tournament.beats`.
