@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from quincunx_env.core.game import Game
+from quincunx_env.quincunx.scoring import RATINGS
 from quincunx_env.registry import spec_of
 
 
@@ -51,7 +52,9 @@ def ending(game: Game, names: Sequence[str] = (), you: int | None = None) -> End
     state = spec.notation.public_state(game)
     if state["lost"]:
         return Ending("", "The round is lost: the hand ran out before the grid was full.", notes)
-    headline = f"{_player(names, 0, you)} score{'s' * (you != 0)} {_points(game.totals[0])}, rated {state['rating']}."
+    rating = state["rating"]
+    number = f"class {RATINGS.index(rating)} of {len(RATINGS) - 1} ({rating.replace('-', ' to ')})"
+    headline = f"{_player(names, 0, you)} score{'s' * (you != 0)} {_points(game.totals[0])}, {number}."
     return Ending(points, _sentence(headline), notes)
 
 

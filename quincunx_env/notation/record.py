@@ -60,6 +60,9 @@ _TITLE = "quincunx_env record"
 MAX_NAME = 1000
 """Characters of the name of a seat, as of a policy."""
 
+MAX_BYTES = 1_000_000
+"""Size of a file of a record; the longest match takes a hundredth of it."""
+
 Read = TypeVar("Read")
 
 
@@ -220,7 +223,13 @@ class Record:
             OSError: if the file cannot be read.
         """
         try:
-            return cls.parse(Path(path).read_text(encoding="utf-8"))
+            with Path(path).open("rb") as file:
+                content = file.read(MAX_BYTES + 1)
+            if len(content) > MAX_BYTES:
+                raise RecordError(
+                    f"a record has at most {MAX_BYTES:,} bytes; quincunx replay reads files of games, too"
+                )
+            return cls.parse(content.decode())
         except UnicodeDecodeError as error:
             raise RecordError(f"{path}: a record is text; quincunx replay reads files of games, too") from error
         except ValueError as error:

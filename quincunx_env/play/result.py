@@ -11,7 +11,7 @@ from quincunx_env.core.game import Game
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Record
-from quincunx_env.play.session import HUMAN, Session
+from quincunx_env.play.session import HUMAN, Session, level_of
 from quincunx_env.registry import spec_of
 from quincunx_env.utils.files import package_file
 
@@ -89,30 +89,30 @@ def points_on_the_same_deal(record: Record, agent: Agent | str, others: Sequence
     return points_of(session.game, seat)
 
 
-def comparison(rules: BaseRules, points: int | None, agent: str = "", reached: int | None = None) -> str:
-    """Compare points in a sentence; return an empty text without a comparison.
+def comparison(rules: BaseRules, points: int | None, level: str = "", reached: int | None = None) -> list[str]:
+    """Compare points in sentences.
 
     Args:
         rules: the rules of the game.
         points: the points of the player; None if they do not count.
-        agent: name of an agent that played the same deals; empty if none did.
+        level: the level of an agent that played the same deals; empty if none did.
         reached: its points.
 
     >>> from quincunx_env import Rules
-    >>> comparison(Rules(), 134, "value", 151)
-    '134: better than 53 of 100 games of the heuristic, which averages 130; value reached 151 on this deal.'
+    >>> comparison(Rules(), 134, "Hard", 151)
+    ['Medium averages 130 points; 53 of 100 of its games have fewer than yours.', 'Hard reached 151 on this deal.']
     """
-    parts, stored = [], scores_of(rules)
+    sentences, stored = [], scores_of(rules)
     if stored:
-        average = f"{stored.mean:.0f}"
-        if points is None:
-            parts.append(f"the heuristic averages {average}")
-        else:
+        parts = [f"{level_of(rules, POLICY)} averages {stored.mean:.0f} points"]
+        if points is not None:
             share = stored.percent_below(points)
-            below = "worse than nearly all" if share == 0 else f"better than {share} of 100"
-            parts.append(f"{points}: {below} games of the heuristic, which averages {average}")
-    if agent:
-        result = f"{agent} {'lost the round' if reached is None else f'reached {reached}'}"
-        parts.append(f"{result} on this deal" if parts else f"on this deal {result}")
-    sentence = "; ".join(parts)
-    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+            fewer = (
+                f"{share} of 100 of its games have fewer than yours" if share else "nearly all of its games have more"
+            )
+            parts.append(fewer)
+        sentences.append(f"{'; '.join(parts)}.")
+    if level:
+        result = "lost the round" if reached is None else f"reached {reached}"
+        sentences.append(f"{level} {result} on this deal.")
+    return sentences

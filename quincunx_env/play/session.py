@@ -36,11 +36,18 @@ from quincunx_env.notation.record import Record, RecordedAction, Seeded, apply_a
 from quincunx_env.notation.text import PlayScore, parse_action, play_score, print_action
 from quincunx_env.policies import display_name, registered_policies, resolve
 from quincunx_env.registry import make_observer, spec_of
+from quincunx_env.utils.files import write_atomically
 
 HUMAN = "human"
 """Name of a human player, in records and where players are named."""
 
-LEVELS = {"Easy": ("greedy",), "Medium": ("heuristic",), "Hard": ("value", "monte-carlo"), "Hardest": ("search",)}
+LEVELS = {
+    "Easiest": ("uniform",),
+    "Easy": ("greedy",),
+    "Medium": ("heuristic",),
+    "Hard": ("value", "monte-carlo"),
+    "Hardest": ("search",),
+}
 """Policies by level of play. The first that can play the rules plays at the level; see `levels`."""
 
 DEFAULT_LEVEL, ADVISING_LEVEL = "Medium", "Hard"
@@ -48,6 +55,9 @@ DEFAULT_LEVEL, ADVISING_LEVEL = "Medium", "Hard"
 
 HINTS = 5
 """Plays that user interfaces list as hints. Not tuned."""
+
+_UNCOUNTED = "# not counted: "
+"""Beginning of the last line of a file whose points do not count for the player's best."""
 
 
 def can_play(policy: Agent | str, rules: BaseRules) -> bool:
@@ -64,6 +74,11 @@ def levels(rules: BaseRules) -> Mapping[str, str]:
     """Return the names of the policies that can play, by level."""
     found = {level: next((name for name in names if can_play(name, rules)), "") for level, names in LEVELS.items()}
     return {level: name for level, name in found.items() if name}
+
+
+def level_of(rules: BaseRules, name: str) -> str:
+    """Return the level of a policy; its name if it has none."""
+    return next((level for level, policy in levels(rules).items() if policy == name), name)
 
 
 def seat_players(rules: BaseRules, seat: int = 0, opponents: Sequence[Agent | str] = ()) -> list[Agent | str | None]:
@@ -136,6 +151,17 @@ def resuming(record: Record, path: Path) -> str:
     return shlex.join(["--resume", str(path), *(["--opponents", *names] if names else [])])
 
 
+def file_of(record: Record, uncounted: Sequence[str] = ()) -> str:
+    """Return the file of a game. A comment says why its points do not count for the player's best."""
+    return f"{record}\n" + (f"{_UNCOUNTED}{', '.join(uncounted)}\n" if uncounted else "")
+
+
+def uncounted(text: str) -> tuple[str, ...]:
+    """Return why the points in a file do not count; see `file_of`."""
+    last = text.rstrip().rpartition("\n")[2]
+    return tuple(last.removeprefix(_UNCOUNTED).split(", ")) if last.startswith(_UNCOUNTED) else ()
+
+
 class Hint(NamedTuple):
     """A legal play, and other cells in which it is the same."""
 
@@ -156,7 +182,7 @@ class Session:
 
     A user interface shows ``game`` from ``seat``, and ``turns``. While ``human_to_move`` it reads an action and
     calls ``play``; otherwise it calls ``play(session.choose())``. `choose` and each step of `hints` may take long. They
-    change nothing and may run in another thread. Discard their results if the number of turns has changed since.
+    leave the game as it is and may run in another thread. Discard results if the number of turns has changed since.
 
     Args:
         rules: the rules of the game.
@@ -175,6 +201,7 @@ class Session:
         adviser: name of the adviser; None without one.
         game: the current position; read or copy it, but do not change it.
         turns: the actions taken, in order.
+        uncounted: why the points do not count for the player's best: ``hints`` or ``undo``, say.
     """
 
     def __init__(
@@ -198,6 +225,7 @@ class Session:
         self._policy_lock = Lock()  # policies may keep state between calls: one call at a time
         self._observer = make_observer(rules, preview=True)
         self.turns: list[RecordedAction] = []
+        self.uncounted: tuple[str, ...] = ()
         self.game: Game = self.record.game()
 
     @classmethod
@@ -291,6 +319,7 @@ class Session:
         """
         for number in reversed(range(len(self.turns))):
             if not self.human_seats or self.turns[number].seat in self.human_seats:
+                self.not_counted("undo")
                 del self.turns[number:]
                 self.game = self.record.game()
                 return
@@ -331,6 +360,7 @@ class Session:
         """
         if self.game.over:
             raise ValueError("the game is over")
+        self.not_counted("hints")
         plays = _scored_plays(self.game)
         if self._adviser is None:
             hints = (_hint(self.game, plays, group[0], group) for group in _groups(plays))
@@ -366,7 +396,12 @@ class Session:
 
     def save(self, path: Path) -> None:
         """Write the game so far to a file."""
-        self.record.write(path)
+        text = file_of(self.record, self.uncounted)
+        write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
+
+    def not_counted(self, *reasons: str) -> None:
+        """Add reasons why the points do not count for the player's best."""
+        self.uncounted = tuple(dict.fromkeys((*self.uncounted, *reasons)))
 
 
 def _policy(player: Agent | str | None, rules: BaseRules) -> Policy | None:

@@ -62,8 +62,13 @@ def examples(rules: Rules) -> list[Example]:
             "A sum of 11 or 20 draws a card, a sum of 10 does nothing; a Crown counts 10, an Ace 1.", ["6SY 5ML*"], 0, 1
         ),
         Example("A sum below 10 is lost, but won if one card is an Ace and the two share a suit.", ["3MV 4YK* AY"], -2),
-        Example(f"Two neighbours of one rank are a pair, 5 points; three in a {lines} score 30.", ["7SK 7VY* 7ML"], 38),
-        Example(f"Three or more in order in a {lines} are a straight, 20 points.", ["4MS 5YK 6LK*"], 20, 1),
+        Example("Two neighbours of one rank are a pair, 5 points.", ["7SK 7VY*"], 9),
+        Example(
+            f"Three or more in order in a {lines} are a straight, 20 points; three of one rank score 30.",
+            ["4MS 5YK 6LK*"],
+            20,
+            1,
+        ),
         Example(
             "An Ace beside the Crown of its suit is a power play: the other cards of the suit in the grid count.",
             ["9LK . 4YK", "AK CK* ."],

@@ -4,13 +4,24 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const part = Object.fromEntries([...document.querySelectorAll("[id]")].map((element) => [element.id, element]));
 let game, at, timer;
 
+const names = new RegExp(`\\b(${Object.keys(data.cards).join("|")})\\b`);
+
+function write(element, text) {
+  // Every second piece is the name of a card, for which the page has emblems.
+  element.textContent = "";
+  for (const [number, piece] of text.split(names).entries())
+    if (number % 2) element.insertAdjacentHTML("beforeend", data.cards[piece].map((line) => data.lines[line]).join(""));
+    else element.append(piece);
+}
+
 function show(position) {
   at = Math.min(Math.max(position, 0), game.positions.length - 1);
-  const { picture, valued, caption, thoughts } = game.positions[at];
+  const { picture, valued, caption, points, thoughts } = game.positions[at];
   const groups = part.values.checked ? valued || picture : picture;
   part.picture.innerHTML = groups.map((group) => data.groups[group].map((line) => data.lines[line]).join("")).join("");
-  part.caption.textContent = caption;
-  part.thoughts.textContent = part.values.checked ? thoughts : "";
+  write(part.caption, caption);
+  write(part.thoughts, part.values.checked ? thoughts : "");
+  for (const [seat, output] of part.points.querySelectorAll("output").entries()) output.textContent = points[seat];
   part.position.value = at;
   part.position.setAttribute("aria-valuetext", `${at} of ${game.positions.length - 1}`);
   document.getElementById("now").style.left = `${(100 * at) / Math.max(game.positions.length - 1, 1)}%`;
@@ -49,11 +60,12 @@ function choose(number) {
   game = data.games[number];
   part.title.textContent = document.title = game.title;
   part.curve.innerHTML = game.curve;
+  part.points.innerHTML = game.players;
   part.position.max = game.positions.length - 1;
   part.plays.replaceChildren(
     ...game.positions.map(({ caption }, position) => {
       const button = document.createElement("button");
-      button.textContent = caption;
+      write(button, caption);
       button.onclick = () => go(position);
       const item = document.createElement("li");
       item.append(button);
@@ -70,7 +82,7 @@ const steps = {
   last: () => go(Infinity),
   play: () => (timer ? stop() : start()),
 };
-const keys = { Home: "first", ArrowLeft: "back", ArrowRight: "next", End: "last", " ": "play" };
+const keys = { Home: "first", ArrowLeft: "back", ArrowRight: "next", End: "last" };
 for (const [name, step] of Object.entries(steps)) part[name].onclick = step;
 part.position.oninput = () => go(Number(part.position.value));
 part.speed.onchange = () => timer && start();
@@ -80,7 +92,7 @@ part.game.append(...data.games.map(({ name }, number) => new Option(name, number
 part.choice.hidden = data.games.length < 2;
 part.valued.hidden = !data.games.some(({ positions }) => positions.some(({ valued }) => valued));
 document.addEventListener("keydown", (event) => {
-  const inside = event.target.closest(event.key === " " ? "button, input, select" : "#position, select");
+  const inside = event.target.closest("#position, select");
   if (!(event.key in keys) || inside || event.ctrlKey || event.altKey || event.metaKey) return;
   event.preventDefault();
   steps[keys[event.key]]();

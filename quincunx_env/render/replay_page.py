@@ -16,7 +16,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from string import Template
@@ -34,6 +34,7 @@ from quincunx_env.notation.viewer import Viewer, describe
 from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import elements_of, parts_of
+from quincunx_env.render.words import minus, pieces_of
 
 Values = Callable[[Game], npt.ArrayLike]
 """Function that values the plays of the seat to move, [cards, cells], NaN for none, as `quincunx_env.arena.explain`."""
@@ -78,16 +79,21 @@ def replay_page(
     if not records:
         raise ValueError("a replay shows at least one game")
     shared = _Shared()
-    games = [
+    games: list[dict[str, Any]] = [
         {
             "name": _name(record, you),
             "title": spec_of(record.rules).scene(record.game(0), seat).title,
             "positions": [*_positions(record, seat, values, shared, you)],
             "curve": _curve(record, you),
+            "players": _players(record, you),
         }
         for record in records
     ]
-    data = {"lines": [*shared.lines], "groups": [*shared.groups], "games": games}
+    said = (position[text] for game in games for position in game["positions"] for text in ("caption", "thoughts"))
+    named, cards = {*re.findall(r"\w+", " ".join(said))}, dict[str, list[int]]()
+    for record in records:
+        cards |= shared.names(record, named)
+    data = {"lines": [*shared.lines], "groups": [*shared.groups], "cards": cards, "games": games}
     script = _read("replay_page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_read("replay_page.html")).substitute(
@@ -118,6 +124,9 @@ def embedded(page: str, height: int = 860) -> str:
     return f'<iframe title="Replay" sandbox="allow-scripts" style="{style}" srcdoc="{content}"></iframe>'
 
 
+_EMBLEM = re.compile(r'<g id="(suit-\w+)".*</g>')
+"""The emblem of a suit, which the pictures define."""
+
 _COMPACT: Any = {"separators": (",", ":"), "ensure_ascii": False}
 
 
@@ -139,7 +148,7 @@ def _name(record: Record, you: int | None) -> str:
     dealt = record.dealt
     deal = f"deal {dealt.seed} ({dealt.domain})" if isinstance(dealt, Seeded) else "given deal"
     players = filter(None, (_player(record, seat, you) for seat in range(record.rules.num_players)))
-    return f"{', '.join((*players, deal))}: {' : '.join(map(str, record.game().totals))} points"
+    return f"{', '.join((*players, deal))}: {' : '.join(map(minus, record.game().totals))} points"
 
 
 # --- Pictures --------------------------------------------------------------------------------------------------------
@@ -159,6 +168,14 @@ class _Shared:
         self.definitions |= dict.fromkeys(definitions)
         return [self._group(tuple(map(self._line, element))) for element in elements_of(body)]
 
+    def names(self, record: Record, named: Collection[str]) -> dict[str, list[int]]:
+        """Return the lines with the name of each ``named`` card as HTML."""
+        faces = (face for face in spec_of(record.rules).scene(record.game(0)).faces if face.name in named)
+        return {
+            face.name: [self._line(_EMBLEM.sub(r'<use href="#\1"/>', piece)) for piece in pieces_of(face)]
+            for face in faces
+        }
+
     def _line(self, line: str) -> int:
         line = line if "'" in line else line.replace('"', "'")  # needs no backslash in JSON
         return self.lines.setdefault(line, len(self.lines))
@@ -176,16 +193,18 @@ def _positions(
         game = viewer.game
         scene = _named(spec_of(record.rules).scene(game, seat), record, you)
         position: dict[str, Any] = {"picture": shared.add(svg.draw(scene, theme=svg.PAGE)), "thoughts": ""}
+        position["points"] = [*map(minus, game.totals)]
         caption = [describe(viewer.turns[-1])] if viewer.turns else ["The deal"]
         if you is not None:
             caption = [_to_you(caption[0], you)]
         end = ending(game, record.seats, you)
-        position["caption"] = ". ".join([*caption, *([end.headline] if end else [])])
+        position["caption"] = minus(". ".join([*caption, *([end.headline] if end else [])]))
         if values and not game.over and scene.pending is None and seat in (None, game.mover):
             table = _table(values(game), game)
             known = dict(enumerate(np.fmax.reduce(table).tolist()))
             position["valued"] = shared.add(svg.draw(scene, theme=svg.PAGE, values=known))
-            position["thoughts"] = _thoughts(game, table, record.actions[viewer.number : viewer.number + 1])
+            thoughts = _thoughts(game, table, record.actions[viewer.number : viewer.number + 1])
+            position["thoughts"] = minus(thoughts)
         yield position
 
 
@@ -243,19 +262,25 @@ def _curve(record: Record, you: int | None) -> str:
         for seat, own in enumerate(totals.T.tolist())
     )
     zero = f'<line x1="0" x2="{last}" y1="{high}" y2="{high}"/>' if low < 0 else ""
-    players = [_player(record, seat, you) for seat in seats]
-    names = [
-        name if seat == you else f"seat {seat}: {name}" if name else f"seat {seat}" for seat, name in enumerate(players)
-    ]
-    label = "; ".join(f"{name}, {total} points" for name, total in zip(names, totals[-1].tolist(), strict=True))
-    legend = "".join(
-        f'<li><svg viewBox="0 0 22 7" aria-hidden="true"><line class="seat{seat}" x2="22" y1="3.5" y2="3.5"'
-        f' stroke-width="2.5"/></svg>{html.escape(name)}</li>'
-        for seat, name in enumerate(names)
-    )
+    names = (_labelled(record, seat, you) for seat in seats)
+    label = "; ".join(f"{name}, {minus(total)} points" for name, total in zip(names, totals[-1].tolist(), strict=True))
     return (
         f'<div class="curve" role="img" aria-label="Points after each play. At the end: {html.escape(label)}">'
         f'<svg viewBox="0 0 {last} {high - low}" preserveAspectRatio="none">{zero}{lines}</svg>'
-        f'<span class="top">{high}</span><span class="bottom">{low}</span><div id="now"></div></div>'
-        f'<ul class="legend">{legend}</ul>'
+        f'<span class="top">{high}</span><span class="bottom">{minus(low)}</span><div id="now"></div></div>'
+    )
+
+
+def _labelled(record: Record, seat: int, you: int | None) -> str:
+    """Return the seat and the name of a player."""
+    name = _player(record, seat, you)
+    return name if seat == you else f"seat {seat}: {name}" if name else f"seat {seat}"
+
+
+def _players(record: Record, you: int | None) -> str:
+    """Return the players as items of a list, with room for points."""
+    return "".join(
+        f'<li><svg viewBox="0 0 22 7" aria-hidden="true"><line class="seat{seat}" x2="22" y1="3.5" y2="3.5"'
+        f' stroke-width="2.5"/></svg>{html.escape(_labelled(record, seat, you))}<output></output></li>'
+        for seat in range(record.rules.num_players)
     )

@@ -43,7 +43,7 @@ def examples(rules: Rules) -> list[Example]:
         ),
         Example(
             "Cards of its rank in its row or column: two score 2, three score 6, four score 12.",
-            ["8H . 8S 3D 8C*"],
+            ["8H . 8S 8C*"],
             6,
         ),
         Example("Three ranks or more in order score 1 each, wherever they lie in the line.", ["5H 3S 9D 4C*"], 3),

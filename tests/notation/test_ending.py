@@ -53,7 +53,10 @@ def test_the_rating_of_a_solitaire(rating: str) -> None:
     game.lost, game.totals[0] = False, least  # type: ignore[attr-defined]
     end = ending(game, ["greedy"])
     assert end is not None
-    assert (end.headline, end.points) == (f"Seat 0 (greedy) scores {least} points, rated {rating}.", str(least))
+    assert (end.headline, end.points) == (
+        f"Seat 0 (greedy) scores {least} points, class {RATINGS.index(rating)} of 5 ({rating.replace('-', ' to ')}).",
+        str(least),
+    )
     game.lost = True  # type: ignore[attr-defined]
     lost = ending(game)
     assert lost is not None

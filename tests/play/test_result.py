@@ -21,17 +21,23 @@ def test_stored_points_belong_to_the_tasks_of_the_benchmark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "points", "reached", "sentence"),
+    ("rules", "points", "reached", "sentences"),
     [
-        (Rules(), None, None, "The heuristic averages 130; value lost the round on this deal."),
-        (Rules(), -1, 99, "-1: worse than nearly all games of the heuristic, which averages 130; value reached 99 on"),
-        (Rules(), 999, 99, "999: better than 99 of 100 games of the heuristic"),
-        (Rules(flush=True), 77, 99, "On this deal value reached 99."),
+        (Rules(), None, None, ["Medium averages 130 points.", "Hard lost the round on this deal."]),
+        (Rules(), -1, 99, ["Medium averages 130 points; nearly all of its games have more", "Hard reached 99 on"]),
+        (
+            Rules(),
+            999,
+            99,
+            ["Medium averages 130 points; 99 of 100 of its games have fewer", "Hard reached 99 on"],
+        ),
+        (Rules(flush=True), 77, 99, ["Hard reached 99 on this deal."]),
     ],
 )
-def test_a_sentence(rules: Rules, points: int | None, reached: int | None, sentence: str) -> None:
-    assert comparison(rules, points, "value", reached).startswith(sentence)
-    assert comparison(Rules(flush=True), points) == ""
+def test_sentences(rules: Rules, points: int | None, reached: int | None, sentences: list[str]) -> None:
+    for said, sentence in zip(comparison(rules, points, "Hard", reached), sentences, strict=True):
+        assert said.startswith(sentence)
+    assert comparison(Rules(flush=True), points) == []
 
 
 def test_an_agent_plays_the_same_deals_in_the_same_seat() -> None:

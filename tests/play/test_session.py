@@ -197,10 +197,10 @@ def test_a_file_with_any_name_is_resumed(name: str, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("rules", "expected", "adviser"),
     [
-        (Rules(), ("greedy", "heuristic", "value", "search"), "value"),
-        (Rules(3, simpleton=True, match=True), ("greedy", "heuristic", "value", "search"), "value"),
-        (Rules(2, mini=True), ("greedy", "heuristic", "monte-carlo"), "monte-carlo"),
-        (spiral.Rules(scoring="end"), ("greedy", "heuristic", "value", "search"), "value"),
+        (Rules(), ("uniform", "greedy", "heuristic", "value", "search"), "value"),
+        (Rules(3, simpleton=True, match=True), ("uniform", "greedy", "heuristic", "value", "search"), "value"),
+        (Rules(2, mini=True), ("uniform", "greedy", "heuristic", "monte-carlo"), "monte-carlo"),
+        (spiral.Rules(scoring="end"), ("uniform", "greedy", "heuristic", "value", "search"), "value"),
     ],
 )
 def test_levels_that_cannot_play_the_rules_are_left_out(

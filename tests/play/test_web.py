@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+import re
 import shlex
 import signal
 import socket
@@ -10,8 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
 
@@ -21,13 +23,17 @@ from starlette.testclient import TestClient
 
 from quincunx_env import Record, Rules
 from quincunx_env.notation.record import Seeded
+from quincunx_env.play import daily
+from quincunx_env.play.daily import today
+from quincunx_env.play.lessons import lessons
 from quincunx_env.play.session import Session
 from quincunx_env.play.web import pages, rules_pictures, server
 from quincunx_env.play.web.pages import KINDS, View
-from quincunx_env.play.web.server import HEADERS, listen, make_app, make_server, offer
+from quincunx_env.play.web.server import HEADERS, listen, make_app, make_server
 from quincunx_env.play.web.tables import Games, OutdatedPosition, Table
 from quincunx_env.policies import resolve
 from quincunx_env.registry import spec_of
+from quincunx_env.render.words import minus
 from quincunx_env.spiral.rules import Rules as SpiralRules
 from tests.variants import BASES, SPIRAL
 
@@ -228,7 +234,7 @@ def test_games_are_listed_and_resumed_after_a_restart(client: TestClient, games:
     (games.folder / "notes.txt").write_text("no record")
     again = Games(games.folder)
     (saved,) = again.saved()
-    assert (saved.title, saved.players, saved.over) == ("Quincunx, 2 players", "against greedy", False)
+    assert (saved.title, saved.players, saved.over) == ("Quincunx, 2 players", "against Easy", False)
     assert again.table(saved.name).session.record == table.session.record
     for name in ("notes", "none", "../notes"):
         with pytest.raises((LookupError, ValueError)):
@@ -280,6 +286,7 @@ def test_every_variant_is_shown(name: str, client: TestClient, games: Games) -> 
         game = table.session.game
         if table.paused:
             table.next_deal(table.position)
+        table.show(table.position)
         for play in table.session.candidates()[:1]:
             card, cell = spec_of(record.rules).notation.decode_play(game, play.action)
             view = View(table, card, cell)
@@ -290,8 +297,8 @@ def test_every_variant_is_shown(name: str, client: TestClient, games: Games) -> 
         assert shown.count("<li value=") == number
         for turn in table.session.turns:
             assert f'<li value="{turn.number}"><' in shown
-            assert f"<b>{pages.with_suits(turn.text, spec_of(record.rules).scene(game))}</b>" in shown
-        assert (f"<p>{table.session.ending and table.session.ending.headline}</p>" in shown) == game.over
+            assert f"<b>{pages.with_suits(minus(turn.text), spec_of(record.rules).scene(game))}</b>" in shown
+        assert (f"<p>{table.session.ending and minus(table.session.ending.headline)}</p>" in shown) == game.over
 
 
 def test_agents_of_each_kind_can_play_it() -> None:
@@ -301,7 +308,7 @@ def test_agents_of_each_kind_can_play_it() -> None:
     assert pages.agents("spiral")[0] == "heuristic"
     for kind in KINDS:
         offered = [name for name, _ in pages.opponents(kind, {})]
-        assert offered == ["greedy", "heuristic", "value", "search"], "from easy to hard"
+        assert offered == ["uniform", "greedy", "heuristic", "value", "search"], "from easy to hard"
         assert {*offered} <= {*pages.agents(kind)}
 
 
@@ -319,7 +326,65 @@ def test_the_pictures_of_the_rules_score_what_they_say(rules: Any, client: TestC
     assert all(escape(example.text) in shown for example in found)
     assert all(escape(text) in shown for text in spec.sentences(rules))
     assert ("diagonal" in shown) == (not isinstance(rules, SpiralRules) and rules.num_players > 1)
-    assert client.get("/token/rules").text == (ROOT / "RULES.md").read_text(encoding="utf-8")
+
+
+def test_the_complete_rules_are_a_page_with_a_way_back(client: TestClient) -> None:
+    """Its links lead to its headings or to other sites, and its title to the game."""
+    page = client.get("/token/rules?game=a%20b").text
+    assert 'href="/token/game/a%20b">Back to the game</a>' in page
+    assert "<h1" in page
+    assert "**" not in page
+    links = {*re.findall(r'<a href="([^"]*)"', page.partition("<main")[2])}
+    assert {link[1:] for link in links if link.startswith("#")} <= {*re.findall(r'<h\d id="([^"]*)"', page)}
+    assert all(link.startswith(("#", "http")) for link in links)
+    assert len(links) > 15
+
+
+def test_the_cards_of_the_next_person_are_covered(client: TestClient, games: Games) -> None:
+    table = games.start(Session(Rules(num_players=3), [None, "greedy", None], Seeded(0)))
+    address = f"/token/game/{table.name}"
+
+    def hand() -> int:
+        return client.get(address).text.count("data-card=") - 1  # the state has one, too
+
+    assert (hand(), table.covered) == (0, True), "of the first person, too"
+    assert client.post(f"{address}/hint", content="position=0").status_code == 400
+    assert client.post(f"{address}/show", content="position=0").status_code == 200
+    assert hand() == len([*table.session.game.hand(0)])
+    table.play(0, table.session.candidates()[0].action)
+    wait(lambda: table.session.mover == 2)
+    shown = client.get(address).text
+    assert "Pass to seat 2." in shown
+    assert "Show my cards" in shown
+    assert hand() == 0
+    table.show(table.position)
+    assert hand() > 0
+    table.undo(table.position)
+    assert (table.session.mover, table.covered) == (0, True), "an undo goes back to the other person"
+    alone = games.start(Session(Rules(num_players=2), [None, "greedy"], Seeded(0)))
+    assert not alone.covered
+
+
+def test_opponents_have_the_names_of_their_levels(client: TestClient, games: Games) -> None:
+    table = games.start(Session(Rules(num_players=2), [None, "heuristic"], Seeded(0), "value"))
+    address = f"/token/game/{table.name}"
+    table.ask(0)
+    wait(lambda: not table.advising)
+    while not table.session.game.over:
+        wait(lambda: table.session.human_to_move)
+        seen = client.get(address).text
+        assert 'title="heuristic">Medium</span>' in seen
+        table.play(table.position, table.session.candidates()[0].action)
+        assert re.sub(r'title="[a-z]*"', "", client.get(address).text).count("heuristic") == 0
+        wait(lambda: table.session.human_to_move or table.session.game.over)
+    wait(lambda: not table.comparing)
+    ended = client.get(address).text
+    assert "Hard reached" in ended
+    assert "(Medium)" in ended or "You win" in ended
+    assert "against Medium" in client.get("/token/").text
+    assert "seat 1: Medium" in client.get(f"{address}/replay").text
+    thinking = Table(Session(Rules(num_players=2), ["heuristic", None], Seeded(0)), games.folder / "x.txt", 5.0)
+    assert View(thinking).status == "Medium is thinking …"
 
 
 def play_on(table: Table, until: Callable[[], bool]) -> None:
@@ -364,23 +429,117 @@ def test_points_are_compared_at_the_end(client: TestClient, games: Games) -> Non
             table.play(table.position, next(table.session.hints()).action)
         wait(lambda table=table: not table.comparing)
         points = table.session.game.totals[0]
-        assert str(table.compared).startswith(f"{points}: better than ")
-        assert str(table.compared).endswith(f"value reached {points} on this deal."), "who plays as it advises"
+        average, reached = table.compared
+        assert average.startswith("Medium averages 130 points; ")
+        assert reached == f"Hard reached {points} on this deal.", "who plays as it advises"
         tables.append(table)
     most = tables[0].session.game.totals[0]
+    shown = client.get(f"/token/game/{tables[1].name}").text
+    assert all(f"<p>{sentence}</p>" in shown for sentence in tables[1].compared)
+    assert "Not counted for your best: hints." in shown
+    assert games.best(tables[1].session.record, tables[1].name) is None
+    tables[0].session.uncounted = ()
+    tables[0].session.save(tables[0].path)
     assert games.best(tables[1].session.record, tables[1].name) == most
+    tables[1].session.uncounted = ()
     assert "Your best so far" in client.get(f"/token/game/{tables[1].name}").text
-    assert str(tables[1].compared) in client.get(f"/token/game/{tables[1].name}").text
 
 
-def test_todays_deal_is_that_of_the_date(client: TestClient, games: Games) -> None:
-    begin(client, "kind=solitaire&today=yes")
-    (table,) = games._tables.values()
-    assert table.session.record.dealt == Seeded(int(time.strftime("%Y%m%d")))
-    assert games.todays(Rules()) is None
-    table.play(0, table.session.candidates()[0].action)
-    assert games.todays(Rules()) is not None
-    assert client.post("/token/new", content="kind=solitaire&today=no").status_code == 400
+def test_negative_points_have_a_minus_sign(client: TestClient, games: Games) -> None:
+    session = Session(Rules(num_players=2), [None, "greedy"], Seeded(1))
+    while session.mover is not None:
+        session.play(session.candidates()[-1].action if session.human_to_move else session.choose())
+    assert session.game.totals[0] < 0
+    table = games.start(session)
+    session.save(table.path)
+    for address in (f"/token/game/{table.name}", "/token/"):
+        text = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", client.get(address).text)
+        assert "\N{MINUS SIGN}" in text
+        assert not re.search(r"(?<![\w-])-\d", text)
+
+
+@pytest.mark.parametrize("reason", ["hints", "undo", "known deal", "file", "guided game"])
+def test_a_game_with_help_is_marked_and_is_not_ones_best(reason: str, client: TestClient, games: Games) -> None:
+    def finish(table: Table) -> str:
+        play_on(table, lambda: table.session.game.over)
+        return client.get(f"/token/game/{table.name}").text
+
+    day = f"kind=solitaire&day={today()}"
+    if reason == "guided game":
+        table = games.learn(lessons()["solitaire"])
+        while table.wanted is not None:
+            table.play(table.position, table.wanted)
+        ended = finish(table)
+        assert f'<input type="hidden" name="day" value="{today()}">' in ended, "it leads to today's deal"
+        assert not [*games.folder.iterdir()]
+    elif reason == "file":
+        finish(own := games.start(Session(Rules(), [None], Seeded(0))))
+        own.path.unlink()
+        client.post("/token/open", data={"record": str(own.session.record)})
+        [saved] = games.saved()
+        ended = client.get(f"/token/game/{saved.name}").text
+    else:
+        begin(client, day)
+        [table] = games._tables.values()
+        if reason == "hints":
+            table.ask(0)
+        if reason == "undo":
+            table.play(0, table.session.candidates()[0].action)
+            table.undo(table.position)
+        ended = finish(table)
+        if reason == "known deal":
+            assert "Not counted" not in ended
+            begin(client, day)
+            ended = finish([*games._tables.values()][-1])
+    assert f"Not counted for your best: {reason}." in ended
+    if reason != "guided game":
+        assert f"not counted: {reason}</span>" in client.get("/token/").text
+        again = Games(games.folder)
+        assert again.table(again.saved()[0].name).session.uncounted == (reason,), "after a restart, too"
+    assert games.best(Record(Rules(), Seeded(9), (), ("human",)), "") == (
+        games.saved()[-1].points if reason == "known deal" else None
+    )
+
+
+def test_todays_deal_is_that_of_the_page(client: TestClient, games: Games, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The date is one for everybody, and a page that was open over midnight begins the deal that it names."""
+    start = client.get("/token/").text
+    assert f"{pages.when(today())} in UTC" in start
+    [day] = re.findall(r'name="day" value="([^"]*)"', start)
+    for module in (daily, pages, server):
+        monkeypatch.setattr(module, "today", lambda: date.fromisoformat(day) + timedelta(days=1))
+    begin(client, f"kind=solitaire&day={day}")
+    [table] = games._tables.values()
+    assert table.session.record.dealt == Seeded(int(day.replace("-", "")))
+    for wrong in ("yes", "2024-12-31", "3000-01-01", "20260131x"):
+        assert client.post("/token/new", content=f"kind=solitaire&day={wrong}").status_code == 400
+
+
+def test_todays_deal_has_title_mark_streak_and_a_text_to_share(client: TestClient, games: Games) -> None:
+    for ago in (2, 1, 0):
+        begin(client, f"kind=solitaire&day={today() - timedelta(days=ago)}")
+        *_, table = games._tables.values()
+        shown = client.get(f"/token/game/{table.name}").text
+        assert ("<h1>Today&#39;s deal, " in shown) == (ago == 0)
+        assert "<pre>" not in shown
+        before = games.streak()
+        while not table.session.game.over:
+            table.play(table.position, table.session.candidates()[0].action)
+        assert (before, games.streak()) == {2: (0, 0), 1: (0, 2), 0: (2, 3)}[ago], "one that is finished counts"
+    ended, start = client.get(f"/token/game/{table.name}").text, client.get("/token/").text
+    assert "3 days in a row." in ended
+    assert "3 days in a row." in start
+    assert start.count('<span class="day">') == 3
+    assert f'<span class="day">Today&#39;s deal, {pages.when(today())}</span>' in start
+    [text] = re.findall(r"<pre>(.*?)</pre>", ended, re.DOTALL)
+    title, result, *rows, days = text.split("\n")
+    assert title == f"Quincunx, deal of {pages.when(today())}"
+    assert str(table.session.game.totals[0]) in result.replace("\N{MINUS SIGN}", "-") or "lost" in result
+    assert [len(row) for row in rows] == [4] * 4
+    assert days == "3 days in a row"
+    assert not re.search(r"\b[A-Z0-9][MSVLYK]{1,2}\b", text), "it shows no cards"
+    other = games.start(Session(Rules(), [None], Seeded(5)))
+    assert "<h1>Quincunx, solitaire</h1>" in client.get(f"/token/game/{other.name}").text
 
 
 def test_opponents_of_the_command_line_are_offered_where_they_can_play(tmp_path: Path) -> None:
@@ -501,29 +660,23 @@ def test_a_client_that_hangs_up_prints_nothing(capfd: pytest.CaptureFixture[str]
     assert capfd.readouterr().err == ""
 
 
-def test_an_interrupt_before_the_start_ends_the_program_in_silence(
-    games: Games, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(**arguments: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(server, "Thread", interrupted)
-    with listen("127.0.0.1", 0) as listening:
-        offer(games, listening, "", (), browser=True)
-    out, err = capsys.readouterr()
-    assert out.startswith("Play in the browser:")
-    assert err == ""
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("when", ["coroutine", "before", "running"])
 @pytest.mark.parametrize(("number", "status", "said"), [(signal.SIGINT, 0, ""), (signal.SIGTERM, 143, "terminated\n")])
-def test_signals_end_the_program(number: int, status: int, said: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "quincunx_env", "play", "--no-browser", "--port", "0", "--out", str(tmp_path)]
+def test_signals_end_the_program(number: int, status: int, said: str, when: str, tmp_path: Path) -> None:
+    """Also before the server runs, and where uvicorn has made its coroutine and not begun it."""
+    patch = f"""import os, uvicorn.server as server
+run = server.asyncio_run
+server.asyncio_run = lambda *serving, **options: (os.kill(os.getpid(), {int(number)}), run(*serving, **options))
+"""
+    code = f"{patch if when == 'coroutine' else ''}from quincunx_env.cli import main; main()"
+    command = [sys.executable, "-c", code, "play", "--no-browser", "--port", "0", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         while "Ctrl-C ends the program" not in program.stdout.readline():
             assert program.poll() is None
-        time.sleep(0.5)
-        program.send_signal(number)
+        time.sleep(0.5 if when == "running" else 0.0)
+        if when != "coroutine":
+            program.send_signal(number)
         _, err = program.communicate(timeout=30)
     assert (program.returncode, err) == (status, said)

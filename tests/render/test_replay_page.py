@@ -20,6 +20,7 @@ from quincunx_env.registry import spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import parts_of
 from quincunx_env.render.replay_page import embedded, replay_page
+from quincunx_env.render.words import minus
 
 RECORDS = Path(__file__).parents[1] / "golden" / "records"
 NAMES = sorted(path.stem for path in RECORDS.glob("*.txt"))
@@ -52,7 +53,7 @@ def greedy_values(game: Game) -> npt.NDArray[np.float64]:
 
 def check_curve(record: Record, curve: str) -> None:
     """A curve for each seat, from 0 to its points at the end, between the lowest and the highest points."""
-    high, low = (int(number) for number in re.findall(r"<span[^>]*>(-?\d+)<", curve))
+    high, low = (int(number) for number in re.findall(r"<span[^>]*>(-?\d+)<", curve.replace("\N{MINUS SIGN}", "-")))
     assert low <= 0 <= high
     drawn = [
         [*map(int, point.split(","))] for points in re.findall(r'points="([^"]*)"', curve) for point in points.split()
@@ -82,7 +83,7 @@ def test_every_position_is_the_picture_of_the_renderer_with_the_parts_of_the_sco
         assert {*without_names.sub("", drawn.replace('"', "'")).splitlines()} == {
             *without_names.sub("", shown.replace('"', "'").replace("back-varedge", "back-242d32")).splitlines()
         }
-        assert position["caption"].startswith(describe(viewer.turns[-1]) if viewer.number else "The deal")
+        assert position["caption"].startswith(minus(describe(viewer.turns[-1])) if viewer.number else "The deal")
         ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{shown}</svg>')
     check_curve(record, data["games"][0]["curve"])
     used = {*re.findall(r"href=.(#[^'\"]+)", "".join(data["lines"]))}
@@ -133,12 +134,11 @@ def test_values_are_shown_as_a_heat_map_with_the_best_plays_and_the_next() -> No
             assert not position["thoughts"]
             continue
         assert position["thoughts"].startswith("Best values: ")
-        assert float(position["thoughts"].split()[5].rstrip(",;")) == np.nanmax(values)
+        assert float(position["thoughts"].split()[5].rstrip(",;").replace("\N{MINUS SIGN}", "-")) == np.nanmax(values)
         card, cell = divmod(record.actions[number], game.rules.num_cells)
         following = position["thoughts"].partition("; the next play ")[2]
-        assert following == (
-            "" if np.isnan(values[card, cell]) else f"{record.turns[number].text} {values[card, cell]:.1f}"
-        )
+        value = values[card, cell]
+        assert following == ("" if np.isnan(value) else minus(f"{record.turns[number].text} {value:.1f}"))
         assert position["valued"] != position["picture"]
         assert f"aria-label='{np.nanmax(values):g}'" in picture(data, position["valued"])
 

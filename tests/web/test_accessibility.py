@@ -70,7 +70,10 @@ def test_axe_finds_nothing(
     for rules in (Rules(num_players=4, simpleton=True), spiral.Rules()):
         table = server.games.start(Session(rules, [None] * rules.num_players, Seeded(0), "greedy"))
         address = f"game/{table.name}"
-        check(f"first position, {rules.num_players}", address)
+        check(f"covered cards, {rules.num_players}", address)
+        page.get_by_role("button", name="Show my cards").click()
+        expect(page.locator("#hand .card:enabled").first).to_be_visible()
+        check(f"first position, {rules.num_players}")
         page.locator("#hand .card:enabled").first.click()
         expect(page.locator("#board")).to_have_class("yours")
         page.keyboard.press("h")
@@ -82,6 +85,7 @@ def test_axe_finds_nothing(
     record = Record.read(RECORDS / "solitaire.txt")
     ended = server.games.start(Session.resume(record, [None]))
     check("end", f"game/{ended.name}")
+    check("complete rules", f"rules?game={ended.name}")
     check("saved games", ".")
     check("replay", f"game/{ended.name}/replay")
     check("problem", "game/none")

@@ -124,7 +124,7 @@ def test_whole_games_of_each_form_by_clicks(
     record = Record.read(path)
     assert record.game().over
     assert len(record.seats) == seats
-    expect(page.locator("#ending")).to_contain_text(re.compile("value (reached|lost)"))
+    expect(page.locator("#ending")).to_contain_text(re.compile("Hard (reached|lost)"))
 
 
 def test_the_spiral_game_by_second_clicks_on_cards(page: Page, server: Running) -> None:

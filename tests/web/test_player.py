@@ -12,6 +12,7 @@ from quincunx_env.core.game import Game
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.viewer import describe
 from quincunx_env.render.replay_page import embedded, replay_page
+from quincunx_env.render.words import minus
 from tests.web.conftest import OpenPage
 
 pytestmark = pytest.mark.web
@@ -42,9 +43,10 @@ def taken(page: Page) -> Locator:
 
 
 def expect_position(page: Page, record: Record, number: int) -> None:
-    caption = describe(record.turns[number - 1]) if number else "The deal"
+    caption = minus(describe(record.turns[number - 1])) if number else "The deal"
     end = ending(record.game(), record.seats) if number == len(record.actions) else None
     expect(page.locator("#caption")).to_have_text(f"{caption}. {end.headline}" if end else caption)
+    expect(page.locator("#points output")).to_have_text([*map(minus, record.game(number).totals)])
     expect(taken(page)).to_have_count(len([card for card in record.game(number).board if card >= 0]))
     expect(page.locator("#plays [aria-current]")).to_have_text(caption if not end else f"{caption}. {end.headline}")
     assert page.locator("#position").input_value() == str(number)
@@ -100,9 +102,11 @@ def test_it_plays_and_stops(open_page: OpenPage, address: str, games: list[Recor
     expect_position(page, record, len(record.actions))
     page.get_by_role("combobox", name="Speed").select_option("1200")
     page.locator("#caption").click()
-    page.keyboard.press(" ")  # from the beginning
+    page.keyboard.press(" ")  # a single character acts on a button alone
+    expect(page.locator("#position")).to_have_value(str(len(record.actions)))
+    page.get_by_role("button", name="Play", exact=True).press(" ")  # from the beginning
     expect(page.locator("#position")).to_have_value("1")
-    page.keyboard.press(" ")
+    page.get_by_role("button", name="Stop").press(" ")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     stopped = page.locator("#position").input_value()
     page.wait_for_timeout(1500)

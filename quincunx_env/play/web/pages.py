@@ -2,35 +2,45 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.core.scene import Face, Scene, ScoredPlay
+from quincunx_env.core.scene import Scene, ScoredPlay
 from quincunx_env.notation.ending import ending
 from quincunx_env.notation.record import Record, RecordedAction
 from quincunx_env.notation.viewer import describe
+from quincunx_env.play.daily import FIRST, RULES, deal_of, shared, today
 from quincunx_env.play.result import points_of, your_seat
 from quincunx_env.play.session import (
+    ADVISING_LEVEL,
     DEFAULT_LEVEL,
     HUMAN,
     Hint,
     Session,
     adviser_name,
     can_play,
+    level_of,
     levels,
     seat_players,
 )
 from quincunx_env.play.web.rules_pictures import pictures
-from quincunx_env.play.web.tables import Table, todays_deal
+from quincunx_env.play.web.tables import Table
 from quincunx_env.policies import registered_policies
 from quincunx_env.registry import GAMES, spec_of
+from quincunx_env.render import words
 from quincunx_env.render.svg import MINUS, PAGE, THEMES, draw, draw_card, draw_suit
+from quincunx_env.render.words import minus
 
 # --- The start page --------------------------------------------------------------------------------------------------
 
@@ -197,7 +207,7 @@ def session_of(
     kind = KINDS.get(form.get("kind", ""))
     if kind is None:
         raise ValueError(f"A game is one of {', '.join(KINDS)}.")
-    known = {"kind", "seat", "today", "opponent1", "opponent2", "opponent3", *(option.name for option in kind.options)}
+    known = {"kind", "seat", "day", "opponent1", "opponent2", "opponent3", *(option.name for option in kind.options)}
     if unknown := set(form) - known:
         raise ValueError(f"The form has no field {min(unknown)[:40]!r}.")
     rules = kind.rules(form)
@@ -211,9 +221,16 @@ def session_of(
     if seat not in ("0", "1", "2", "3"):
         raise ValueError("Seats are 0, 1, 2 and 3.")
     players = seat_players(rules, int(seat), [named.get(name, name) for name in opponents[: rules.num_players - 1]])
-    if form.get("today") not in (None, "yes"):
-        raise ValueError("The field today is yes, or left out.")
-    return Session(rules, players, todays_deal() if "today" in form else None, adviser_name(rules, adviser))
+    dealt = deal_of(_day(form["day"])) if "day" in form else None
+    return Session(rules, players, dealt, adviser_name(rules, adviser))
+
+
+def _day(text: str) -> date:
+    """Return the day in a form. The page may have been open since yesterday."""
+    with suppress(ValueError):
+        if FIRST <= (day := date.fromisoformat(text)) <= today():
+            return day
+    raise ValueError(f"A day with a deal lies between {FIRST} and {today()}.")
 
 
 # --- A position ------------------------------------------------------------------------------------------------------
@@ -256,11 +273,10 @@ class View:
         self.wanted = None if table.wanted is None else self.spec.notation.decode_play(game, table.wanted)
         if self.wanted:
             self.scene = scene = replace(scene, legal=frozenset({self.wanted[1]}))
-        self.yours = session.human_to_move and scene.pending is None and not table.paused
-        self.held = () if self.open else scene.seats[scene.shown].cards or ()
+        self.yours = session.human_to_move and scene.pending is None and not (table.paused or table.covered)
+        self.held = () if self.open or table.covered else scene.seats[scene.shown].cards or ()
         self.names = _names(session)
-        agents = ["" if name == HUMAN else name for name in session.names]
-        self.ending = ending(game, agents, your_seat(session.names))
+        self.ending = ending(game, [self.level(seat) for seat in range(rules.num_players)], your_seat(session.names))
         self.card = card if self.yours and card in self.choices else None
         self.cell = cell if self.card is not None and cell in scene.legal else None
         if self.card is not None and len(scene.legal) == 1:
@@ -280,7 +296,7 @@ class View:
     def lesson(self) -> str:
         """The sentence of a guided game; empty in other games."""
         lesson, step = self.table.lesson, self.table.step
-        return "" if lesson is None else lesson.end if step is None else lesson.steps[step].text
+        return "" if lesson is None or self.ending else lesson.end if step is None else lesson.steps[step].text
 
     @property
     def _marked(self) -> list[int]:
@@ -292,7 +308,8 @@ class View:
     @property
     def announcing(self) -> str:
         """The play whose points a human must announce; empty if none."""
-        return self.scene.pending.title if self.scene.pending and self.session.human_to_move else ""
+        pending = self.scene.pending
+        return pending.title if pending and self.session.human_to_move and not self.table.covered else ""
 
     @property
     def board(self) -> str:
@@ -327,7 +344,10 @@ class View:
             return "The round is over." if self.table.paused else "The game is over."
         assert session.mover is not None
         if not session.human_to_move:
-            return f"{session.names[session.mover]} is thinking …"
+            seat = f"{self.names[session.mover]}, " if len(self.names) > 2 else ""
+            return f"{seat}{self.level(session.mover)} is thinking …"
+        if self.table.covered:
+            return f"Pass to {self.names[session.mover].lower()}."
         whose = "" if len(session.human_seats) == 1 else f"{self.names[session.mover]}: "
         if scene.pending:
             return f"{whose}Announce the points of {scene.pending.title}."
@@ -340,36 +360,64 @@ class View:
 
     @property
     def said(self) -> str:
-        """The last play in words, for screen readers."""
-        play = None if self.scene.pending else self.scene.last
+        """The play and the result in words, for screen readers."""
+        result = f" {self.ending.headline}" if self.ending else ""
+        play = self.play or (None if self.scene.pending else self.scene.last)
         faces = {face.name: face.words for face in self.scene.faces}
         lesson = re.sub(r"\b\w+\b", lambda match: faces.get(match[0], match[0]), self.lesson)
         if play is None:
             return lesson
         row, column = self.scene.place(play.cell)
-        who = self.named(play.title).partition(" played ")[0]
-        points = f": {', '.join(text for text, _ in chips(play)) or 'no points'}" if play.scored else ""
-        return f"{who} played {self.scene.faces[play.card].words} at row {row}, column {column}{points}. {lesson}"
+        who = "" if self.play else self.named(play.title).partition("played ")[0] + "played "
+        parts = ", ".join(text for text, _ in chips(play)) or "no points"
+        points = f": {f'{signed(play.points)}, ' if self.play else ''}{parts}" if play.scored else ""
+        card = self.scene.faces[play.card].words
+        return minus(f"{who}{card} at row {row}, column {column}{points}.{result} {lesson}".strip())
 
     def named(self, text: str) -> str:
         """Return a text with the names of the seats for the reader."""
-        return re.sub(r"\bseat (\d)\b", lambda match: self.names[int(match[1])], text).replace(" -", f" {MINUS}")
+        return minus(re.sub(r"\bseat (\d)\b", lambda match: self.names[int(match[1])], text))
 
     def level(self, seat: int) -> str:
-        """Return an agent's level of play and name; empty for humans."""
+        """Return an agent's level of play; empty for humans."""
         name = self.session.names[seat]
-        known = [level for level, policy in levels(self.session.rules).items() if policy == name]
-        return "" if name == HUMAN else f"{known[0]} ({name})" if known else name
+        return "" if name == HUMAN else level_of(self.session.rules, name)
 
-    def result(self, best: int | None) -> list[str]:
-        """Return sentences on the points and on the best so far."""
+    @property
+    def adviser(self) -> str:
+        """The level of the adviser; empty without one."""
+        return level_of(self.session.rules, self.session.adviser) if self.session.adviser else ""
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return day_title(self.table.day) if self.table.day else self.scene.title
+
+    @property
+    def offers_today(self) -> bool:
+        """Whether the end of a guided game leads to today's deal."""
+        return self.table.lesson is not None and self.session.rules == RULES
+
+    def shared(self, streak: int) -> str:
+        """Return the text to share. It is empty in other games and before the end."""
+        return (
+            minus(shared(self.session.record, self.ending.headline, streak)) if self.ending and self.table.day else ""
+        )
+
+    def result(self, best: int | None, streak: int) -> list[str]:
+        """Return sentences on the points and the days in a row."""
         seat = your_seat(self.session.names)
         points = None if seat is None else points_of(self.game, seat)
         if self.table.paused or seat is None or not self.game.decided:
             return []
-        found = [self.table.compared, *["An agent plays the same deal for comparison …"] * self.table.comparing]
-        if points is not None and best is not None:
+        found = [*self.table.compared, *[f"{ADVISING_LEVEL} plays the same deal …"] * self.table.comparing]
+        reasons = self.session.uncounted if self.table.lesson is None else ("guided game",)
+        if reasons:
+            found.append(f"Not counted for your best: {', '.join(reasons)}.")
+        elif points is not None and best is not None:
             found.append("Your best so far!" if points > best else f"Your best so far: {best}.")
+        if streak > 1:
+            found.append(f"{streak} days in a row.")
         return found
 
     @property
@@ -412,22 +460,8 @@ def _names(session: Session) -> list[str]:
 
 
 def with_suits(text: str, scene: Scene) -> Markup:
-    """Return a text with the emblems of suits in place of letters.
-
-    Screen readers read each card in words. The text content stays the same.
-    """
-    faces = {face.name: face for face in scene.faces}
-    pieces = re.split(rf"\b({'|'.join(map(re.escape, faces))})\b", text)
-    return Markup("").join(_named(faces[piece]) if number % 2 else piece for number, piece in enumerate(pieces))
-
-
-@cache
-def _named(face: Face) -> Markup:
-    suits = Markup("").join(Markup(draw_suit(suit)) for suit in face.suits)
-    return Markup(
-        '<span class="named" role="img" aria-label="{0}" title="{0}" data-rank="{1}"><span class="reader">{2}</span>'
-        "{3}</span>"
-    ).format(face.words, face.rank, face.name, suits)
+    """Return a text with the emblems of suits in place of letters."""
+    return Markup(words.with_suits(text, scene.faces))
 
 
 def tone(points: int) -> str:
@@ -453,12 +487,17 @@ def chips(play: ScoredPlay) -> Iterator[tuple[str, str]]:
 
 def outcome(turn: RecordedAction) -> str:
     """Return the score of a play as text, for lists."""
-    return describe(turn).partition(turn.text)[2].lstrip(":, ").replace("-", MINUS)
+    return minus(describe(turn).partition(turn.text)[2].lstrip(":, "))
 
 
 def when(time: date | None) -> str:
     """Return a date, with its time if any: ``31 Jan 2026, 18:05``."""
     return "" if time is None else f"{time:%d %b %Y, %H:%M}" if isinstance(time, datetime) else f"{time:%d %b %Y}"
+
+
+def day_title(day: date) -> str:
+    """Return the title of a day's deal."""
+    return f"Today's deal, {when(day)}" if day == today() else f"Deal of {when(day)}"
 
 
 def suits(scene: Scene) -> list[tuple[str, str]]:
@@ -468,9 +507,37 @@ def suits(scene: Scene) -> list[tuple[str, str]]:
 
 FUNCTIONS = {
     function.__name__: function
-    for function in (with_suits, tone, signed, chips, outcome, draw_card, suits, when, pictures)
+    for function in (with_suits, tone, signed, minus, chips, outcome, draw_card, suits, when, day_title, pictures)
 }
 """Functions that templates call."""
+
+
+def with_levels(record: Record) -> Record:
+    """Return a record whose agents are named by their level of play."""
+    return replace(record, seats=tuple(level_of(record.rules, name) for name in record.seats))
+
+
+@cache
+def complete_rules() -> Markup:
+    """Return the complete rules, RULES.md, as HTML.
+
+    Raises:
+        LookupError: if the installation has no such file.
+    """
+    package = files("quincunx_env")  # the wheel has a copy; in a checkout the file is above it
+    places = (package / "RULES.md", Path(str(package)).parent / "RULES.md")
+    found = next((path for path in places if path.is_file()), None)
+    if found is None:
+        raise LookupError("This installation has no RULES.md.")
+    markdown = MarkdownIt("js-default")  # which takes no HTML
+    tokens = markdown.parse(found.read_text(encoding="utf-8"))
+    for heading, title in pairwise(tokens):
+        if heading.type == "heading_open":  # links lead to the names that code hosts give to headings
+            heading.attrSet("id", re.sub(r"[^\w -]", "", title.content.lower()).replace(" ", "-"))
+    html = markdown.renderer.render(tokens, markdown.options, {})
+    html = re.sub(r'<a href="(?!#|https?:)[^"]*">(.*?)</a>', r"\1", html)  # files of the repository
+    html = re.sub("<(pre|table)>", r'<\1 tabindex="0">', html)  # what scrolls is reached by keyboard
+    return Markup(html.replace("<th></th>", "<td></td>"))
 
 
 def replayed_from(record: Record) -> int | None:

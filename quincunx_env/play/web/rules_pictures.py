@@ -42,4 +42,11 @@ def scene_of(rules: BaseRules, example: Example) -> tuple[Scene, ScoredPlay]:
 @lru_cache(maxsize=32)
 def pictures(rules: BaseRules) -> list[tuple[str, str]]:
     """Return (picture as SVG, sentence) of each example."""
-    return [(draw_part(*scene_of(rules, example)), example.text) for example in spec_of(rules).examples(rules)]
+    found = []
+    for example in spec_of(rules).examples(rules):
+        scene, play = scene_of(rules, example)
+        svg = draw_part(scene, play).replace(
+            "<svg", f'<svg class="columns{len(scene.columns)} rows{len(scene.rows)}"', 1
+        )
+        found.append((svg, example.text))
+    return found

@@ -15,9 +15,7 @@ import sys
 import webbrowser
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import date
 from importlib.resources import files
-from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -37,6 +35,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quincunx_env.core.game import IllegalAction
 from quincunx_env.notation.record import Record
+from quincunx_env.play.daily import day_of, today
 from quincunx_env.play.lessons import lessons
 from quincunx_env.play.result import your_seat
 from quincunx_env.play.session import DEFAULT_LEVEL
@@ -177,6 +176,7 @@ class Handlers:
             Route(f"{game}/view", self._answer(self.view)),
             Route(f"{game}/play", self._answer(self.play), methods=["POST"]),
             Route(f"{game}/undo", self._answer(self.undo), methods=["POST"]),
+            Route(f"{game}/show", self._answer(self.show), methods=["POST"]),
             Route(f"{game}/next", self._answer(self.next_deal), methods=["POST"]),
             Route(f"{game}/hint", self._answer(self.hint), methods=["POST"]),
             Route(f"{game}/again", self._answer(self.again), methods=["POST"]),
@@ -219,8 +219,9 @@ class Handlers:
             lessons=lessons(),
             opponents={name: pages.opponents(name, self.games.named) for name in KINDS},
             default=DEFAULT_LEVEL,
-            today=date.today(),
-            todays=self.games.todays(KINDS["solitaire"].rules({})),
+            today=today(),
+            todays=self.games.of_day(today()),
+            streak=self.games.streak(),
             pictures={name: pages.picture(name) for name in KINDS},
             saved=self.games.saved(),
         )
@@ -231,6 +232,9 @@ class Handlers:
             session = pages.session_of(form, self.games.adviser, self.games.named)
         except ValueError as error:
             return self.start({}, str(error))
+        day = day_of(session.record)
+        if day and (known := self.games.of_day(day)) and known.over:
+            session.not_counted("known deal")
         return self._go_to(self.games.start(session))
 
     def learn(self, form: Mapping[str, str]) -> Response:
@@ -261,13 +265,8 @@ class Handlers:
         return Response(text, media_type=ASSETS[name], headers={"Cache-Control": "no-cache"})
 
     def rules(self, form: Mapping[str, str]) -> Response:
-        """Send the complete rules as text."""
-        package = files("quincunx_env")  # the wheel has a copy; in a checkout the file is above it
-        places = (package / "RULES.md", Path(str(package)).parent / "RULES.md")
-        found = next((path for path in places if path.is_file()), None)
-        if found is None:
-            raise LookupError("This installation has no RULES.md.")
-        return PlainTextResponse(found.read_text(encoding="utf-8"))
+        """Show the complete rules, with a link back to a game."""
+        return self.page("rules.html", rules=pages.complete_rules(), game=form.get("game", ""))
 
     # --- A game ------------------------------------------------------------------------------------------------------
 
@@ -278,7 +277,9 @@ class Handlers:
         with table.lock:
             view = View(table, _number(form, "card"), _number(form, "cell"), points)
             best = self.games.best(table.session.record, table.name) if table.session.game.over else None
-            return self.page(template, status, view=view, best=best, problem=problem or table.problem)
+            streak = self.games.streak() if table.day and table.session.game.over else 0
+            problem = problem or table.problem
+            return self.page(template, status, view=view, best=best, streak=streak, today=today(), problem=problem)
 
     def game(self, form: Mapping[str, str], name: str) -> Response:
         """Show the page of a game."""
@@ -323,6 +324,10 @@ class Handlers:
         """Take back a play."""
         return self._act(form, name, lambda table, position: table.undo(position))
 
+    def show(self, form: Mapping[str, str], name: str) -> Response:
+        """Show the cards of the seat to move."""
+        return self._act(form, name, lambda table, position: table.show(position))
+
     def next_deal(self, form: Mapping[str, str], name: str) -> Response:
         """Go on after the end of a round."""
         return self._act(form, name, lambda table, position: table.next_deal(position))
@@ -343,7 +348,7 @@ class Handlers:
 
     def replay(self, form: Mapping[str, str], name: str) -> Response:
         """Send a page that replays a game, sandboxed from the other pages."""
-        record = self.games.record(name)
+        record = pages.with_levels(self.games.record(name))
         here = f"game/{quote(name)}" if self.games.is_open(name) else ""
         page = replay_page(
             [record],
@@ -441,16 +446,25 @@ def offer(games: Games, listening: socket.socket, page: str, hosts: Sequence[str
     address, port = listening.getsockname()[:2]
     name = hosts[0] if hosts and not is_loopback(address) else f"[{address}]" if ":" in address else address
     link = f"http://{name}:{port}/{token}/{quote(page)}"
+    server = make_server(games, token, hosts)
+    # In a thread of its own no signal can end it between its parts.
+    serving = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     with one_line_errors():
         try:
             print(f"Play in the browser:\n\n    {link}\n\nCtrl-C ends the program; every play is saved.", flush=True)
             if browser:
                 Thread(target=_open, args=(link,), daemon=True).start()
-            make_server(games, token, hosts).run(sockets=[listening])
+            serving.start()
+            while serving.is_alive():
+                serving.join(1.0)  # Windows interrupts no longer wait
         except Terminated:
             raise
         except KeyboardInterrupt:
             return
+        finally:
+            server.should_exit = True
+            if serving.is_alive():
+                serving.join(3.0)
 
 
 class TimedProtocol(H11Protocol):

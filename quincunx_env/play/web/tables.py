@@ -1,7 +1,7 @@
 """The games of a server: sessions, their files, and agents' threads."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from functools import cache
@@ -10,12 +10,12 @@ from pathlib import Path
 from threading import RLock, Thread
 from typing import NamedTuple
 
-from quincunx_env.core.deal import Deals
 from quincunx_env.core.game import Game, IllegalAction
 from quincunx_env.core.policy import Agent
 from quincunx_env.core.rules import BaseRules
-from quincunx_env.notation.record import Record, RecordError, Seeded
+from quincunx_env.notation.record import Record, RecordError
 from quincunx_env.notation.viewer import Viewer
+from quincunx_env.play.daily import day_of, streak
 from quincunx_env.play.lessons import Lesson
 from quincunx_env.play.result import comparison, points_of, points_on_the_same_deal, your_seat
 from quincunx_env.play.session import (
@@ -25,24 +25,23 @@ from quincunx_env.play.session import (
     Hint,
     Session,
     adviser_name,
+    file_of,
+    level_of,
     levels,
     new_path,
     recorded_players,
     resuming,
+    uncounted,
     unregistered,
 )
 from quincunx_env.registry import spec_of
+from quincunx_env.utils.files import write_atomically
 
 LISTED = 12
 """Files of games that the start page lists, the newest first."""
 
 MOST_GAMES = 1_000
 """Games that a server begins, or keeps as records: more than people play, and few for memory and disk."""
-
-
-def todays_deal() -> Seeded:
-    """Return the seed of today's deal: the local date, such as 20260131."""
-    return Seeded(int(f"{date.today():%Y%m%d}"))
 
 
 class OutdatedPosition(ValueError):
@@ -73,8 +72,10 @@ class Table:
         """Whether further hints may follow."""
         self.problem = ""
         """Why an agent could not play, or the file could not be written."""
-        self.compared, self.comparing = "", False
-        """A sentence on the points at the end, and whether an agent still plays the same deal."""
+        self.compared, self.comparing = list[str](), False
+        """Sentences on the points at the end, and whether an agent still plays the same deal."""
+        self.shown_to: int | None = None
+        """The seat whose cards may be shown, where several people play."""
         self.round = max(session.game.round - (session.game.ply == 0), 0)
         """The round that is shown: the end of a round stays until the players ask for the next deal."""
         self._continue()
@@ -88,7 +89,8 @@ class Table:
     def version(self) -> str:
         """A text that changes whenever the page does."""
         hints = "" if self.hints is None else len(self.hints)
-        return f"{self.position}.{hints}.{int(self.advising)}.{int(bool(self.problem))}.{int(self.comparing)}"
+        states = (self.advising, bool(self.problem), self.comparing, len(self.compared), self.covered)
+        return f"{self.position}.{hints}.{'.'.join(str(int(state)) for state in states)}"
 
     @property
     def step(self) -> int | None:
@@ -109,6 +111,18 @@ class Table:
     def paused(self) -> bool:
         """Whether the end of a round is shown."""
         return self.session.game.round > self.round
+
+    @property
+    def covered(self) -> bool:
+        """Whether the hand is covered until its player asks for it."""
+        session = self.session
+        several = len(session.human_seats) > 1 and session.human_to_move and not self.paused
+        return several and session.mover != self.shown_to
+
+    @property
+    def day(self) -> date | None:
+        """The day whose deal is played; None in other games."""
+        return None if self.lesson else day_of(self.session.record)
 
     @property
     def game(self) -> Game:
@@ -171,8 +185,18 @@ class Table:
         """
         with self._at(position):
             self.session.undo()
+            self.shown_to = None  # it may be the decision of another person
             self.round = min(self.round, self.session.game.round)
             self._changed()
+
+    def show(self, position: int) -> None:
+        """Show the cards of the seat to move.
+
+        Raises:
+            OutdatedPosition: if the game has left the position.
+        """
+        with self._at(position):
+            self.shown_to = self.session.mover
 
     def ask(self, position: int) -> None:
         """Ask the adviser for hints, unless it has been asked.
@@ -185,6 +209,8 @@ class Table:
         """
         with self._at(position):
             self._check_turn()
+            if self.covered:
+                raise IllegalAction("the cards are covered: show them first")
             if self.hints is None:
                 self.hints, self.advising = [], True
                 Thread(target=self._advise, args=(position, self.session.hints()), daemon=True).start()
@@ -199,7 +225,7 @@ class Table:
     def _changed(self) -> None:
         """Save and show a new position."""
         self.position += 1
-        self.hints, self.advising, self.problem, self.compared = None, False, "", ""
+        self.hints, self.advising, self.problem, self.compared = None, False, "", []
         try:
             if self.lesson is None:
                 self.session.save(self.path)
@@ -209,10 +235,10 @@ class Table:
 
     def _continue(self) -> None:
         """Call the agent to move, or compare the points at the end."""
-        self.comparing = self.session.game.over
+        self.comparing = self.session.game.over and self.lesson is None
         if self.comparing:
             Thread(target=self._compare, args=(self.position, self.session.record), daemon=True).start()
-        elif not self.paused and not self.session.human_to_move:
+        elif not (self.session.game.over or self.paused or self.session.human_to_move):
             Thread(target=self._move, args=(self.position,), daemon=True).start()
 
     def _compare(self, position: int, record: Record) -> None:
@@ -226,7 +252,7 @@ class Table:
                     self.compared = comparison(record.rules, points)
                 reached = points_on_the_same_deal(record, agent, self.session.players)
                 with self._at(position):
-                    self.compared = comparison(record.rules, points, agent, reached)
+                    self.compared = comparison(record.rules, points, ADVISING_LEVEL, reached)
         with suppress(OutdatedPosition), self._at(position):
             self.comparing = False
 
@@ -271,9 +297,12 @@ class Saved(NamedTuple):
     """When it was written."""
     rules: BaseRules
     seats: tuple[str, ...]
-    dealt: Seeded | Deals
     points: int | None
     """Points of the only human; None if there is none, or the points do not count."""
+    day: date | None
+    """The day whose deal it is; None if it is another game."""
+    uncounted: tuple[str, ...]
+    """Why the points do not count for the player's best."""
 
 
 class Games:
@@ -334,8 +363,8 @@ class Games:
     def add(self, record: Record) -> str:
         """Save a record in the folder, and return its name."""
         with self.lock:
-            path = self._new_path()
-            record.write(path)
+            path, text = self._new_path(), file_of(record, ["file"])
+            write_atomically(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
             return path.stem
 
     def show(self, path: Path) -> str:
@@ -365,7 +394,9 @@ class Games:
                     f"policies, end this program and start it with: quincunx play {resuming(record, path)}"
                 )
             players = recorded_players(record, [self.named.get(name, name) for name in others])
-            return self.start(Session.resume(record, players, adviser_name(record.rules, self.adviser)), path)
+            session = Session.resume(record, players, adviser_name(record.rules, self.adviser))
+            session.uncounted = uncounted(path.read_text(encoding="utf-8"))
+            return self.start(session, path)
 
     def record(self, name: str) -> Record:
         """Return the record of a game.
@@ -405,9 +436,9 @@ class Games:
         yield from filter(None, (_describe(path, time_ns) for time_ns, path in sorted(dated, reverse=True)))
 
     def best(self, record: Record, name: str) -> int | None:
-        """Return the human's most points in earlier games of this kind.
+        """Return the human's most points in counted games like this.
 
-        Games of a kind have the same rules and the same opponents.
+        They have the same rules and the same opponents.
 
         Args:
             record: a game of this kind.
@@ -415,36 +446,42 @@ class Games:
         """
         kind = record.rules, sorted(record.seats)
         games = (game for game in self._described() if (game.rules, sorted(game.seats)) == kind and game.name != name)
-        return max((game.points for game in games if game.points is not None), default=None)
+        counted = (game.points for game in games if game.points is not None and not game.uncounted)
+        return max(counted, default=None)
 
-    def todays(self, rules: BaseRules) -> Saved | None:
-        """Return the latest game of today's deal."""
-        deal = todays_deal()
-        return next((game for game in self._described() if (game.rules, game.dealt) == (rules, deal)), None)
+    def of_day(self, day: date) -> Saved | None:
+        """Return the first finished game of a day, otherwise its latest."""
+        games = [game for game in self._described() if game.day == day]
+        return next((game for game in reversed(games) if game.over), next(iter(games), None))
+
+    def streak(self) -> int:
+        """Count the days in a row whose deal was finished."""
+        return streak({game.day for game in self._described() if game.day and game.over})
 
 
 @cache
 def _describe(path: Path, time_ns: int) -> Saved | None:
     """Return the game in a file that was written at a time. The result is None if it is not a record."""
     try:
-        record = Record.read(path)
+        record, text = Record.read(path), path.read_text(encoding="utf-8")
     except (RecordError, OSError):
         return None
     game, seat = record.game(), your_seat(record.seats)
     return Saved(
         path.stem,
         spec_of(record.rules).scene(game).title,
-        _players(record.seats),
+        _players(record),
         " : ".join(map(str, game.totals)),
         game.over,
         datetime.fromtimestamp(time_ns / 1e9),
         record.rules,
         record.seats,
-        record.dealt,
         None if seat is None else points_of(game, seat),
+        day_of(record),
+        uncounted(text),
     )
 
 
-def _players(names: Sequence[str]) -> str:
-    others = [name for name in names if name != HUMAN]
+def _players(record: Record) -> str:
+    others = [level_of(record.rules, name) for name in record.seats if name != HUMAN]
     return f"against {', '.join(dict.fromkeys(others))}" if others else ""

@@ -161,6 +161,7 @@ function onUp(event) {
 function onClick(event) {
   const button = event.target.closest?.("button");
   if (!button) return;
+  if (button.matches("[data-copy]")) return copy(button);
   const { act: what, announce, card } = button.dataset;
   if (what === "play") play();
   else if (what === "points") choose({ points: state().points === "1" ? "0" : "1" });
@@ -174,12 +175,19 @@ function onClick(event) {
   }
 }
 
+async function copy(button) {
+  const text = button.previousElementSibling;
+  getSelection().selectAllChildren(text); // where the browser does not let the page copy, the reader does
+  await navigator.clipboard?.writeText(text.textContent);
+  button.textContent = navigator.clipboard ? "Copied" : "Selected";
+}
+
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   if (event.key.startsWith("Arrow")) move(event.key);
-  else if (event.key === "Escape" && !one("#rules:popover-open")) choose({ card: "", cell: "" });
+  else if (event.key === "Escape" && !one(":popover-open")) choose({ card: "", cell: "" });
   else if (event.key === "Enter" && chosen.cell !== "" && !event.target.closest?.("#actions, #hints [aria-pressed=false], header, a")) play();
-  else if (event.key.length === 1 && event.key !== " ") {
+  else if (event.key.length === 1 && event.key !== " " && one("#letters").checked) {
     const button = one(`[data-key="${CSS.escape(event.key)}"]:enabled`);
     if (!button) return;
     button.click();
@@ -188,6 +196,9 @@ function onKey(event) {
 }
 
 if (game) {
+  const letters = one("#letters");
+  letters.checked = localStorage.letters !== "off";
+  letters.addEventListener("change", () => { localStorage.letters = letters.checked ? "on" : "off"; });
   game.addEventListener("pointermove", onMove);
   document.addEventListener("pointerdown", onDown);
   document.addEventListener("pointerup", onUp);
