@@ -160,8 +160,9 @@ def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     """Estimate Bradley-Terry ratings in Elo points, with mean 0.
 
     The intervals are bootstrap percentiles over deals; each resample uses the same deals for all pairs. A policy
-    dominates another that has won nothing from it, directly or through others. It has no upper end, the other no lower
-    one. The end that remains allows for the exact interval of the share of wins.
+    dominates another that has won nothing from it, directly or through others. One that dominates all others has no
+    upper end, one that all others dominate no lower one. The end that remains allows for the exact interval of the
+    share of wins. Where all resamples agree, one other policy suffices; without one there is no interval.
 
     Args:
         beats: float64 [N, N, D], how often policy n beats m in each deal, as in `Tournament.beats`.
@@ -174,11 +175,11 @@ def rate(beats: Floats, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     own = ELO * bradley_terry(wins.sum(axis=2))
     low, high = np.percentile([ELO * bradley_terry(each) for each in drawn], [2.5, 97.5], axis=0)
     reach = np.linalg.matrix_power((wins.sum(axis=2) > 0) + np.eye(players), players) > 0  # has won something from
-    dominates = reach & ~reach.T
-    least = exact_share(deals)
+    over, flat, least = reach & ~reach.T, high - low < 1e-9, exact_share(deals)
+    top, bottom = (each.sum(axis=1) >= np.where(flat, 1, players - 1) for each in (over, over.T))
     exact = ELO * bradley_terry(np.clip(wins.sum(axis=2), (1 - least) * deals, least * deals) * (1 - np.eye(players)))
-    low = np.where(dominates.any(axis=0), -np.inf, np.where(dominates.any(axis=1), np.minimum(low, exact), low))
-    high = np.where(dominates.any(axis=1), np.inf, np.where(dominates.any(axis=0), np.maximum(high, exact), high))
+    low, high = np.where(top, np.minimum(low, exact), low), np.where(bottom, np.maximum(high, exact), high)
+    low, high = np.where(bottom | (flat & ~top), -np.inf, low), np.where(top | (flat & ~bottom), np.inf, high)
     return [Estimate(*map(float, each)) for each in zip(own, low, high, strict=True)]
 
 

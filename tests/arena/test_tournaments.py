@@ -216,7 +216,7 @@ def test_intervals_of_ratings_are_those_of_95_percent() -> None:
 
 
 def test_ratings_that_no_deal_bounds_have_one_end() -> None:
-    """The first policy has always won, the last never; the others have won from each other."""
+    """The first policy has always won, the last never; the others have won from each other. Then two that are equal."""
     beats = np.full((4, 4, 6), 0.5)
     beats[0], beats[:, 0], beats[3], beats[:, 3] = 1, 0, 0, 1
     beats[1, 2, :2], beats[2, 1, :2] = 1, 0
@@ -224,9 +224,14 @@ def test_ratings_that_no_deal_bounds_have_one_end() -> None:
     assert (best.high, worst.low) == (np.inf, -np.inf)
     assert worst.high < best.low <= best.value
     for rating in others:
-        assert (rating.low, rating.high) == (-np.inf, np.inf)
+        assert np.isfinite(rating).all()
+        assert rating.low < rating.value < rating.high
+    one, other, lost = tournament({"one": "greedy", "other": "greedy", "uniform": "uniform"}, 6).ratings
+    assert one == other
+    assert (one.high, lost.low) == (np.inf, -np.inf)
+    assert lost.high < 0 < one.low < one.value
     cycle = np.repeat(np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])[..., None], 6, axis=2)
-    assert all(np.isfinite(rating).all() for rating in rate(cycle, 50)), "each has won from each, through the others"
+    assert all(rating[1:] == (-np.inf, np.inf) for rating in rate(cycle, 50)), "each has won from each through others"
 
 
 def test_ratings_have_the_order_of_strength_and_repeat() -> None:
