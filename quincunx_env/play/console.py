@@ -185,7 +185,7 @@ def replay(record: Record) -> None:
     print(spec_of(record.rules).scene(record.game(0)).title)
     with suppress(EOFError, KeyboardInterrupt):
         answer = None
-        while answer != "q":
+        while answer not in ("q", "quit"):
             print(f"\n{render.text(viewer.game)}")
             if viewer.turns:
                 print(describe(viewer.turns[-1]))
