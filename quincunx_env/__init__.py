@@ -35,8 +35,8 @@ games; `rules_card` has the rules in short. `prompt` and `read_action` are for l
 
 import ast
 from importlib import import_module
+from importlib.resources import files
 from importlib.util import find_spec
-from pathlib import Path
 
 import pettingzoo
 from gymnasium.envs.registration import register
@@ -45,7 +45,7 @@ from quincunx_env.utils.notebook import PAINTERS
 
 __version__ = "0.1.0"
 
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_STUB = ast.parse(files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8"))
 _MODULE_OF = {name.name: node.module for node in _STUB.body if isinstance(node, ast.ImportFrom) for name in node.names}
 """The module of each public name. They stand in ``__init__.pyi`` alone, which type checkers read."""
 

@@ -421,8 +421,6 @@ class CardGameState(pyspiel.State):  # type: ignore[misc]
         """Sample when a seat got its cards of this round.
 
         ``hand`` is its present hand. It got each card before it played the card.
-
-        It got each card before it played the card.
         """
         laid, game = self.laid[self.game.round], self.game
         got: npt.NDArray[np.int8] = np.zeros_like(self.got[0, 0])
