@@ -230,8 +230,7 @@ def test_policies_are_evaluated_on_a_task_of_the_benchmark(task: str, unit: str,
     assert heading.startswith(f"| policy | deals | {unit} | 95 % interval | ")
     expected = evaluate_on_task(task, "greedy", deals=4)
     assert rows[0].startswith("| greedy | 4 | ")
-    low, high = expected.normalised[1:]
-    assert rows[0].endswith(f" | {expected.normalised.value:.3f} | {low:.3f} to {high:.3f} |")
+    assert rows[0].endswith(" | ".join(["", *expected.normalised.cells(".3f"), ""]).rstrip())
     assert rows[1].startswith("| mine | 4 | ")
     assert (len(rows), empty) == (2, "")
     assert note == f"*Task {task} v0, benchmark 100000 to 100003; intervals by Student's t, over deals.*"
