@@ -11,7 +11,7 @@ Without options of a game a start page in the browser offers the choices. In the
     quincunx play --terminal --num-players 3 --start open
 
 Every play is saved at once; an interrupted game is resumed from its file. The page comes from this program, which
-listens on this machine only. On a remote machine forward its port, as in ``ssh -L 8017:localhost:8017 machine``, and
+listens on this machine only. On a remote machine forward its port, as in `ssh -L 8017:localhost:8017 machine`, and
 open the link that it prints.
 """
 
@@ -46,7 +46,7 @@ class Arguments(GameOptions):
 
     opponents: tuple[str, ...] = ()
     """one for all other seats, or one for each, beginning with the seat after yours: names of registered policies,
-    ``module:attribute``, paths of files, or ``human``. With --resume: for the seats whose players in the file are not
+    `module:attribute`, paths of files, or `human`. With --resume: for the seats whose players in the file are not
     registered policies, in the same order"""
     seat: int = 0
     """your seat"""

@@ -82,6 +82,14 @@ def test_errors(arguments: str, complaint: str, quincunx: Command, monkeypatch: 
     assert quincunx.error(f"replay {arguments}").startswith(complaint)
 
 
+def test_a_file_of_a_record_is_limited(tmp_path: Path, quincunx: Command) -> None:
+    path = tmp_path / "game.txt"
+    with path.open("wb") as file:
+        file.truncate(10**12)  # it takes no room on the disk, and no memory holds it
+    complaint = f"{path}: a record has at most 1,000,000 bytes; quincunx replay reads files of games, too"
+    assert quincunx.error(f"replay {path}") == complaint
+
+
 ESCAPE = "\x1b[2J\x1b]0;x\x07\x9b1m"
 
 

@@ -30,6 +30,7 @@ VIEWPORTS = {
     "390x844": {"width": 390, "height": 844},
     "1280x800": {"width": 1280, "height": 800},
     "640x400": {"width": 640, "height": 400},  # the same at 200 %
+    "844x390": {"width": 844, "height": 390},  # a phone on its side
 }
 
 TIMEOUT = 30_000

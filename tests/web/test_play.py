@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from quincunx_env import Record
+from quincunx_env import Record, Rules
+from quincunx_env.notation.record import Seeded
+from quincunx_env.play.daily import today
+from quincunx_env.play.lessons import lessons
+from quincunx_env.play.session import Session
 from tests.web.conftest import OpenPage, Running
 
 pytestmark = pytest.mark.web
@@ -30,7 +34,7 @@ def begin(page: Page, server: Running, kind: str = "solitaire", **options: str) 
         else:
             field.select_option(value)
     form.get_by_role("button", name="Play").click()
-    expect(page.locator("#hand .card:enabled").first).to_be_visible()
+    expect(page.locator("#hand .card:enabled, [data-act=show]").first).to_be_visible()
     page.wait_for_load_state()  # the script runs
 
 
@@ -353,3 +357,173 @@ def test_a_record_is_downloaded_and_opened_again(page: Page, server: Running, tm
         page.get_by_role("link", name="Download the record").click()
     download.value.save_as(tmp_path / "downloaded")
     assert Record.read(tmp_path / "downloaded") == Record.read(record)
+
+
+# --- What people see first -------------------------------------------------------------------------------------------
+
+
+def at_the_end(server: Running, rules: Rules, *opponents: str) -> str:
+    """The address of a game in which each human has taken the play with the most points."""
+    session = Session(rules, [None, *opponents], Seeded(0))
+    while session.mover is not None:
+        session.play(session.candidates()[0].action if session.human_to_move else session.choose())
+    return f"{server.link}game/{server.games.start(session).name}"
+
+
+def test_the_complete_rules_are_a_page_with_a_way_back(page: Page, server: Running) -> None:
+    begin(page, server)
+    address = page.url
+    page.get_by_role("button", name="Rules").click()
+    page.get_by_role("link", name="The complete rules").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("The rules")
+    expect(page.get_by_role("table").first).to_be_visible()
+    page.get_by_role("link", name="an index").click()
+    expect(page.locator("#index-of-rulings")).to_be_in_viewport()
+    page.evaluate("scrollTo(0, 0)")
+    page.get_by_role("link", name="Back to the game").click()
+    expect(page).to_have_url(address)
+
+
+def test_the_next_person_uncovers_the_hand(page: Page, server: Running) -> None:
+    begin(page, server, "players", opponent1="human")
+    for seat in range(2):
+        expect(page.locator("#status")).to_have_text(f"Pass to seat {seat}.")
+        expect(page.locator("#hand [data-card]")).to_have_count(0)
+        page.keyboard.press("h")
+        page.get_by_role("button", name="Show my cards").click()
+        expect(page.locator("#hand [data-card]")).to_have_count(10)
+        page.locator("#hand .card").first.click()
+        cells(page).first.click()
+        expect(page.locator("#log li")).to_have_count(seat + 1)
+    assert page.locator("#hints li").count() == 0
+
+
+def test_opponents_have_one_name_each(page: Page, server: Running) -> None:
+    begin(page, server, "players", opponent1="uniform")
+    click_through(page)
+    expect(page.locator("#ending")).to_contain_text("Hard reached")
+    expect(page.locator(".seat .who")).to_have_attribute("title", "uniform")
+    shown = page.locator("body").inner_text()
+    page.goto(server.link)
+    shown += page.locator(".saved").inner_text()
+    assert "Easiest" in shown
+    assert not re.search("uniform|heuristic|value", shown)
+    assert not re.search(r"(?<![\w-])-\d", shown), "one minus sign"
+
+
+def test_the_end_in_a_players_words(page: Page, server: Running) -> None:
+    page.goto(at_the_end(server, Rules(num_players=2), "greedy"))
+    ending = page.locator("#ending")
+    expect(ending).to_contain_text("Hard reached")
+    expect(ending).to_contain_text(re.compile(r"Medium averages \d+ points; \d+ of 100 of its games have fewer"))
+    page.goto(at_the_end(server, Rules()))
+    expect(ending).to_contain_text(re.compile(r"class [1-5] of 5|lost"))
+
+
+def test_a_game_with_hints_is_marked_and_a_guided_game_leads_to_todays_deal(page: Page, server: Running) -> None:
+    begin(page, server)
+    page.keyboard.press("h")
+    expect(page.locator("#hints li")).to_have_count(5)
+    page.keyboard.press("Enter")
+    expect(page.locator("#log li")).to_have_count(1)
+    page.goto(server.link)
+    expect(page.locator(".saved li")).to_contain_text("not counted: hints")
+    table = server.games.learn(lessons()["solitaire"])
+    while not table.session.game.over:
+        table.play(table.position, next(table.session.hints()).action if table.wanted is None else table.wanted)
+    page.goto(f"{server.link}game/{table.name}")
+    expect(page.locator("#ending")).to_contain_text("Not counted for your best: guided game.")
+    page.get_by_role("button", name="Today's deal").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Today's deal, ")
+
+
+def test_todays_deal_is_marked_counted_and_shared(open_page: OpenPage, server: Running) -> None:
+    page = open_page("390x664", permissions=["clipboard-read", "clipboard-write"])
+    page.goto(server.link)
+    expect(page.locator(".first")).to_contain_text(f"{today():%d %b %Y} in UTC")
+    page.get_by_role("button", name="Today's deal").click()
+    page.wait_for_load_state()
+    click_through(page)
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator("[data-copy]")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(f"Quincunx, deal of {today():%d %b %Y}\n")
+    page.goto(server.link)
+    expect(page.locator(".saved .day")).to_have_text(f"Today's deal, {today():%d %b %Y}")
+    expect(page.locator(".first")).to_contain_text("You have played it")
+
+
+@pytest.mark.parametrize(("rules", "opponents"), [(Rules(), []), (Rules(4), ["greedy"] * 3)], ids=str)
+def test_the_replay_on_a_phone_shows_grid_points_and_suits(
+    open_page: OpenPage, server: Running, rules: Rules, opponents: list[str]
+) -> None:
+    page = open_page("390x664", has_touch=True, is_mobile=True)
+    page.goto(f"{at_the_end(server, rules, *opponents)}/replay")
+    page.get_by_role("button", name="Next").tap()
+    controls = page.locator(".controls").bounding_box()
+    assert controls is not None
+    assert controls["y"] + controls["height"] <= 664
+    for part in (*page.locator("#grid .cell").all(), *page.locator("#points output").all(), page.locator("#caption")):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= controls["y"] + 1
+    expect(page.locator("#points output")).to_have_count(rules.num_players)
+    expect(page.locator("#caption .named .suit").first).to_be_visible()
+    expect(page.locator("#plays .named .suit").first).to_be_visible()
+
+
+@pytest.mark.parametrize("size", ["390x664", "1280x800"])
+def test_the_dialog_of_rules_keeps_its_cross_and_one_size_of_cards(
+    open_page: OpenPage, server: Running, size: str
+) -> None:
+    page = open_page(size)
+    begin(page, server)
+    page.keyboard.press("?")
+    for place in (0, 300, 100_000):
+        page.locator("#rules").evaluate("(rules, place) => rules.scrollTo(0, place)", place)
+        expect(page.get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
+    pictures = page.locator(".pictures svg")
+    widths = pictures.evaluate_all("all => all.map(one => one.querySelector('.taken').getBoundingClientRect().width)")
+    assert len(widths) == 6
+    assert max(widths) - min(widths) < 0.1 * max(widths)
+    pair = page.locator(".pictures li").filter(has_text="pair")
+    expect(pair.locator("[class~=cell]")).to_have_count(2)
+
+
+@pytest.mark.parametrize("size", ["640x400", "844x390"])
+def test_no_seat_is_cut_off_at_the_end(open_page: OpenPage, server: Running, size: str) -> None:
+    page = open_page(size)
+    page.goto(at_the_end(server, Rules(num_players=4), "greedy", "greedy", "greedy"))
+    expect(page.locator("#ending")).to_contain_text("Hard reached")
+    assert page.locator(".seat").count() == 4
+    assert page.evaluate(HIDDEN.replace("#score, #status, ", "")) == []
+
+
+def test_a_screen_reader_hears_the_points_of_a_cell_and_the_result(page: Page, server: Running) -> None:
+    begin(page, server)
+    page.locator("#hand .card").nth(3).click()
+    expect(page.locator("#board")).to_have_class("yours")
+    page.keyboard.press("ArrowDown")
+    live, shown = page.locator("#live"), page.locator("#score output")
+    expect(live).to_have_text(re.compile(r"at row \d, column \d: (0|[+\N{MINUS SIGN}]\d+), "))
+    assert shown.inner_text() in live.inner_text()
+    page.goto(at_the_end(server, Rules(num_players=2), "greedy"))
+    expect(live).to_contain_text(re.compile(r"win|draw"))
+
+
+def test_letters_can_be_switched_off(page: Page, server: Running) -> None:
+    begin(page, server)
+    page.get_by_role("button", name="Rules").click()
+    page.get_by_role("checkbox", name="Letters").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+    for key in ("b", "h", "?"):
+        page.keyboard.press(key)
+    expect(page.locator("#rules")).to_be_hidden()
+    expect(page.locator("#hand [aria-pressed=true]")).to_have_count(0)
+    page.locator("#hand .card").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#hand [aria-pressed=true]")).to_have_count(1)
+    assert page.locator("#hints li").count() == 0
