@@ -41,7 +41,7 @@ def games() -> dict[Path, str]:
         batch.reset(seed=8)
         pictures = [render.to_svg(batch.to_game(0))]
         while not batch.over.all():
-            batch.step(greedy(observer.observe_batch(batch), batch.mask(), rng))
+            batch.step(greedy(observer.observe_batch(batch), batch.mask, rng))
             pictures.append(render.to_svg(batch.to_game(0)))
         rendered[HERE / "pictures" / f"{name}.svg"] = animate(pictures)
     game = position("corners-3")
@@ -98,7 +98,7 @@ def many_games() -> bytes:
     while not batch.over.all():
         playing = np.flatnonzero(~batch.over)
         positions = batch.fork(playing)
-        actions = policy(observer.observe_batch(positions), positions.mask(), np.random.default_rng(0))
+        actions = policy(observer.observe_batch(positions), positions.mask, np.random.default_rng(0))
         batch.step(actions, playing)
         frames.append(side_by_side(batch))
     return _webp(frames, SECONDS / 2)

@@ -175,7 +175,7 @@ def same(one: Any, other: Any, where: str = "") -> None:
 
 def legal_actions(batch: BaseBatch[Any, Any], rng: np.random.Generator) -> Ints:
     """A random legal action for every row, 0 where a game is over."""
-    mask = batch.mask()
+    mask = batch.mask
     actions: Ints = np.where(mask, rng.random(mask.shape), -1).argmax(axis=1)
     return actions
 

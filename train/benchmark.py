@@ -80,7 +80,7 @@ def record(rules: BaseRules, num_games: int, steps: int, next_step: bool) -> tup
     actions: Actions = []
     count = 0
     while count < steps:
-        mask = batch.mask()
+        mask = batch.mask
         mask[batch.over] = True
         actions.append(uniform({}, mask, rng))
         ended = batch.over.copy()
@@ -169,11 +169,7 @@ def engine(rules: BaseRules, name: str, steps: int, factored: bool = False) -> I
             if batch.over.any():
                 batch.reset(rows=np.flatnonzero(batch.over))
             observer.observe_batch(batch)
-            if factored:
-                batch.card_mask()
-                batch.cell_mask()
-            else:
-                batch.mask()
+            observer.factored_mask_batch(batch) if factored else observer.mask_batch(batch)
 
     return Interface(name, run, count)
 

@@ -211,7 +211,7 @@ def play_games(
     while not batch.over.all():
         live = np.flatnonzero(~batch.over)
         now = batch.fork(live)
-        observation, mask, mover = observer.observe_batch(now), now.mask(), now.mover
+        observation, mask, mover = observer.observe_batch(now), now.mask, now.mover
         timer.add("environment")
         member = members[live, mover]
         fixed = fixed_agents_actions(pool, rules, member, observation, mask, rng)

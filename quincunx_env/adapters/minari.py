@@ -227,7 +227,7 @@ def _episodes(
         rows = np.flatnonzero(playing)
         live = batch.fork(rows)
         actions = shown["action_mask"].argmax(axis=1)  # anything legal where the game is over
-        actions[rows] = policy(observer.observe_batch(live), live.mask(), rng)
+        actions[rows] = policy(observer.observe_batch(live), live.mask, rng)
         shown, rewards, terminated, _, _ = envs.step(actions)
         seen.append(shown)
         taken.append(actions)

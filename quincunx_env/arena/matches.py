@@ -148,7 +148,7 @@ def play_matches(
             if policy is not None:
                 games = batch.fork(own)
                 try:
-                    chosen = policy(observer.observe_batch(games), games.mask(), rngs[number])
+                    chosen = policy(observer.observe_batch(games), games.mask, rngs[number])
                 except PolicyFileError:  # it names the file, whose user has no use for a traceback
                     raise
                 except NotFiniteError as error:

@@ -52,14 +52,8 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
         """Play legal actions in games that are not over. Return the gains, int64 [len(rows), P]."""
 
     @abstractmethod
-    def mask(self, out: Bools | None = None) -> Bools:
-        """Return the mask of legal actions, bool [B, A], True = legal.
-
-        All are False in finished games.
-
-        Args:
-            out: an array returned by an earlier call, to be overwritten; a new one by default.
-        """
+    def _mask(self, out: Bools | None = None) -> Bools:
+        """Return `mask`. ``out`` is an array of an earlier call, to be overwritten; a new one by default."""
 
     @abstractmethod
     def deals(self, row: int) -> tuple[Any, ...]:
@@ -185,6 +179,11 @@ class BaseBatch(BatchState[AnyRules], Generic[AnyRules, AnyGame]):
     def resets(self) -> Ints:
         """int64 [B]: number of deals since the row was seeded, less one. It is -1 before the first deal."""
         return self._row_resets
+
+    @property
+    def mask(self) -> Bools:
+        """Legal actions of the seats to move, bool [B, A], a new array. All are False in finished games."""
+        return self._mask()
 
     # --- Steps -------------------------------------------------------------------------------------------------------
 

@@ -94,6 +94,7 @@ class BatchState(ABC, Generic[AnyRules]):
     list that a vector environment plays it is the index."""
     _row_seed: Ints = state_array(fill=-1)
     _row_resets: Ints = state_array(fill=-1)
+    _seat: int | None = None
 
     def __init__(self, rules: AnyRules, num_games: int, domain: Domain = "play") -> None:
         num_games = check_integer("num_games", num_games, 1, MAX_SEED - 1)
@@ -130,6 +131,17 @@ class BatchState(ABC, Generic[AnyRules]):
         """Compute the derived arrays by name from the others. These have no faults."""
         return {}
 
+    @property
+    def seat(self) -> int:
+        """The observing seat of sampled games. ``totals[:, seat]`` are its own points.
+
+        Raises:
+            AttributeError: if the games were dealt, not sampled.
+        """
+        if self._seat is None:
+            raise AttributeError("these games were dealt, not sampled by resample(): no seat is the observer's")
+        return self._seat
+
     # --- Decks -------------------------------------------------------------------------------------------------------
 
     def _shuffle(self, seeds: Ints, games: Ints) -> npt.NDArray[np.int8]:
@@ -148,18 +160,19 @@ class BatchState(ABC, Generic[AnyRules]):
 
     # --- Copies and snapshots ----------------------------------------------------------------------------------------
 
-    def fork(self, rows: npt.ArrayLike) -> Self:
+    def fork(self, rows: npt.ArrayLike, k: int = 1) -> Self:
         """Copy games into a new batch, with the same hidden cards.
 
         Args:
             rows: row numbers, which may repeat, or a mask bool [B].
+            k: number of copies of each, side by side.
 
         Raises:
-            ValueError: for invalid rows.
+            ValueError: for invalid rows or ``k``.
         """
-        rows = row_numbers(rows, self.num_games, repeats=True)
+        rows = np.repeat(row_numbers(rows, self.num_games, repeats=True), check_integer("k", k, 1, MAX_SEED - 1))
         copy = type(self).__new__(type(self))
-        copy.rules, copy.domain = self.rules, self.domain
+        copy.rules, copy.domain, copy._seat = self.rules, self.domain, self._seat
         for name in state_arrays(type(self)):
             setattr(copy, name, getattr(self, name)[rows])
         copy._complete()
@@ -167,7 +180,7 @@ class BatchState(ABC, Generic[AnyRules]):
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables are left out: they follow from the rules and may be large.
-        return {name: getattr(self, name) for name in ("rules", "domain", *state_arrays(type(self)))}
+        return {name: getattr(self, name) for name in ("rules", "domain", "_seat", *state_arrays(type(self)))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state

@@ -137,6 +137,10 @@ class BaseGame(ABC, Generic[AnyRules, AnyDeal]):
             IllegalAction: if the action is illegal or not an integer; the game is unchanged.
         """
 
+    @abstractmethod
+    def legal_actions(self) -> tuple[int, ...]:
+        """Return the legal actions of the seat to move, ascending. There are none when the game is over."""
+
     # --- Shared implementation ---------------------------------------------------------------------------------------
 
     @property

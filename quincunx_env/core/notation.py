@@ -39,10 +39,6 @@ class BaseNotation(ABC, Generic[AnyGame]):
         """
 
     @abstractmethod
-    def legal_plays(self, game: AnyGame) -> Iterable[int]:
-        """Return the mover's legal actions that play a card, ascending."""
-
-    @abstractmethod
     def describe_legal(self, game: AnyGame) -> str:
         """Name the mover's legal actions in one phrase, for messages."""
 
@@ -51,6 +47,10 @@ class BaseNotation(ABC, Generic[AnyGame]):
         """Return the game-specific public part of a position as plain data. It includes the board."""
 
     # --- Shared implementation ---------------------------------------------------------------------------------------
+
+    def legal_plays(self, game: AnyGame) -> tuple[int, ...]:
+        """Return the mover's legal actions that play a card, ascending."""
+        return () if getattr(game, "pending", None) else game.legal_actions()
 
     def print_action(self, rules: Any, action: int) -> str:
         """Return the text of an engine action, legal or not: ``2MK (1, 3)``.

@@ -222,7 +222,7 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     def mask_batch(self, batch: AnyBatch, out: Bools | None = None) -> Bools:
         """Return legal actions of the seats to move, bool [B, A]. See `BaseBatch.mask`."""
-        return batch.mask(out)
+        return batch._mask(out)
 
     def factored_mask(self, game: AnyGame) -> Mask:
         """Return legal cards and cells, int8 [cards + cells], 1 = legal. It needs `factors`."""
@@ -238,8 +238,11 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
 
     # --- Conversions between encodings -------------------------------------------------------------------------------
 
-    def flatten(self, pieces: Mapping[str, npt.NDArray[Any]], dtype: FlatDtype = np.int16) -> Flat:
-        """Convert pieces ``[..., *shape]`` to the flat encoding, [..., size]."""
+    def flatten(self, observation: Mapping[str, Any] | npt.NDArray[Any], dtype: FlatDtype = np.int16) -> Flat:
+        """Convert pieces ``[..., *shape]`` to the flat encoding, [..., size]. A mask among them is left out."""
+        pieces = without_mask(observation)
+        if not isinstance(pieces, Mapping):
+            return np.asarray(pieces, dtype)
         lead = pieces["board"].shape[:-1]
         parts = [pieces[piece.name].reshape(*lead, piece.size) for piece in self.pieces]
         return np.concatenate(parts, axis=-1, dtype=dtype)
@@ -251,21 +254,35 @@ class BaseObserver(ABC, Generic[AnyRules, AnyGame, AnyBatch]):
             for piece in self.pieces
         }
 
-    def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
-        """Return the observer without padding, and its pieces of this observation.
+    def to_unpadded(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> "tuple[Observer, Pieces]":
+        """Return the observer without padding, and its pieces of this observation. A mask is left out.
 
         Raises:
-            ValueError: if this observer did not make the observation.
+            ValueError: if this observer did not make the observation, naming the entries that do not fit.
         """
-        if isinstance(observation, Mapping):
-            observation = {name: np.asarray(piece) for name, piece in observation.items()}
-            fits = self._spaces[0].contains(observation)
+        given, (space, flat_space) = without_mask(observation), self._spaces
+        if isinstance(given, Mapping):
+            pieces = {name: np.asarray(piece) for name, piece in given.items()}
+            unfit = [name for name in space if name not in pieces or not space[name].contains(pieces[name])]
+            wrong = ", ".join(map(repr, [*unfit, *(pieces.keys() - set(space))]))
         else:
-            observation = np.asarray(observation)
-            fits = self._spaces[1].contains(observation) and bool((observation == np.floor(observation)).all())
-        if not fits:
-            raise ValueError(f"this is not an observation of one game of {self.rules} by this observer")
-        return self, observation if isinstance(observation, dict) else self.unflatten(observation)
+            flat = np.asarray(given)
+            fits = flat_space.contains(flat) and bool((flat == np.floor(flat)).all())
+            wrong = "" if fits else f"{flat.dtype} of shape {flat.shape}"
+            pieces = self.unflatten(flat) if fits else {}
+        if wrong:
+            raise ValueError(
+                f"this is not an observation of one game of {self.rules} by this observer: {wrong} does not fit"
+            )
+        return self, pieces
+
+
+def without_mask(observation: Mapping[str, Any] | npt.NDArray[Any]) -> Any:
+    """Return an observation, pieces or flat, without its mask."""
+    if not isinstance(observation, Mapping) or "action_mask" not in observation:
+        return observation
+    pieces = {name: piece for name, piece in observation.items() if name != "action_mask"}
+    return pieces.get("observation", pieces)
 
 
 Observer = BaseObserver[Any, Any, Any]

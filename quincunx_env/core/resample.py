@@ -17,7 +17,7 @@ from quincunx_env.core.observation import AnyBatch, BaseObserver
 
 def resample(
     observer: BaseObserver[Any, Any, AnyBatch],
-    observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any],
+    observation: Mapping[str, Any] | npt.NDArray[Any],
     rng: np.random.Generator,
     n: int = 1,
     hands: Sequence[npt.NDArray[np.integer[Any]]] | None = None,
@@ -28,15 +28,16 @@ def resample(
 
     Args:
         observer: the observer that made the observation.
-        observation: of one game in progress, as pieces or flat.
+        observation: of one game in progress, as pieces or flat, with or without its mask.
         rng: the only source of randomness.
         n: number of games, at least 1.
         hands: for each other seat, from the next one on, the cards of its hand in each game, integers [n, cards held];
             at random by default.
 
     Returns:
-        A batch of n games, seats numbered as in the observed game. A game that was forfeited is in progress here, since
-        its observation does not show that.
+        A batch of n games. Seats are numbered as in the observed game, not as in the observation: the observer's is
+        ``batch.seat``, also after ``batch.fork``. A game that was forfeited is in progress here, since its observation
+        does not show that.
 
     Raises:
         ValueError: if the observed game is over, the observation does not fit the observer's rules, ``rng`` is not a
@@ -75,6 +76,7 @@ def resample(
         for kind in ("score", "total" if rules.num_rounds > 1 else "score")
     )
     batch: Any = unpadded.make_batch(n)
+    batch._seat = seat
     batch.reset(rng.integers(MAX_SEED, size=n))  # the games after this one are hidden, too
     batch.set_position(
         check=False,

@@ -1,17 +1,15 @@
 """Many games for several players, stepped together. Each game has its own seat to move."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from quincunx_env.core.arrays import Bools, Ints, row_numbers
-from quincunx_env.core.deal import MAX_SEED, BaseDeal
-from quincunx_env.core.integers import check_integer
+from quincunx_env.core.arrays import Bools, Ints
+from quincunx_env.core.deal import BaseDeal
 from quincunx_env.core.observation import Flat, Pieces
-from quincunx_env.core.resample import resample
 from quincunx_env.core.rules import RulesLike
 from quincunx_env.envs.codec import Batch, EnvCodec
 from quincunx_env.envs.options import check_option, with_options
@@ -163,36 +161,12 @@ class BatchedGames:
     # --- State -------------------------------------------------------------------------------------------------------
 
     def fork(self, rows: npt.ArrayLike, k: int = 1) -> "BatchedGames":
-        """Return ``k`` independent copies of each of these rows.
+        """Copy games, with the same hidden cards; see `quincunx_env.core.batch_state.BatchState.fork`.
 
-        The copies of a row are side by side.
-
-        Copies keep the hidden cards of the original. Agents that may not know them use `resample`.
-
-        Args:
-            rows: row numbers, which may repeat, or a mask bool [B].
-            k: number of copies of each.
-
-        Raises:
-            ValueError: for invalid rows or ``k``.
+        Agents that may not know these cards sample games by `quincunx_env.core.resample.resample`.
         """
         other = copy(self)
-        numbers = row_numbers(rows, self.num_games, repeats=True)
-        other.batch = self.batch.fork(np.repeat(numbers, check_integer("k", k, 1, MAX_SEED - 1)))
-        return other
-
-    def resample(
-        self,
-        observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any],
-        rng: np.random.Generator,
-        n: int = 1,
-    ) -> "BatchedGames":
-        """Sample games consistent with a seat's observation (its information set).
-
-        See `quincunx_env.core.resample.resample`.
-        """
-        other = copy(self)
-        other.batch = resample(self.observer, observation, rng, n)
+        other.batch = self.batch.fork(rows, k)
         return other
 
     def get_state(self, copy: bool = True) -> dict[str, npt.NDArray[Any]]:

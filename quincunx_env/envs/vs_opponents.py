@@ -251,7 +251,7 @@ class VsOpponentsVectorEnv(GamesVectorEnv, gymnasium.vector.VectorEnv[Any, Any, 
                 some, policy = rows[policies == index], self.policies[index]
                 games = batch.fork(some)
                 try:
-                    actions = policy(self._opponents_observer.observe_batch(games), games.mask(), self.np_random)
+                    actions = policy(self._opponents_observer.observe_batch(games), games.mask, self.np_random)
                     gains = batch.step(actions, some)
                 except BaseException as error:
                     self._has_reset = False  # actions of the agents are taken that no opponent has answered

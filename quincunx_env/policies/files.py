@@ -232,7 +232,7 @@ def _policy(file: PolicyFile, rules: BaseRules) -> Policy:
         games = observer.make_batch(2)
         games.reset(seed=[0, 1])
         with _naming(file):
-            actions = np.asarray(policy(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
+            actions = np.asarray(policy(observer.observe_batch(games), games.mask, np.random.default_rng(0)))
         if actions.shape != (2,) or actions.dtype.kind not in "iu":
             raise ValueError(f"it chooses actions {actions.dtype} {list(actions.shape)} for two positions")
         if not games.is_legal(actions).all():

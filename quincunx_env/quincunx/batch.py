@@ -254,7 +254,7 @@ class Batch(BaseBatch[Rules, Game]):
 
     def preview(self) -> npt.NDArray[np.int16]:
         """Return points and draws of every legal play, int16 [B, K, C, 2]. Other entries are 0."""
-        return self._values.legal_plays(self.board, self._legal_hands(), self.cell_mask())
+        return self._values.legal_plays(self.board, self._legal_hands(), self.cell_mask)
 
     # --- 1.5 End of the round ----------------------------------------------------------------------------------------
 
@@ -294,27 +294,25 @@ class Batch(BaseBatch[Rules, Game]):
 
     # --- Masks -------------------------------------------------------------------------------------------------------
 
+    @property
     def card_mask(self) -> Bools:
-        """Return the cards that the seat to move may play, bool [B, K].
-
-        There are none in finished and announcing games.
-        """
+        """Cards that the seat to move may play, bool [B, K]. There are none in finished and announcing games."""
         return unpack(self._legal_hands()[:, None], self.rules.num_cards).view(np.bool_)
 
     def _legal_hands(self) -> Words:
         """Return `card_mask` as bits, uint64 [B]."""
         return np.where(self._no_play(), np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
 
+    @property
     def cell_mask(self) -> Bools:
-        """Return the cells for any legal card, bool [B, C]. There are none in finished and announcing games."""
+        """Cells for any legal card, bool [B, C]. There are none in finished and announcing games."""
         legal = np.where(self._no_play()[:, None], np.uint64(0), self.legal)
         return unpack(legal, self.rules.num_cells).view(np.bool_)
 
     def _no_play(self) -> Bools:
         return self.over | (self.pending[:, 0] >= 0) if self.rules.simpleton else self.over
 
-    def mask(self, out: Bools | None = None) -> Bools:
-        """Return the mask of legal actions, bool [B, A]; see `BaseBatch.mask`."""
+    def _mask(self, out: Bools | None = None) -> Bools:
         rules = self.rules
         if out is None:
             out = np.zeros((self.num_games, rules.num_actions), np.bool_)
@@ -322,7 +320,7 @@ class Batch(BaseBatch[Rules, Game]):
             out[:] = False
         # A row of cells is copied as one wide element, and only where its card may be played.
         wide = np.dtype((np.void, rules.num_cells))
-        hands, cells = self._legal_hands()[:, None], self.cell_mask().view(wide)[:, 0]
+        hands, cells = self._legal_hands()[:, None], self.cell_mask.view(wide)[:, 0]
         plays = out[:, : rules.num_plays_encoded].view(wide)
         for start in range(0, self.num_games, _BLOCK):
             block = slice(start, start + _BLOCK)

@@ -159,6 +159,13 @@ class Game(BaseGame[Rules, Deal]):
         """
         return () if self.over or self.pending else tuple(compress(range(self.rules.num_cells), self.legal))
 
+    def legal_actions(self) -> tuple[int, ...]:
+        """Return the legal actions of the seat to move, ascending. There are none when the game is over."""
+        rules, cells = self.rules, self.legal_cells()
+        if self.pending and not self.over:
+            return tuple(range(rules.num_plays_encoded, rules.num_actions))
+        return tuple(card * rules.num_cells + cell for card in self.legal_cards() for cell in cells)
+
     def play(self, card: int, cell: int) -> list[int]:
         """Play a card from the hand of the seat to move.
 

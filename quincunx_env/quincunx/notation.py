@@ -1,7 +1,6 @@
 """Notation of Quincunx: actions as text, public positions as plain data. Actions are plays and announcements."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from quincunx_env.core.notation import BaseNotation
@@ -53,11 +52,6 @@ class Notation(BaseNotation[Game]):
                 raise ValueError(f"{self._print_action(game.rules, action)}: no announcement is due")
             return game.pending
         return divmod(action, game.rules.num_cells)
-
-    def legal_plays(self, game: Game) -> Iterable[int]:
-        """See `BaseNotation.legal_plays`."""
-        cells = game.legal_cells()
-        return (self._encode_play(game.rules, card, cell) for card in game.legal_cards() for cell in cells)
 
     def describe_legal(self, game: Game) -> str:
         """See `BaseNotation.describe_legal`."""

@@ -180,7 +180,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
 
     def factored_mask_batch(self, batch: Batch) -> Bools:
         """Return legal cards and cells of each game, bool [B, cards + cells]."""
-        return np.concatenate([batch.card_mask(), batch.cell_mask()], axis=1)
+        return np.concatenate([batch.card_mask, batch.cell_mask], axis=1)
 
     # --- Hidden information ------------------------------------------------------------------------------------------
 

@@ -105,7 +105,7 @@ class PaddedObserver(Observer):
             padded["preview"][:, :cards, self._cells] = pieces["preview"]
         return padded
 
-    def to_unpadded(self, observation: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
+    def to_unpadded(self, observation: Mapping[str, Any] | npt.NDArray[Any]) -> tuple[Observer, Pieces]:
         """Return the unpadded observer and its pieces of one game.
 
         This is the inverse of `pad` for one observation.
@@ -152,7 +152,7 @@ class PaddedObserver(Observer):
 
     def mask_batch(self, batch: Batch, out: Bools | None = None) -> Bools:
         """Return legal actions of the seats to move, bool [B, A]. The array is new; ``out`` is not used."""
-        return self.pad_mask(batch.mask())
+        return self.pad_mask(batch.mask)
 
     def pad_mask(self, mask: Bools) -> Bools:
         """Pad masks of the unpadded observer: bool [n, actions] -> bool [n, A]."""

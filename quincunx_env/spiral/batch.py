@@ -83,11 +83,7 @@ class Batch(BaseBatch[Rules, Game]):
             self._end_round(rows[full])
         return gains
 
-    def mask(self, out: Bools | None = None) -> Bools:
-        """Return the mask of legal actions, bool [B, A].
-
-        It is the hand of the seat to move; all False in finished games.
-        """
+    def _mask(self, out: Bools | None = None) -> Bools:
         hands = np.where(self.over, np.uint64(0), self.hands.reshape(-1).take(self._mover_hand(self._all)))
         mask = unpack(hands[:, None], len(CARDS)).view(np.bool_)
         if out is None:

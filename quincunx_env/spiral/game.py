@@ -103,6 +103,10 @@ class Game(BaseGame[Rules, Deal]):
         """Return the hand of the seat to move, ascending. There are none when the game is over."""
         return () if self.over else self._held(self.mover)
 
+    def legal_actions(self) -> tuple[int, ...]:
+        """Return the legal actions of the seat to move: its `legal_cards`."""
+        return self.legal_cards()
+
     def step(self, action: int) -> list[int]:
         """Play a card from the hand of the seat to move.
 

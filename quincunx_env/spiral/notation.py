@@ -1,6 +1,5 @@
 """Notation of the spiral game: plays as text, positions as data. Positions are their public part."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from quincunx_env.core.notation import BaseNotation
@@ -28,10 +27,6 @@ class Notation(BaseNotation[Game]):
         if game.cell is None:
             raise ValueError("the game is over: no card is played any more")
         return action, game.cell
-
-    def legal_plays(self, game: Game) -> Iterable[int]:
-        """See `BaseNotation.legal_plays`."""
-        return game.legal_cards()
 
     def describe_legal(self, game: Game) -> str:
         """See `BaseNotation.describe_legal`."""

@@ -102,7 +102,7 @@ class Observer(BaseObserver[Rules, Game, Batch]):
         }
         if self.preview:
             pieces["preview"] = preview = np.zeros((batch.num_games, len(CARDS), 2), np.int16)
-            rows, cards = (batch.mask() & (seats == batch.mover)[:, None]).nonzero()
+            rows, cards = (batch.mask & (seats == batch.mover)[:, None]).nonzero()
             made = batch.value(cards, rows, check=False)
             if self.rules.scoring == "play":
                 made[:, 0], made[:, 1] = made.sum(axis=1), 0

@@ -171,7 +171,7 @@ def _disagreeing(
         return np.zeros(0, np.int64)
     positions = batch.fork(own)
     observation = make_observer(config.rules, preview=True).observe_batch(positions)
-    chosen = np.asarray(policy(observation, positions.mask(), rng))
+    chosen = np.asarray(policy(observation, positions.mask, rng))
     wrong: Ints = games[own][chosen != lineup.actions[at[own]]]
     return wrong
 

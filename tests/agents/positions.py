@@ -31,14 +31,14 @@ def positions(rules: Rules, plies: int, games: int = 6) -> Any:
     """Games after some random plays."""
     batch, rng = dealt(rules, games, plies), np.random.default_rng(plies)
     for _ in range(plies):
-        batch.step(uniform({}, batch.mask(), rng) if not batch.over.any() else np.zeros(games, np.int64))
+        batch.step(uniform({}, batch.mask, rng) if not batch.over.any() else np.zeros(games, np.int64))
         batch.reset(rows=batch.over)
     return batch
 
 
 def seen(batch: Any) -> tuple[Pieces, Bools]:
     """The observations that policies receive, and the masks."""
-    return make_observer(batch.rules, preview=True).observe_batch(batch), batch.mask()
+    return make_observer(batch.rules, preview=True).observe_batch(batch), batch.mask
 
 
 def in_progress(batch: Any) -> Iterator[tuple[Ints, Any]]:

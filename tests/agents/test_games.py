@@ -34,11 +34,11 @@ def test_the_plays_so_far_are_read_from_an_observation(name: str) -> None:
     games.reset(seed=5)
     plays, actions = getattr(rules, "num_plays_encoded", rules.num_actions), list[int]()
     for _ in range(5):
-        action = int(rng.choice(np.flatnonzero(games.mask()[0])))
+        action = int(rng.choice(np.flatnonzero(games.mask[0])))
         if action < plays:  # no announcement
             actions.append(action)
         games.step(np.array([action]))
-        if games.mask()[0, :plays].any() and not games.over[0]:
+        if games.mask[0, :plays].any() and not games.over[0]:
             position = {piece: values[0] for piece, values in observer.observe_batch(games).items()}
             _, _, found = forms.plays_so_far(position, observer.named_counts(position), rules)
             assert found.tolist() == actions

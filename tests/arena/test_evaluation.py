@@ -95,7 +95,7 @@ def test_uniform_is_uniform_and_legal() -> None:
 def test_greedy_takes_most_points_and_the_lowest_action_of_equals() -> None:
     batch, observer = Batch(Rules(), 40), Observer(Rules(), preview=True)
     batch.reset(seed=0)
-    actions = greedy(observer.observe_batch(batch), batch.mask(), np.random.default_rng(0))
+    actions = greedy(observer.observe_batch(batch), batch.mask, np.random.default_rng(0))
     for row, action in enumerate(actions):
         game = batch.to_game(row)
         plays = [(card, cell) for card in game.legal_cards() for cell in game.legal_cells()]

@@ -134,13 +134,3 @@ def test_what_are_no_rows_is_refused(use: str) -> None:
     with pytest.raises(ValueError, match="row"):
         games.fork([4], 2) if use == "fork" else games.reset(100 if use == "seeded reset" else None, rows=[4])
     same(games.get_state(), before)
-
-
-def test_resampled_games_look_the_same_to_the_seat() -> None:
-    games, rng = BatchedGames(2, num_players=3), np.random.default_rng(2)
-    position = games.reset(seed=3)
-    for _ in range(5):
-        position = games.step(choose(position, rng)).position
-    others = games.resample(position.observation[1], np.random.default_rng(0), n=4)  # type: ignore[index]
-    same(others.position().observation, np.repeat(position.observation[1:], 4, axis=0))  # type: ignore[index]
-    assert len({tuple(row) for row in others.batch.hands.tolist()}) > 1

@@ -50,7 +50,7 @@ def play(agent: Any) -> None:
     batch = Batch(Rules(), 3)
     batch.reset(seed=1)
     observation = make_observer(Rules(), preview=True).observe_batch(batch)
-    batch.step(agent.for_rules(Rules())(observation, batch.mask(), np.random.default_rng(0)))
+    batch.step(agent.for_rules(Rules())(observation, batch.mask, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("make", [value_file, policy_file])

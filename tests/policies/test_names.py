@@ -141,8 +141,8 @@ def test_the_copy_of_a_policy_chooses_the_same_actions(name: str, rules: BaseRul
     games = observer.make_batch(2)
     games.reset(seed=0)
     while games.ply[0] < rules.num_plays - 4:
-        games.step(greedy(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
-    observation, mask = observer.observe_batch(games), games.mask()
+        games.step(greedy(observer.observe_batch(games), games.mask, np.random.default_rng(0)))
+    observation, mask = observer.observe_batch(games), games.mask
     assert not games.over.any()
     copies = [policy, copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))]
     expected, *found = [each(observation, mask, np.random.default_rng(1)).tolist() for each in copies]

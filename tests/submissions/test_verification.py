@@ -240,7 +240,7 @@ class KnowsThePile:
     def best_points(self, games: Batch) -> npt.NDArray[np.int64]:
         """Most points of a play in each game."""
         preview = self.observer.observe_batch(games)["preview"][..., 0].reshape(games.num_games, -1)
-        points: npt.NDArray[np.int64] = np.where(games.mask(), preview, -1000).max(axis=1)
+        points: npt.NDArray[np.int64] = np.where(games.mask, preview, -1000).max(axis=1)
         return points
 
 

@@ -150,7 +150,7 @@ def test_features_do_not_depend_on_the_library(variant: str) -> None:
     batch: Any = spec_of(rules).Batch(rules, 4)
     batch.reset(seed=0)
     for _ in range(0, rules.num_plays, 4):
-        observation, mask = observer.observe_batch(batch), batch.mask()
+        observation, mask = observer.observe_batch(batch), batch.mask
         ours, theirs = (
             module.afterstates_of(rules, observation, mask, backend=backend) for backend in (NUMPY, torch_on_cpu)
         )

@@ -87,7 +87,7 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None, s
     network = ValueNetwork(module.LAYOUT, 8, 16)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
     tensors, players = network.weights(), rules.num_players
-    actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask()])
+    actions = np.stack([np.flatnonzero(mask)[[5, 0, -1]] for mask in batch.mask])
     options = SearchOptions(
         search_samples=samples, search_depth=1 if opponent else 2, search_candidates=5, search_opponent=opponent
     )
@@ -103,9 +103,9 @@ def test_values_by_rollouts_of_the_network(variant: str, opponent: str | None, s
             policy.step(game, np.array([action]))
             for number_of_play in range(1, depth + 1):
                 if opponent and game.mover[0] != seat:
-                    policy.step(game, greedy(observer.observe_batch(game), game.mask(), np.random.default_rng(0)))
+                    policy.step(game, greedy(observer.observe_batch(game), game.mask, np.random.default_rng(0)))
                     continue
-                tried = module.shortlist(rules, observer.observe_batch(game), game.mask(), 5)
+                tried = module.shortlist(rules, observer.observe_batch(game), game.mask, 5)
                 after = module.afterstates_of(rules, observer.observe_batch(game), tried)
                 to_come, preferences = evaluate_afterstates(tensors, after)
                 best = (after.points + to_come @ margin_weights(players) + preferences).argmax()
@@ -127,9 +127,9 @@ def test_the_other_seats_play_the_end_of_the_round_as_their_policy_does() -> Non
     network = ValueNetwork(agent_spec_of(batch.rules).features.LAYOUT, 8, 16)
     observer, policy = make_observer(batch.rules, preview=True), agent_spec_of(batch.rules).rollout_policy
     games, seat = batch.fork(np.arange(6)), batch.mover[0]
-    action = batch.mask().argmax(axis=1)
+    action = batch.mask.argmax(axis=1)
     policy.step(games, action)
-    policy.step(games, greedy(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
+    policy.step(games, greedy(observer.observe_batch(games), games.mask, np.random.default_rng(0)))
     options = SearchOptions(search_samples=0, search_depth=3, search_opponent="greedy")
     values = search_values(options, network.weights(), batch, action[:, None], np.random.default_rng(0))
     assert values[:, 0].tolist() == payoffs(games)[:, seat].tolist()
@@ -139,7 +139,7 @@ def test_rollouts_of_the_network_end_with_the_round() -> None:
     batch = games_after("2-corners", VARIANTS["2-corners"].num_plays - 2, 2)
     network = ValueNetwork(agent_spec_of(batch.rules).features.LAYOUT, 8, 16)
     torch.nn.init.constant_([*network.parameters()][-1], 1e6)  # would show if the network evaluated the end
-    actions, options = batch.mask().argmax(axis=1)[:, None], SearchOptions(search_depth=6)
+    actions, options = batch.mask.argmax(axis=1)[:, None], SearchOptions(search_depth=6)
     assert (abs(search_values(options, network.weights(), batch, actions, np.random.default_rng(0))) < 1000).all()
 
 
@@ -178,7 +178,7 @@ def test_the_loss_compares_plays_as_the_policy_does() -> None:
     rules, batch = VARIANTS["3-open"], games_after("3-open", 3, 2)
     network = a_network()
     torch.nn.init.normal_(next(network.trunk[-1].parameters()), std=0.3)
-    observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask()
+    observation, mask = make_observer(rules, preview=True).observe_batch(batch), batch.mask
     afterstates = agent_spec_of(rules).features.afterstates_of(rules, observation, mask)
     plays = np.stack([np.flatnonzero(afterstates.rows == game)[:5] for game in range(2)])
     own = action_values(ValueWeights(network.weights(), ("3-open",), 0), rules, observation, mask)

@@ -76,7 +76,7 @@ def test_both_implementations_of_the_value_network_agree(variant: str) -> None:
     batch = spec_of(rules).Batch(rules, 3)
     batch.reset(seed=0)
     torch.nn.init.normal_(next(network.trunk[-1].parameters()))
-    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
+    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask)
     with torch.no_grad():
         expected = network(torch.from_numpy(afterstates.features(network.layout)).float()).numpy()
     for at, described in afterstates.chunks:
@@ -301,7 +301,7 @@ def test_the_exported_network_agrees(name: str, variant: str, tmp_path: Path) ->
     observer, module = make_observer(rules, preview=True), agent_spec_of(rules).features
     batch = spec_of(rules).Batch(rules, 1)
     batch.reset(seed=3)
-    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask())
+    afterstates = module.afterstates_of(rules, observer.observe_batch(batch), batch.mask)
     mask = np.random.default_rng(0).random((1, len(afterstates.rows))) < 0.5
     inputs = {
         "features": afterstates.features(module.LAYOUT)[None].astype(np.float32),

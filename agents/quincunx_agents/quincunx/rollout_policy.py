@@ -53,8 +53,8 @@ class ImmediateScores(NamedTuple):
 def immediate_scores(batch: Batch) -> ImmediateScores:
     """Score all legal actions of games at the same stage. No game is announcing."""
     rules = batch.rules
-    held, cards, card_slots = _slots(batch.card_mask())
-    _, cells, cell_slots = _slots(batch.cell_mask())
+    held, cards, card_slots = _slots(batch.card_mask)
+    _, cells, cell_slots = _slots(batch.cell_mask)
     (n, hand), places = cards.shape, cells.shape[1]
     rows, slots = card_slots
     # Unchecked: slots without a cell hold cell 0, which may be taken; its scores are replaced below.

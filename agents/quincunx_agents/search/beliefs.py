@@ -202,7 +202,7 @@ class Beliefs:
                 games.hands[:, seat] = as_bits(cards[seat], (came[seat] < ply) & (left[seat] >= ply))
             if mover != so_far.observer:
                 observations.append(self._observer.observe_batch(games))
-                masks.append(games.mask())
+                masks.append(games.mask)
             games.step(np.full(self.chains, action))
         pieces = {name: np.concatenate([each[name] for each in observations]) for name in observations[0]}
         return pieces, np.concatenate(masks)

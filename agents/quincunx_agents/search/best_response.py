@@ -100,4 +100,4 @@ def play_out(policy: Policy, games: Any, rng: np.random.Generator) -> None:
     observer, round = observer_for(games.rules), games.round.copy()
     while len(rows := np.flatnonzero(~games.over & (games.round == round))):
         playing = games.fork(rows)
-        games.step(policy(observer.observe_batch(playing), playing.mask(), rng), rows)
+        games.step(policy(observer.observe_batch(playing), playing.mask, rng), rows)

@@ -149,7 +149,7 @@ class DeterminizedSearch:
             hands = [hand[drawn] for hand in hands]
         dealt = resample(self.observer, position, rng, samples, hands)
         rollout_policy = agent_spec_of(dealt.rules).rollout_policy  # not an attribute: modules cannot be pickled
-        seat, left = int(dealt.mover[0]), rollout_policy.plays_left(dealt) - 1
+        seat, left = dealt.seat, rollout_policy.plays_left(dealt) - 1
         games = dealt.fork(np.tile(np.arange(samples), len(actions)))
         rollout_policy.step(games, np.repeat(actions, samples))
         total: Values = self.evaluate(games, seat, left, rng).reshape(len(actions), samples).sum(axis=1)

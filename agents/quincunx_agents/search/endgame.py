@@ -65,7 +65,7 @@ def action_values(games: Batch, lost_value: float = 0.0) -> Values:
     """
     _check(games)
     values = np.full((games.num_games, games.rules.num_actions), -np.inf)
-    edges = _edges(games, games.mask())
+    edges = _edges(games, games.mask)
     values[edges.state, edges.action] = _edge_values(games, edges, lost_value, None) + games.totals[edges.state, 0]
     return values
 
@@ -78,7 +78,7 @@ def policy_values(games: Batch, policy: Distribution, lost_value: float = 0.0) -
 
 def uniform_distribution(games: Batch) -> Values:
     """Return the uniform policy's probabilities."""
-    mask = games.mask()
+    mask = games.mask
     probabilities: Values = mask / mask.sum(axis=1, keepdims=True)
     return probabilities
 
@@ -91,7 +91,7 @@ def distribution_of(agent: Agent, rules: Rules, seed: int = 0) -> Distribution:
     policy, observer, rng = policy_for(agent, rules), observer_for(rules), np.random.default_rng(seed)
 
     def choose(games: Batch) -> Values:
-        chosen = policy(observer.observe_batch(games), games.mask(), rng)
+        chosen = policy(observer.observe_batch(games), games.mask, rng)
         return np.equal(np.arange(rules.num_actions), chosen[:, None]).astype(np.float64)
 
     return choose
@@ -110,7 +110,7 @@ def _check(games: Batch) -> None:
 def _state_values(games: Batch, lost_value: float, policy: Distribution | None) -> Values:
     """Return expected points to come in each state, float64 [B]. The actions are a policy's, or else the best ones."""
     probabilities = None if policy is None else policy(games)
-    edges = _edges(games, games.mask() if probabilities is None else probabilities > 0)
+    edges = _edges(games, games.mask if probabilities is None else probabilities > 0)
     values = _edge_values(games, edges, lost_value, policy)
     first = np.searchsorted(edges.state, np.arange(games.num_games))
     if probabilities is None:

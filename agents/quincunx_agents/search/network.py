@@ -138,7 +138,7 @@ def rollout_values(
         if not len(rows):
             break
         observation = observer.observe_batch(games)
-        mask = games.mask()
+        mask = games.mask
         last = number + 1 == depth
         if others and games.mover[0] != seat and not (last and depth < left):
             policy.step(games, others(observation, mask, np.random.default_rng(number)))

@@ -40,7 +40,7 @@ def rollout_actions(games: Batch) -> Ints:
 
     The difference is its value less a share of the best reply's.
     """
-    mask = games.mask()
+    mask = games.mask
     rows, cards = mask.nonzero()
     values = _values(games, rows, cards).astype(np.float32)
     if plays_left(games) > 1:
@@ -48,7 +48,7 @@ def rollout_actions(games: Batch) -> Ints:
         after.board[np.arange(len(rows)), SPIRAL[int(games.ply[0]) + 1]] = cards
         after.ply += 1
         after.mover ^= 1
-        at, replies = after.mask().nonzero()
+        at, replies = after.mask.nonzero()
         points = _values(after, at, replies)
         values += REPLY_WEIGHT * np.maximum.reduceat(points, np.searchsorted(at, np.arange(len(rows))))
     table = np.full(mask.shape, NOT_IN_HAND)
@@ -59,7 +59,7 @@ def rollout_actions(games: Batch) -> Ints:
 
 def candidate_actions(games: Batch, count: int) -> Bools:
     """Return the ``count`` highest-valued cards of each game, bool [n, 52]. A game may have fewer."""
-    mask = games.mask()
+    mask = games.mask
     rows, cards = mask.nonzero()
     table = np.full(mask.shape, NOT_IN_HAND)
     table[rows, cards] = _values(games, rows, cards)

@@ -54,7 +54,7 @@ def test_unseen_cards_in_each_cell_score_as_the_rules_say(rules: Rules, plies: i
             after.step(plays.actions[at[number]][None])
             empty = [place for place in range(rules.num_cells) if board[place] == -1]
             if rules.start == "open":
-                empty = np.flatnonzero(after.cell_mask()[0]).tolist()
+                empty = np.flatnonzero(after.cell_mask[0]).tolist()
             scores = [[scoring.score(rules, board, place, other) for other in unseen] for place in empty]
             mean = [np.mean([score.points for score in of_cell]) for of_cell in scores]
             drawn = [np.mean([len(score.draws) for score in of_cell]) for of_cell in scores]
@@ -84,7 +84,7 @@ def test_cards_of_the_hand_score_as_the_rules_say(rules: Rules) -> None:
             hand = [other for other in rules.deck if observation["hand"][row, other] and other != card]
             after = batch.fork(np.array([row]))
             after.step(plays.actions[at[number]][None])
-            empty = after.cell_mask()[0] if rules.start == "open" else np.array(board[:-1]) == -1
+            empty = after.cell_mask[0] if rules.start == "open" else np.array(board[:-1]) == -1
             places = np.flatnonzero(empty).tolist()
             scores = [[scoring.score(rules, board, place, other) for place in places] for other in hand]
             points = np.array([[score.points for score in of_card] for of_card in scores])

@@ -13,5 +13,5 @@ def test_wider_beams_find_better_lines_and_finished_games_keep_their_scores() ->
     narrow, wide = beam_search(games, 2), beam_search(games, 16)
     assert wide.mean() > narrow.mean() + 5
     while not games.over.all():
-        games.step(games.mask().argmax(axis=1))
+        games.step(games.mask.argmax(axis=1))
     assert (beam_search(games, 2, lost_value=-7.0) == np.where(games.lost, -7.0, games.scores[:, 0])).all()

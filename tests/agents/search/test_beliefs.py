@@ -98,7 +98,7 @@ def games_of(rules: BaseRules, model: Any, plies: int, count: int) -> Any:
     observer, games = make_observer(rules, preview=True), spec_of(rules).Batch(rules, count)
     games.reset(seed=9)
     for _ in range(plies):
-        games.step(model(observer.observe_batch(games), games.mask(), np.random.default_rng(0)))
+        games.step(model(observer.observe_batch(games), games.mask, np.random.default_rng(0)))
     return games
 
 

@@ -187,7 +187,7 @@ def test_the_last_play_of_several_players_is_the_best_one() -> None:
             actions.append(int(rng.choice(np.flatnonzero(make_observer(rules).mask(game)))))
             game.step(actions[-1])
         batch = batch_of(game, game.deals, actions)
-        legal = np.flatnonzero(batch.mask()[0])
+        legal = np.flatnonzero(batch.mask[0])
         if batch.value(*np.divmod(legal, rules.num_cells), np.zeros_like(legal))[1].any():
             continue
         after = batch.fork(np.zeros_like(legal))
@@ -245,7 +245,7 @@ def test_does_not_lose_where_a_draw_saves_the_round(agent: Any) -> None:
     for card, cell in (("4YK", 1), ("3MV", 4), ("9LK", 10), ("5SV", 2), ("6MV", 13), ("7SK", 7), ("6LK", 8)):
         batch.step([parse_card(card) * rules.num_cells + cell])
     hands = int(np.bitwise_count(batch.hands[0, 0]))
-    legal = np.flatnonzero(batch.mask()[0])
+    legal = np.flatnonzero(batch.mask[0])
     _, draws = batch.value(*np.divmod(legal, rules.num_cells), np.zeros_like(legal))
     assert hands == 1
     assert 0 < (draws > 0).sum() < len(legal)
@@ -264,7 +264,7 @@ def test_the_prior_of_a_network_search_includes_the_points_so_far(rules: BaseRul
 
     rng, batch = np.random.default_rng(0), dealt(rules, seed=3)
     while not batch.totals.any() or batch.ply[0] < 5:
-        batch.step([int(rng.choice(np.flatnonzero(batch.mask()[0])))])
+        batch.step([int(rng.choice(np.flatnonzero(batch.mask[0])))])
     observation, mask = seen(batch)
     candidates = shipped_for(rules).candidates
     config = NetworkSearch(shortlist=1000, samples=1, rounds=1, prior_weight=1e6, candidates=candidates)
@@ -321,7 +321,7 @@ def test_sequential_halving(rules: BaseRules, agent: Any) -> None:
 def test_announcements_have_no_values() -> None:
     rules = Rules(2, simpleton=True)
     batch = dealt(rules, 2)
-    batch.step(batch.mask()[:1].argmax(axis=1), [0])
+    batch.step(batch.mask[:1].argmax(axis=1), [0])
     policy = MonteCarlo(samples=1, rounds=1).for_rules(rules)
     values = policy.action_values(*seen(batch), np.random.default_rng(0))
     assert np.isneginf(values[0]).all()

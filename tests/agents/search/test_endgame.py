@@ -117,7 +117,7 @@ def test_the_value_of_the_uniform_policy_is_that_of_simulated_games(policy: Any,
     [exact] = policy_values(sampled(game), uniform_distribution)
     batch, rng = sampled(game, games), np.random.default_rng(1)
     while not batch.over.all():
-        mask = batch.mask()
+        mask = batch.mask
         mask[batch.over, 0] = True
         batch.step(policy({}, mask, rng))
     results = np.where(batch.lost, 0, batch.totals[:, 0])
@@ -131,7 +131,7 @@ def test_the_value_of_a_deterministic_policy_is_that_of_simulated_games() -> Non
     [exact] = policy_values(sampled(game), distribution_of(greedy, MINI))
     batch, observer, rng = sampled(game, 5_000), observer_for(MINI), np.random.default_rng(1)
     while not batch.over.all():
-        mask = batch.mask()
+        mask = batch.mask
         mask[batch.over, 0] = True
         batch.step(greedy(observer.observe_batch(batch), mask, rng))
     results = np.where(batch.lost, 0, batch.totals[:, 0])
@@ -156,7 +156,7 @@ def test_the_agent_plays_the_full_solitaire() -> None:
     policy, observer, batch = policy_for(Endgame(greedy, 2), rules), observer_for(rules), Batch(rules, 3)
     batch.reset(seed=0)
     while not batch.over.all():
-        seen, mask = observer.observe_batch(batch), batch.mask()
+        seen, mask = observer.observe_batch(batch), batch.mask
         mask[batch.over, 0] = True
         actions = policy(seen, mask, rng)
         early = (batch.ply < rules.num_plays - 2) & ~batch.over
@@ -171,7 +171,7 @@ def test_the_agent_has_the_values_of_the_other_agent_and_exact_ones_at_the_end()
     assert not hasattr(policy_for(Endgame(uniform, 2), rules), "action_values")
     batch.reset(seed=0)
     while not batch.over.all():
-        seen, mask = observer.observe_batch(batch), batch.mask()
+        seen, mask = observer.observe_batch(batch), batch.mask
         values = policy.action_values(seen, mask, np.random.default_rng(1))  # type: ignore[attr-defined]
         if batch.ply[0] < rules.num_plays - 2:
             expected = policy_for(other, rules).action_values(seen, mask, np.random.default_rng(1))  # type: ignore[attr-defined]
@@ -188,7 +188,7 @@ def test_other_games_are_refused() -> None:
     for games in (Batch(Rules(2), 1), Batch(Rules(), 2)):
         if games.rules.num_players == 1:
             games.reset(0)
-            games.step([int(games.mask()[0].argmax())], [0])
+            games.step([int(games.mask[0].argmax())], [0])
         with pytest.raises(ValueError, match=r"must be solitaires|at the same ply"):
             action_values(games)
     batch = Batch(MINI, 1)

@@ -31,7 +31,7 @@ def positions(rules: Rules, num_games: int) -> Iterator[tuple[int, Batch, Afters
     batch, observer = Batch(rules, num_games), Observer(rules, preview=True)
     batch.reset(seed=0)
     for ply in range(PLAYS):
-        mask = batch.mask()
+        mask = batch.mask
         yield ply, batch, afterstates_of(rules, observer.observe_batch(batch), mask)
         batch.step(np.where(mask, rng.random(mask.shape), -1).argmax(axis=1))
 
@@ -79,7 +79,7 @@ def test_values_of_cards_are_what_the_rules_say(rules: Rules) -> None:
         options = [rules.scoring == "end", rules.fifteens]
         for play in range(0, len(plays.rows), 6):
             card = plays.actions[play]
-            kept = np.flatnonzero(batch.mask()[0] & (np.arange(52) != card))
+            kept = np.flatnonzero(batch.mask[0] & (np.arange(52) != card))
             unseen = np.setdiff1d(np.arange(52), [*kept, card, *batch.board[0]])
             board = batch.board[0].tolist()
             board[SPIRAL[ply + 1]] = card
@@ -124,7 +124,7 @@ def test_nothing_hidden_is_told(rules: Rules) -> None:
             {name: piece[0] for name, piece in observer.observe_batch(batch).items()},
             np.random.default_rng(1),
         )
-        others = afterstates_of(rules, observer.observe_batch(dealt), dealt.mask())
+        others = afterstates_of(rules, observer.observe_batch(dealt), dealt.mask)
         own = plays.rows == 0
         for name in ("actions", "points", "known_values"):
             assert getattr(plays, name)[own] == pytest.approx(getattr(others, name), abs=1e-6, nan_ok=True)
@@ -157,10 +157,10 @@ def test_positions_at_different_stages_go_together() -> None:
     apart = []
     for row in range(2):
         for _ in range(9 * row):
-            batch.step(batch.mask()[[row]].argmax(axis=1), np.array([row]))
+            batch.step(batch.mask[[row]].argmax(axis=1), np.array([row]))
         one = batch.fork([row])
-        apart.append(afterstates_of(RULES, OBSERVER.observe_batch(one), one.mask()))
-    both = afterstates_of(RULES, OBSERVER.observe_batch(batch), batch.mask())
+        apart.append(afterstates_of(RULES, OBSERVER.observe_batch(one), one.mask))
+    both = afterstates_of(RULES, OBSERVER.observe_batch(batch), batch.mask)
     for together, first, second in zip(both[1:4], apart[0][1:4], apart[1][1:4], strict=True):
         assert together == pytest.approx(np.concatenate([first, second]), abs=1e-6, nan_ok=True)
     whole = np.concatenate([features_of(one).context for one in apart])

@@ -89,10 +89,10 @@ def test_steps_in_some_rows_leave_the_others_alone(rules: BaseRules) -> None:
 def test_finished_games_stay_as_they_are(rules: BaseRules) -> None:
     batch = in_the_middle(rules, steps=100)
     assert batch.over.all()
-    assert not batch.mask().any()
+    assert not batch.mask.any()
     if isinstance(rules, Rules):
-        assert not batch.card_mask().any()
-        assert not batch.cell_mask().any()
+        assert not batch.card_mask.any()
+        assert not batch.cell_mask.any()
     before = batch.get_state()
     assert not batch.step([0, -1, 7, 10**6, 3]).any()
     assert not batch.is_legal([0, -1, 7, 10**6, 3]).any()
@@ -103,7 +103,7 @@ def test_finished_games_stay_as_they_are(rules: BaseRules) -> None:
 def test_a_new_batch_holds_finished_games(rules: BaseRules) -> None:
     batch = new_batch(rules, 3)
     assert batch.over.all()
-    assert not batch.mask().any()
+    assert not batch.mask.any()
     for bad in (0, -1, 2.5, "3", True, None):
         with pytest.raises(ValueError, match=f"num_games must be an integer from 1 to .*, got {bad!r}"):
             new_batch(rules, bad)  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def test_every_action_is_judged_at_once(rules: BaseRules) -> None:
     batch = in_the_middle(rules, steps=5)
     batch.forfeit([2])
     rows, actions = np.repeat(np.arange(5), rules.num_actions), np.tile(np.arange(rules.num_actions), 5)
-    assert (batch.is_legal(actions, rows) == batch.mask().reshape(-1)).all()
+    assert (batch.is_legal(actions, rows) == batch.mask.reshape(-1)).all()
 
 
 @by_name({**ONE_OF_EACH, **SOME_SPIRAL})
@@ -157,7 +157,7 @@ def test_forfeited_games_are_over_and_keep_their_points(rules: BaseRules, rows: 
     for row, game in enumerate(games):
         if row in (1, 3):
             game.forfeit()
-        assert (game.over, not game.legal_cards()) == (batch.over[row], not batch.mask()[row].any())
+        assert (game.over, not game.legal_cards()) == (batch.over[row], not batch.mask[row].any())
         assert game.over == (row in (1, 3))
         if isinstance(rules, Rules):
             assert game.lost == batch.lost[row] == (game.over and rules.num_players == 1)
@@ -242,8 +242,8 @@ def test_fork_repeats_and_picks_rows(rules: BaseRules) -> None:
     fork = batch.fork([4, 1, 4, 4])
     assert fork.num_games == 4
     same(rows_of(fork, [0, 1, 2, 3]), rows_of(batch, [4, 1, 4, 4]))
-    masked = batch.fork([False, True, False, False, True])
-    same(rows_of(masked, [0, 1]), rows_of(batch, [1, 4]))
+    masked = batch.fork([False, True, False, False, True], k=2)
+    same(rows_of(masked, [0, 1, 2, 3]), rows_of(batch, [1, 1, 4, 4]))
     before = batch.get_state()
     play_on(fork)
     same(before, batch.get_state())
@@ -318,7 +318,7 @@ def test_nothing_changes_on_an_illegal_action(rules: BaseRules) -> None:
     for seed, count in enumerate(steps):
         batch = in_the_middle(rules, num_games=3, steps=count, seed=seed)
         legal = legal_actions(batch, np.random.default_rng(seed))
-        before, mask = batch.get_state(), batch.mask()[1]
+        before, mask = batch.get_state(), batch.mask[1]
         legal_ones = set(np.flatnonzero(mask).tolist())
         illegal = [action for action in range(-3, rules.num_actions + 3) if action not in legal_ones]
         for action in [*illegal[:3], *rng.sample(illegal, min(60, len(illegal))), *illegal[-3:]]:

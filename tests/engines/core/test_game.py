@@ -88,6 +88,21 @@ def test_actions_are_integers_of_any_type(rules: BaseRules, kind: Callable[[int]
         assert json.dumps(to_json(game)) == json.dumps(to_json(plain))
 
 
+@by_name(EVERY_GAME)
+def test_legal_actions_are_those_of_the_masks(rules: BaseRules) -> None:
+    """Of both engines, in every position of a game."""
+    game, batch, rng = new_game(rules, 5), spec_of(rules).Batch(rules, 1), random.Random(0)
+    batch.reset(5)
+    while not game.over:
+        actions = game.legal_actions()
+        assert [*actions] == np.flatnonzero(make_observer(rules).mask(game)).tolist()
+        assert [*actions] == np.flatnonzero(batch.mask[0]).tolist()
+        action = rng.choice(actions)
+        game.step(action)
+        batch.step([action])
+    assert game.legal_actions() == ()
+
+
 @by_name(GAMES)
 @every_kind
 def test_records_of_actions_of_any_type_come_back(rules: BaseRules, kind: Callable[[int], Any]) -> None:

@@ -1,14 +1,16 @@
 """`resample`: games that agree with an observation, uniform in what it hides, and a function of it alone."""
 
+import pickle
 import random
 from itertools import combinations, pairwise, product
 from typing import Any
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from quincunx_env import Game, Observer, Rules, spiral
+from quincunx_env import Batch, Game, Observer, Rules, quincunx_v0, spiral, spiral_v0
 from quincunx_env.core.cards import EMPTY
 from quincunx_env.core.observation import Observer as AnyObserver
 from quincunx_env.core.resample import resample
@@ -56,12 +58,15 @@ def assert_agrees(observer: AnyObserver, batch: Any, game: Any, seat: int) -> No
     assert_same_information_set(game, seat, batch)
     rules, players = game.rules, range(game.rules.num_players)
     quincunx = isinstance(game, Game)
+    copies = pickle.loads(pickle.dumps(batch.fork([0], 2)))
+    assert batch.seat == copies.seat == seat
+    assert set(batch.totals[:, batch.seat].tolist()) == {game.totals[seat]}
     for row in range(batch.num_games):
         other = batch.to_game(row)
         for public in ("drawn", "pending", "lost") if quincunx else ("dealer", "cell"):
             assert getattr(other, public) == getattr(game, public), public
         if quincunx:
-            assert batch.cell_mask()[row].nonzero()[0].tolist() == list(game.legal_cells()) == list(other.legal_cells())
+            assert batch.cell_mask[row].nonzero()[0].tolist() == list(game.legal_cells()) == list(other.legal_cells())
         hands = [other.hand(each) for each in players]
         laid = [card for card in other.board if card != EMPTY]
         laid += [other.pending.card] if quincunx and other.pending else []
@@ -387,6 +392,40 @@ def test_what_is_no_observation_is_refused() -> None:
     for wrong in others:
         with pytest.raises(ValueError, match="this is not an observation of one game of"):
             resample(observer, wrong, rng_of())
+    unfit: dict[str, Any] = {
+        "extra": seen | {"extra": flat},
+        "board": seen | {"board": seen["board"][None]},
+        "hand": {name: piece for name, piece in seen.items() if name != "hand"},
+    }
+    for name, wrong in unfit.items():
+        with pytest.raises(ValueError, match=f"by this observer: '{name}' does not fit"):
+            resample(observer, wrong, rng_of())
+
+
+def test_games_that_are_dealt_have_no_observing_seat() -> None:
+    batch = Batch(Rules(2), 3)
+    batch.reset(0)
+    with pytest.raises(AttributeError, match="dealt, not sampled"):
+        batch.fork([0]).seat  # noqa: B018
+
+
+MASKED = [
+    quincunx_v0.env(),
+    quincunx_v0.env(observation="flat", num_players=3),
+    spiral_v0.env(observation="float32"),
+    *(gymnasium.make(f"Quincunx/{name}Masked-v0") for name in ("Solitaire", "VsOpponents")),
+    gymnasium.make("Quincunx/Solitaire-v0", mask_in="obs"),
+    gymnasium.make("Quincunx/Solitaire-v0", mask_in="both", padded=True, actions="factored"),
+]
+
+
+@pytest.mark.parametrize("env", MASKED, ids=str)
+def test_observations_of_environments_are_taken_with_their_masks(env: Any) -> None:
+    shown = env.reset(seed=SEED) or [env.observe(env.agent_selection)]
+    assert "action_mask" in shown[0]
+    observer, game = env.unwrapped.observer, env.unwrapped.game
+    assert_same_information_set(game, game.mover, resample(observer, shown[0], rng_of(), 2))
+    same(observer.flatten(shown[0]), observer.observe_flat(game, game.mover))
 
 
 # --- The exported check ----------------------------------------------------------------------------------------------

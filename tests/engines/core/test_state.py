@@ -365,12 +365,12 @@ def test_boards_without_a_game_have_values_only(rules: BaseRules) -> None:
     position: dict[str, Any] = {"board": boards} if isinstance(rules, Rules) else {"board": boards, "ply": 3}
     batch.set_position(**position)
     batch.check()
-    assert not batch.mask().any()
+    assert not batch.mask.any()
     assert batch.over.all()
     assert (batch.board[:, : rules.num_cells] == boards).all()
     batch.value(*[[0] * 5] * (2 if isinstance(rules, Rules) else 1))
     batch.reset(rows=[3])
-    assert batch.mask()[3].any()
+    assert batch.mask[3].any()
 
 
 @pytest.mark.parametrize(

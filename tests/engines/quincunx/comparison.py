@@ -161,14 +161,14 @@ class Comparison:
 
         cards = self._membership([game.legal_cards() for game in games], rules.num_cards)
         cells = self._membership([game.legal_cells() for game in games], num_cells)
-        self._same_arrays("card mask", batch.card_mask(), cards)
-        self._same_arrays("cell mask", batch.cell_mask(), cells)
+        self._same_arrays("card mask", batch.card_mask, cards)
+        self._same_arrays("cell mask", batch.cell_mask, cells)
         plays = (cards[:, :, None] & cells[:, None, :]).reshape(num_games, -1)
         announcing = np.zeros((num_games, rules.num_actions - rules.num_plays_encoded), np.bool_)
         announcing[[game.pending is not None for game in games]] = True
         joint = np.concatenate([plays, announcing], axis=1)
         # Overwriting the mask of the step before must leave nothing of it.
-        self._mask = batch.mask(self._mask)
+        self._mask = batch._mask(self._mask)
         self._same_arrays("mask", self._mask, joint)
         actions = self._rng.integers(-3, rules.num_actions + 3, num_games)
         inside = (actions >= 0) & (actions < rules.num_actions)
@@ -202,7 +202,7 @@ class Comparison:
     def random_actions(self) -> Ints:
         """A legal action for every game, uniform over its plays; nonsense for finished games."""
         rules, batch, rng = self.rules, self.batch, self._rng
-        cards, cells = batch.card_mask(), batch.cell_mask()
+        cards, cells = batch.card_mask, batch.cell_mask
         card: Ints = np.where(cards, rng.random(cards.shape), -1).argmax(axis=1)
         cell = np.where(cells, rng.random(cells.shape), -1).argmax(axis=1)
         actions: Ints = card * rules.num_cells + cell

@@ -298,7 +298,7 @@ def _follow(game: Game, script: Script, rng: random.Random) -> int:
 
 def _steer(batch: Batch, actions: Ints, rows: npt.NDArray[np.bool_], draws: bool) -> None:
     """Replace the actions of these rows by the play that draws or scores most."""
-    plays = batch.mask()[:, : batch.rules.num_plays_encoded]
+    plays = batch.mask[:, : batch.rules.num_plays_encoded]
     plays[~rows] = False
     at, legal = np.nonzero(plays)
     value = np.full(plays.shape, -1000)

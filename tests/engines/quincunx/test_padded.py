@@ -140,8 +140,8 @@ def test_a_padded_policy_plays_any_rules() -> None:
         batch = Batch(rules, 2)
         batch.reset(seed=1)
         for _ in range(4):
-            chosen = own(Observer(rules, preview=True).observe_batch(batch), batch.mask(), np.random.default_rng(0))
-            assert chosen.tolist() == batch.mask().argmax(axis=1).tolist()
+            chosen = own(Observer(rules, preview=True).observe_batch(batch), batch.mask, np.random.default_rng(0))
+            assert chosen.tolist() == batch.mask.argmax(axis=1).tolist()
             batch.step(chosen)
 
 

@@ -224,7 +224,7 @@ def test_R1_solitaire_into_any_empty_cell_or_in_contact() -> None:
         placement: scorer.Placement = "contact" if rules.edge_contact else "any"
         assert scorer.legal_cells(rules.setup.face_up, placement, side=4) == expected
         assert {rules.grid.place(cell) for cell in game.legal_cells()} == expected
-        assert {rules.grid.place(cell) for cell in np.flatnonzero(batch.cell_mask()[0]).tolist()} == expected
+        assert {rules.grid.place(cell) for cell in np.flatnonzero(batch.cell_mask[0]).tolist()} == expected
     # A card played at the edge opens the cell beyond it.
     game = Game.from_seed(Rules(edge_contact=True), 3)
     game.play(game.hand(0)[0], game.rules.grid.cell((0, 1)))
@@ -393,8 +393,8 @@ def test_open_counts_through_batch() -> None:
     batch.reset(seed=0)
     counts = []
     for _ in WAYS:
-        rows, cells = np.nonzero(batch.cell_mask())
+        rows, cells = np.nonzero(batch.cell_mask)
         counts.append(len(rows))
         batch = batch.fork(rows)
-        batch.step(batch.card_mask().argmax(axis=1) * rules.num_cells + cells)
+        batch.step(batch.card_mask.argmax(axis=1) * rules.num_cells + cells)
     assert counts == WAYS

@@ -84,7 +84,7 @@ class Comparison:
         hands = np.unpackbits(batch.hands.view(np.uint8), axis=1, bitorder="little").reshape(len(games), 2, 64)
         same(hands[..., :52], np.array([game.hands for game in games], np.uint8))
         assert not hands[..., 52:].any()
-        mask = batch.mask()
+        mask = batch.mask
         tried = self.rng.integers(-3, 55, len(games))
         known = (tried >= 0) & (tried < 52)
         same(batch.is_legal(tried), known & mask[np.arange(len(games)), np.where(known, tried, 0)])
