@@ -204,10 +204,11 @@ def same(file: PolicyFile) -> PolicyFile:
 def _digest(path: Path) -> str:
     """Return the SHA-256 of a file or folder, in hexadecimal.
 
-    For a folder it is taken of the names and contents of its files.
+    For a folder it is taken of the names and contents of its files. Line endings of JSON do not count.
     """
     if path.is_file():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        content = path.read_bytes()
+        return hashlib.sha256(content.replace(b"\r\n", b"\n") if path.suffix == ".json" else content).hexdigest()
     names = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
     folder = hashlib.sha256()
     for name in names:

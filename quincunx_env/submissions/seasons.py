@@ -53,7 +53,7 @@ class Secret:
     """Number of its first sealed deal."""
     deals: int
     digest: str
-    """SHA-256 of the file, in hexadecimal."""
+    """SHA-256 of the file as `new` wrote it, in hexadecimal, whatever its line endings have become."""
 
     @classmethod
     def read(cls, path: Path | str) -> "Secret":
@@ -63,10 +63,10 @@ class Secret:
             ValueError: if the file holds something else.
             OSError: if it cannot be read.
         """
-        values, content = _read(Path(path), "secret", {"first", "deals", "salt"})
+        values = _read(Path(path), "secret", ("first", "deals", "salt"))
         first = check_integer(f"the first deal in {path}", values["first"], 0, 2**SECRET_BITS - 1)
         deals = check_integer(f"the number of deals in {path}", values["deals"], 2, MAX_DEALS)
-        return cls(first, deals, hashlib.sha256(content).hexdigest())
+        return cls(first, deals, hashlib.sha256(_content(values)).hexdigest())
 
 
 def new(folder: Path | str, deals: int = 1000) -> Path:
@@ -187,20 +187,19 @@ def check(
 # --- Files -----------------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, what: str, names: set[str]) -> tuple[dict[str, Any], bytes]:
-    """Read a JSON object with these entries; also return its file's content."""
-    content = path.read_bytes()
+def _read(path: Path, what: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Read a JSON object with these entries, in this order."""
     try:
-        values = json.loads(content)
+        values = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         values = None
-    if not isinstance(values, dict) or values.keys() != names:
+    if not isinstance(values, dict) or values.keys() != {*names}:
         raise ValueError(f"{path} is not a {what} of a season, as 'quincunx seal new' writes it")
-    return values, content
+    return {name: values[name] for name in names}
 
 
 def _read_commitment(folder: Path) -> dict[str, Any]:
-    values, _ = _read(folder / COMMITMENT, "commitment", {"secret", "policies"})
+    values = _read(folder / COMMITMENT, "commitment", ("secret", "policies"))
     policies = values["policies"]
     digests = [values["secret"], *policies.values()] if isinstance(policies, dict) else [None]
     if not all(isinstance(each, str) and re.fullmatch("[0-9a-f]{64}", each) for each in digests):
@@ -211,7 +210,11 @@ def _read_commitment(folder: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, values: dict[str, Any], mode: int = 0o666) -> None:
-    write_atomically(path, partial(_write_bytes, content=f"{json.dumps(values, indent=1)}\n".encode(), mode=mode))
+    write_atomically(path, partial(_write_bytes, content=_content(values), mode=mode))
+
+
+def _content(values: dict[str, Any]) -> bytes:
+    return f"{json.dumps(values, indent=1)}\n".encode()
 
 
 def _write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:

@@ -255,6 +255,16 @@ def test_a_checkpoint_is_refused_without_trust_before_it_is_read(
     assert line.endswith("evaluate mine=./checkpoint --deals 2 --workers 1 --out never --trust")
 
 
+def test_line_endings_of_a_checkpoints_json_do_not_count(folder: Path) -> None:
+    (folder / "checkpoint").mkdir()
+    digests = []
+    for text, pickled in ((b"{\n}\n", b"\r\n"), (b"{\r\n}\r\n", b"\r\n"), (b"{\n}\n", b"\n")):
+        (folder / "checkpoint" / CONSTRUCTOR).write_bytes(pickled)
+        (folder / "checkpoint" / "metadata.json").write_bytes(text)
+        digests.append(PolicyFile("checkpoint", trust=True).digest)
+    assert digests[0] == digests[1] != digests[2]
+
+
 def test_a_missing_library_is_named_with_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for suffix, library, extra in ((".onnx", "onnxruntime", "onnx"), (".zip", "sb3_contrib", "sb3")):
         monkeypatch.setitem(sys.modules, library, None)

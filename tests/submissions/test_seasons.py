@@ -1,5 +1,6 @@
 """Sealed deals: seasons are verified, forged ones are named, and deals learned by heart do not help."""
 
+import hashlib
 import json
 import shutil
 import stat
@@ -72,6 +73,9 @@ def test_a_season(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"has no secret\.json: a season can be verified when its secret is published"):
         check(folder)
     secret.rename(folder / SECRET)
+    assert hashlib.sha256((folder / SECRET).read_bytes()).hexdigest() == found.digest
+    for path in (folder / SECRET, folder / COMMITMENT):  # as git may do
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     (file,) = check(folder)
     assert file.records.config.first == found.first
     assert file.label(MINE) == "sealed"
