@@ -218,7 +218,8 @@ class SolitaireEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a snapshot of this or another environment with the same rules.
 
-        The snapshot stays usable.
+        The snapshot stays usable. A new environment of ``gymnasium.make`` needs a ``reset`` before: its wrappers ask
+        for one before the first ``step``.
 
         Raises:
             ValueError: if the snapshot does not fit, for example if it is of other rules; nothing has changed then.

@@ -386,7 +386,8 @@ class VsOpponentsEnv(OneGame[Game], GymnasiumEnv, gymnasium.Env[Any, Any]):
     def set_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Restore a snapshot of this or another environment.
 
-        Rules and opponents must be the same. The snapshot stays usable.
+        Rules and opponents must be the same. The snapshot stays usable. A new environment of ``gymnasium.make`` needs a
+        ``reset`` before: its wrappers ask for one before the first ``step``.
 
         Raises:
             ValueError: if the snapshot does not fit; nothing has changed then.
