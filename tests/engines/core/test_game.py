@@ -301,7 +301,8 @@ def test_a_deal_that_does_not_fit_changes_nothing(rules: BaseRules) -> None:
 
 
 def test_the_pile_is_put_into_another_order() -> None:
-    game, rng = new_game(TWO, 3), random.Random(0)
+    game, rng = new_game(Rules(num_players=2, match=True), 3), random.Random(0)
+    later = game.deals[1:]
     while game.drawn < 2:
         game.step(random_action(game, rng))
     pile = game.pile[::-1]
@@ -312,6 +313,7 @@ def test_the_pile_is_put_into_another_order() -> None:
     game.stack(np.array(pile))
     assert game.pile == pile
     assert game.deals[0].pile == game.deals[0].pile[: game.drawn] + pile
+    assert game.deals[1:] == later
     before = game.drawn
     while game.drawn == before:
         game.step(random_action(game, rng))
