@@ -4,6 +4,7 @@ The source folder is the repository, not this folder. Relative links work here a
 CHANGELOG.md and the notebooks are pages without being copied.
 """
 
+import html
 import re
 import sys
 from pathlib import Path
@@ -12,9 +13,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy.typing as npt
+from docutils import nodes
 from sphinx.util.typing import stringify_annotation
 
-from quincunx_env import __version__
+from quincunx_env import __version__, render
 from quincunx_env.arena import explain
 from quincunx_env.arena.games import Games
 from quincunx_env.render.replay_page import replay_page
@@ -44,6 +46,9 @@ html_additional_pages = {"index": "to_root.html"}  # root_doc lies in a folder
 templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_favicon = "../quincunx_env/play/web/static/icon.svg"
+html_search_scorer = str(Path(__file__).with_name("search_scores.js"))  # pages before attributes of classes
+html_sourcelink_suffix = ""  # a notebook is downloaded under its name
 
 myst_heading_anchors = 4  # the anchors of headings that code-hosting sites use
 myst_enable_extensions = ["colon_fence"]
@@ -78,17 +83,34 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", before_napoleon, priority=400)
     app.connect("autodoc-process-signature", short_array_types)
     app.connect("missing-reference", resolve_as_python)
-    app.connect("build-finished", write_player)
+    app.connect("html-page-context", complete_page)
+    app.connect("build-finished", write_games)
 
 
-def write_player(app: Any, error: Exception | None) -> None:
-    """Write the games that docs/play.md shows in the replay player."""
+def complete_page(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
+    """Describe a page for previews of links and search engines. A notebook can be downloaded."""
+    first = next(document.findall(nodes.paragraph), None) if document else None
+    if first is None:
+        return
+    picture, text = context["pathto"]("_static/preview.png", 1), html.escape(" ".join(first.astext().split()))
+    title = html.escape(f"{document.next_node(nodes.title).astext()} · {project}")
+    described = {"description": text, "og:description": text, "og:title": title, "og:image": picture}
+    context["metatags"] += "".join(f'<meta name="{name}" content="{value}">' for name, value in described.items())
+    if context["page_source_suffix"] == ".ipynb":
+        source = context["pathto"](f"_sources/{context['sourcename']}", 1)
+        link = f'</h1>\n<p><a href="{source}" download>Download the notebook</a></p>'
+        context["body"] = context["body"].replace("</h1>", link, 1)
+
+
+def write_games(app: Any, error: Exception | None) -> None:
+    """Write the replay player, and the picture for previews of links."""
     if error is None and app.builder.format == "html":
         games = Games.read(Path(__file__).parent / "leaderboard" / "value.npz")
         page = replay_page(
             [games.record(number) for number in range(3)], values=lambda game: explain("value", game), valued_by="value"
         )
         Path(app.outdir, "_static", "replay.html").write_text(page, encoding="utf-8")
+        render.save(Path(app.outdir, "_static", "preview.png"), games.record(0).game())
 
 
 def before_napoleon(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:

@@ -13,11 +13,14 @@ from pathlib import Path
 import numpy as np
 
 import quincunx_env.arena
+from docs.pictures import rules_in_pictures
 from quincunx_env import Rules, quincunx
 from quincunx_env.arena import interquartile_mean
 from quincunx_env.arena.benchmark import TASKS, TaskResult, baselines
 from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.observation import Observer
+from quincunx_env.policies import registered_policies
+from quincunx_env.quincunx.rules_card import sentences
 from quincunx_env.utils.markdown import markdown_table
 from train.common.model_card import VARIANTS, percent
 
@@ -25,6 +28,9 @@ HERE = Path(__file__).parent
 QUICK_START = HERE / "quick_start.py"
 BENCHMARK = HERE / "benchmark"
 TIMES = Path(quincunx_env.arena.__file__).parent / "times.json"
+
+MISSING = "\N{EN DASH}"
+"""Stands in a cell without a result."""
 
 PLACE = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
@@ -98,31 +104,24 @@ def benchmark_baselines() -> str:
     return markdown_table(header, rows)
 
 
-AGENTS = {
-    "uniform": "uniformly random legal action",
-    "greedy": "highest immediate points",
-    "heuristic": "weighted features of an action",
-    "value": "one-ply lookahead with a value network",
-    "search-fast": "search led by the network",
-    "search": "the same, larger",
-    "monte-carlo": "flat Monte Carlo, no network",
-}
-"""Methods of the agents, by name."""
-
-
 def agents() -> str:
-    """List scores, thinking time and method of the agents."""
+    """List scores and thinking time of the agents, the strongest first."""
     seconds = json.loads(TIMES.read_text(encoding="utf-8"))["seconds_per_action"]
-    rows = []
-    for name, method in AGENTS.items():
-        scores = []
-        for task in TASKS.values():
-            result = baselines().get((task.name, name))
-            found = result.score.value if result else None
-            scores.append("" if found is None else percent(found) if task.opponent else f"{found:.1f}")
-        time = f"{float(f'{1000 * seconds[name]:.1g}'):g} ms" if name in seconds else ""
-        rows.append((f"`{name}`", *scores, time, method))
-    return markdown_table(("name", *(f"`{task}`" for task in TASKS), "time", "method"), rows)
+    strengths, rows = {}, {}
+    for name, entry in registered_policies().items():
+        if entry.module.startswith("quincunx_agents"):
+            results = {task: baselines()[task, name] for task in TASKS if (task, name) in baselines()}
+            strengths[name] = np.mean([each.normalised.value for each in results.values()]) if results else -np.inf
+            scores = (_score(results[task]) if task in results else MISSING for task in TASKS)
+            time = f"{float(f'{1000 * seconds[name]:.1g}'):g} ms" if name in seconds else MISSING
+            rows[name] = (f"`{name}`", *scores, time)
+    header = ("name", *(f"`{task}`" for task in TASKS), "time")
+    table = markdown_table(header, [rows[name] for name in sorted(rows, key=lambda name: -strengths[name])])
+    return table.replace("|---", "|---:").replace("|---:", "|---", 1)
+
+
+def _score(result: TaskResult) -> str:
+    return percent(result.score.value) if result.task.opponent else f"{result.score.value:.1f}"
 
 
 def learning() -> str:
@@ -163,6 +162,12 @@ def _methods() -> dict[str, dict[str, str]]:
     return {name: method for name, method in methods.items() if (BENCHMARK / f"{name}.csv").exists()}
 
 
+def rules() -> str:
+    """Show the rules of the solitaire in pictures, with sentences."""
+    shown = (f"![Example](pictures/{name}.svg)\n\n{text}\n\n" for name, (_, text) in rules_in_pictures().items())
+    return "".join(shown) + " ".join(sentences(Rules()))
+
+
 OBSERVATIONS: dict[str, Observer] = {
     "solitaire": quincunx.Observer(Rules(), preview=True),
     "match": quincunx.Observer(Rules(num_players=3, start="open", simpleton=True, match=True)),
@@ -176,6 +181,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "learning": learning,
     "learning-commands": learning_commands,
     "quick-start-script": quick_start_script,
+    "rules": rules,
     "tasks": tasks,
     **{name: observer.table for name, observer in OBSERVATIONS.items()},
 }

@@ -1,13 +1,29 @@
 """Write the generated pages and tables, and render the pictures: ``make docs``. A test keeps them up to date."""
 
+import json
+
 from docs.figures import pages_with_figures
 from docs.pages import pages
-from docs.pictures import ANIMATION, MANY, SHEET, animation, contact_sheet, games, many_games
+from docs.pictures import (
+    ANIMATION,
+    CURVE,
+    MANY,
+    SHEET,
+    animation,
+    contact_sheet,
+    draw_learning_curve,
+    games,
+    many_games,
+)
+from train.collect import FOLDER, write_summaries
 
 if __name__ == "__main__":
     for path, text in (pages() | pages_with_figures() | games()).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    draw_learning_curve(CURVE)
+    CURVE.with_suffix(".csv").unlink()  # from docs/make_train_curves.csv
+    write_summaries(FOLDER, json.loads((FOLDER / "methods.json").read_text(encoding="utf-8")))
     contact_sheet().save(SHEET, optimize=True)
     ANIMATION.write_bytes(animation())
     MANY.write_bytes(many_games())

@@ -1,5 +1,6 @@
 """Pictures of the documentation: games, a contact sheet, animations."""
 
+import csv
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,14 @@ from PIL import Image, ImageDraw, ImageFont
 from quincunx_agents.greedy import greedy
 from quincunx_agents.networks.value import value
 from quincunx_env import Batch, Rules, render, spiral
+from quincunx_env.arena.benchmark import baselines
+from quincunx_env.arena.curves import Curve, draw_learning_curves
+from quincunx_env.arena.statistics import Estimate
 from quincunx_env.core.policy import policy_for
 from quincunx_env.core.rules import BaseRules
 from quincunx_env.notation.record import Seeded
 from quincunx_env.play.session import Session
+from quincunx_env.play.web.rules_pictures import pictures
 from quincunx_env.registry import make_observer, spec_of
 from quincunx_env.render import svg
 from quincunx_env.render.animation import animate
@@ -39,16 +44,40 @@ def games() -> dict[Path, str]:
         observer = make_observer(rules, preview=True)
         batch: Any = spec_of(rules).Batch(rules, 1)
         batch.reset(seed=8)
-        pictures = [render.to_svg(batch.to_game(0))]
+        shown = [render.to_svg(batch.to_game(0))]
         while not batch.over.all():
             batch.step(greedy(observer.observe_batch(batch), batch.mask, rng))
-            pictures.append(render.to_svg(batch.to_game(0)))
-        rendered[HERE / "pictures" / f"{name}.svg"] = animate(pictures)
+            shown.append(render.to_svg(batch.to_game(0)))
+        rendered[HERE / "pictures" / f"{name}.svg"] = animate(shown)
     game = position("corners-3")
     rendered[HERE / "pictures" / "candidates.svg"] = render.to_svg(
         game, game.mover, candidates=game.hand(game.mover)[-1], theme="light"
     )
-    return rendered
+    return rendered | {HERE / "pictures" / f"{name}.svg": drawn for name, (drawn, _) in rules_in_pictures().items()}
+
+
+def rules_in_pictures() -> dict[str, tuple[str, str]]:
+    """Return pictures and sentences of the rules, by file name in ``docs/pictures``."""
+    return {f"rule-{number}": shown for number, shown in enumerate(pictures(Rules()), 1)}
+
+
+CURVE = HERE / "learning_curve.png"
+
+
+def draw_learning_curve(path: Path) -> None:
+    """Draw the mean of the runs of ``make train``, and two agents."""
+    with (HERE / "make_train_curves.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    steps = sorted({int(row["steps"]) for row in rows})
+    runs = (np.array([float(row["mean"]) for row in rows if int(row["steps"]) == each]) for each in steps)
+    estimates = zip(*map(Estimate.of_mean, runs), strict=True)
+    draw_learning_curves(
+        path,
+        {"make train, three runs": Curve(steps, *map(list, estimates))},
+        ylabel="mean score of a round",
+        title="Solitaire",
+        references={name: baselines()["solitaire", name].score.value for name in ("greedy", "heuristic")},
+    )
 
 
 SHEET = HERE / "contact_sheet.png"

@@ -51,7 +51,7 @@ EVALUATIONS = 10
 """Evaluations on validation deals that a learning curve needs."""
 
 
-REFERENCES = ("greedy", "heuristic", "value", "quincunx_agents.search.pimc_beam:STRONG")
+REFERENCES = ("greedy", "heuristic", "value", "search")
 """Baseline policies in the figure, where they have been measured."""
 
 

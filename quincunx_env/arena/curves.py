@@ -56,6 +56,7 @@ def draw_learning_curves(
         axes.fill_between(curve.steps, low, high, color=line.get_color(), alpha=0.15)
     for (label, value), style in zip((references or {}).items(), ("--", ":", "-.", "-"), strict=False):
         labels[axes.axhline(value, color="tab:gray", linestyle=style)] = label
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     figure.legend([*labels], [*labels.values()], loc="outside lower center", ncols=3)
     write_atomically(path, lambda unfinished: figure.savefig(unfinished, dpi=120))

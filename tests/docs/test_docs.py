@@ -15,7 +15,17 @@ from PIL import Image
 
 import quincunx_env
 from docs.glyphs import WEIGHTS, font_files, outlines
-from docs.pictures import ANIMATION, MANY, MANY_SIDE, SHEET, contact_sheet, games, side_by_side
+from docs.pictures import (
+    ANIMATION,
+    CURVE,
+    MANY,
+    MANY_SIDE,
+    SHEET,
+    contact_sheet,
+    draw_learning_curve,
+    games,
+    side_by_side,
+)
 from quincunx_env import Batch, Rules
 from quincunx_env.arena.evaluation import COLUMNS
 from quincunx_env.arena.games import Games
@@ -116,6 +126,27 @@ def test_the_contact_sheet_shows_all_variants() -> None:
         assert difference(image, sheet) < TOLERANCE, "out of date: run `make docs`"
 
 
+def test_the_learning_curve_shows_its_runs(tmp_path: Path) -> None:
+    draw_learning_curve(tmp_path / CURVE.name)
+    with Image.open(CURVE) as image, Image.open(tmp_path / CURVE.name) as drawn:
+        assert image.size == drawn.size
+        assert difference(image.convert("RGB"), drawn.convert("RGB")) < TOLERANCE, "out of date: run `make docs`"
+
+
+def test_every_cell_of_the_agents_is_filled() -> None:
+    rows = [line.strip("| ").split(" | ") for line in text_of(ROOT / "docs/agents.md").splitlines() if "| `" in line]
+    assert len({*map(len, rows[:8])}) == 1
+    assert all(all(row) for row in rows)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    facts = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    [title], [version] = (re.findall(rf"^{name}: (.*)$", facts, re.MULTILINE) for name in ("title", "version"))
+    assert version == quincunx_env.__version__
+    [entry] = re.findall(r"```bibtex\n(.*?)```", text_of(FRONT), re.DOTALL)
+    assert re.findall(r"(?:title|version) = \{(.*)\}", entry) == [title.replace("_", r"\_"), version]
+
+
 def test_the_letters_of_pictures_are_those_of_the_font() -> None:
     pytest.importorskip("font_manrope")
     files = font_files()
@@ -160,6 +191,9 @@ def test_the_site_builds_without_warnings_and_runs_the_notebooks(tmp_path: Path)
             tmp_path / "_static" / "replay.html",
         ):  # leads to docs; a replay player
             assert f"Copyright &#169; {holder}" in text, f"{page.name} names no holder of the copyright"
+            assert '<meta name="description" content="' in text or "<article" not in text, (
+                f"{page.name} is not described"
+            )
             assert "_static/site.css" in text, f"{page.name}: code of 120 columns is clipped without site.css"
     assert "Values of value" in (tmp_path / "_static" / "replay.html").read_text(encoding="utf-8")
     assert '<iframe title="Replay player"' in (tmp_path / "docs" / "play.html").read_text(encoding="utf-8")
@@ -329,7 +363,7 @@ def test_sentences_of_users_pages_are_short(page: Path) -> None:
         ("docs/recipes.md", "| TorchRL | `GymWrapper` around `make_vec` |"),
         ("docs/play.md", "## Against your own model"),
         ("docs/agents.md", "**A good score of the solitaire** is 150 or more"),
-        ("docs/index.md", "Cite\nthe project by [CITATION.cff](../CITATION.cff)"),
+        ("docs/index.md", "This is [CITATION.cff](../CITATION.cff) as BibTeX"),
         ("docs/index.md", "[MIT licence](../LICENSE) allows use, changes and sale"),
         ("CONTRIBUTING.md", "## Reporting a bug"),
     ],
